@@ -14,7 +14,7 @@ public struct ApplyBatch: Sendable {
   /// The store's count of evictions when the session began, before anything was asked for.
   private let evictionEpoch: UInt64
   /// Documents that are no longer wanted here.
-  let leaving: [LeaveDesk.Candidate]
+  let leaving: [EvictionScheduler.Candidate]
   private let shared: SessionShared
   /// After so many bytes of records the rest is left.
   private let recordBytes: Int
@@ -27,7 +27,7 @@ public struct ApplyBatch: Sendable {
 
   init(
     ticket: UInt64, groups: [IncomingGroup], sender: SiteID, cursor: [UInt8]? = nil,
-    evictionEpoch: UInt64 = 0, leaving: [LeaveDesk.Candidate] = [], accepted: Set<TextKey> = [],
+    evictionEpoch: UInt64 = 0, leaving: [EvictionScheduler.Candidate] = [], accepted: Set<TextKey> = [],
     pieces: [StagedPiece] = [], forgotten: [StagingGarbage.Item] = [], for context: SessionContext
   ) {
     self.ticket = ticket

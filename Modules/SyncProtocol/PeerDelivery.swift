@@ -66,14 +66,14 @@ package struct PeerDelivery: Hashable, Sendable {
 
 extension Session {
   /// Whether all that the peer had for the subscriptions of now is here, whatever is kept back from the peer.
-  package var hasAllOfPeer: Bool { intake.hasAll }
+  package var hasAllOfPeer: Bool { puller.hasAll }
 
   /// What goes to the peer.
   package var delivery: PeerDelivery {
     var delivery = PeerDelivery()
-    delivery.servedSequence = supply.servedSequence
-    if supply.generation != nil || supply.subscribed.isNothing {
-      delivery.interest = supply.interest.encodings
+    delivery.servedSequence = pusher.servedSequence
+    if pusher.generation != nil || pusher.subscribed.isNothing {
+      delivery.interest = pusher.interest.encodings
     }
     delivery.withheld = context.withheld
     return delivery

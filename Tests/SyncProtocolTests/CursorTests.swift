@@ -385,9 +385,9 @@ import Testing
     return raw
   }
 
-  private func cursor(_ raw: RawPeer) throws -> SyncCursor? {
+  private func cursor(_ raw: RawPeer) throws -> SyncCheckpoint? {
     try raw.apply()
-    return try raw.peer.store.read { try $0.cursor(of: RawPeer.hello.site) }.flatMap { SyncCursor($0) }
+    return try raw.peer.store.read { try $0.cursor(of: RawPeer.hello.site) }.flatMap { SyncCheckpoint($0) }
   }
 
   private func mark(_ raw: RawPeer, _ sequence: UInt64, asks: UInt64) {
@@ -442,12 +442,12 @@ import Testing
   }
 
   @Test func `cursors and their frames read back`() throws {
-    let cursor = SyncCursor(
+    let cursor = SyncCheckpoint(
       epoch: 1, sequence: 1 << 40, commitCheck: 3, policyPrint: 4, interest: 5, own: 6, compared: 7)
-    #expect(SyncCursor(cursor.bytes) == cursor)
+    #expect(SyncCheckpoint(cursor.bytes) == cursor)
     #expect(cursor.bytes.count <= 64)
-    for count in 0..<cursor.bytes.count { #expect(SyncCursor(Array(cursor.bytes.prefix(count))) == nil) }
-    #expect(SyncCursor(cursor.bytes + [0]) == nil)
+    for count in 0..<cursor.bytes.count { #expect(SyncCheckpoint(Array(cursor.bytes.prefix(count))) == nil) }
+    #expect(SyncCheckpoint(cursor.bytes + [0]) == nil)
     let resume = ResumeFrame(generation: 1, interest: 2, sequence: 3, commitCheck: 4, policyCheck: 5)
     let resumed = ResumedFrame(generation: 1, verdict: .unknownInterest, sequence: 0)
     let mark = MarkFrame(sequence: 1, commitCheck: 2, policyPrint: 3, asksTaken: 4)

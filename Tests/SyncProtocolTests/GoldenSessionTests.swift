@@ -103,7 +103,7 @@ import Testing
           raw.perform(raw.session.committed(raw.peer.takeCommits(), now: raw.now))
         }
         if type == .acknowledge {
-          var sent = raw.session.supply.outgoing.window.sent
+          var sent = raw.session.pusher.queue.window.sent
           sent.room = UInt64(SyncLimits.creditBytes)
           var frame = FrameCodec.frame(.acknowledge) { sent.encode(to: &$0) }
           FrameCodec.number(&frame, as: number)

@@ -45,10 +45,10 @@ import Testing
     raw.receive(frames: Bound.questions(1))
     let each = 2_048 * 32
     let list = try Bound.wants(elements: each / 32 - 5)
-    for _ in 1..<SyncLimits.wantedWhileAnswering / each { try raw.session.supply.take(list) }
-    #expect(raw.session.supply.mayAnswerQuestions)
-    try raw.session.supply.take(list)
-    #expect(!raw.session.supply.mayAnswerQuestions)
+    for _ in 1..<SyncLimits.wantedWhileAnswering / each { try raw.session.pusher.take(list) }
+    #expect(raw.session.pusher.mayAnswerQuestions)
+    try raw.session.pusher.take(list)
+    #expect(!raw.session.pusher.mayAnswerQuestions)
     let answered = raw.sent(.answer).count
     raw.receive(frames: Bound.questions(1))
     #expect(raw.sent(.answer).count == answered + 1)
@@ -80,7 +80,7 @@ import Testing
       want.id = id
       return want
     }
-    try raw.session.supply.take(list)
+    try raw.session.pusher.take(list)
     raw.send(.asked) { $0.writeVarint(1) }
     raw.tick(after: SyncLimits.gatheringDelay)
     let told = raw.events.filter { if case .groupsForgotten = $0 { true } else { false } }
@@ -136,7 +136,7 @@ import Testing
   }
 
   @Test func `sessions wait for so many announced changes together`() {
-    let desk = PullDesk()
+    let desk = PullScheduler()
     for session in [1, 2] as [UInt64] { desk.join(session, now: .zero) }
     #expect(desk.admit(SyncLimits.awaitedChanges - 1, of: 1))
     #expect(desk.admit(1, of: 2))
@@ -208,7 +208,7 @@ import Testing
       raw.sendChunk(
         of: 8 << 20, at: offset,
         Array(beginning[offset..<min(offset + Limits.fragmentBytes, beginning.count)]))
-      most = max(most, raw.session.intake.queue.assembly.pieceBytes)
+      most = max(most, raw.session.puller.queue.assembly.pieceBytes)
     }
     #expect(raw.closed == nil, "\(raw.closed as Any)")
     #expect(most <= SyncLimits.stagedAtOnceBytes + WriteTransaction.stagedPartBytes && most > 0, "\(most)")

@@ -22,9 +22,9 @@ import Testing
   {
     let raw = try Self.subject(.shared)
     raw.receive(frames: try WideInterest.frames(queries: Self.count).flatMap(\.self) + Bound.questions(1))
-    let supply = raw.session.supply
+    let pusher = raw.session.pusher
     var steps = 1
-    while supply.generation == nil, steps < 10 * Self.count {
+    while pusher.generation == nil, steps < 10 * Self.count {
       #expect(raw.session.isHolding && raw.sent(.answer).isEmpty)
       raw.tick(after: .zero)
       steps += 1
@@ -38,19 +38,19 @@ import Testing
   @Test func `no query of a wide interest is taken apart on a thread that others share`() throws {
     let raw = try Self.subject(.prompt)
     raw.receive(frames: try WideInterest.frames(queries: 2).flatMap(\.self))
-    let supply = raw.session.supply
-    let before = try #require(supply.nextQueryBytes)
+    let pusher = raw.session.pusher
+    let before = try #require(pusher.nextQueryBytes)
     for _ in 0..<20 { raw.tick(after: .zero) }
-    #expect(supply.nextQueryBytes == before && supply.generation == nil)
+    #expect(pusher.nextQueryBytes == before && pusher.generation == nil)
     raw.session.stepLength = .shared
     for _ in 0..<2 { raw.tick(after: .zero) }
-    #expect(supply.generation == 1 && raw.closed == nil)
+    #expect(pusher.generation == 1 && raw.closed == nil)
   }
 
   @Test func `small subscriptions are served in the step that they come in`() throws {
     let raw = try Self.subject(.prompt)
     try raw.sendInterest("SELECT * FROM things WHERE n = 1")
-    #expect(raw.session.supply.generation == 1 && !raw.session.isHolding)
+    #expect(raw.session.pusher.generation == 1 && !raw.session.isHolding)
   }
 
   /// A frame of which the end comes later is no reason to hold a thread either.
@@ -102,8 +102,8 @@ import Testing
     let count = 8
     first.receive(frames: try WideInterest.frames(queries: count).flatMap(\.self))
     first.tick(after: .zero)
-    let hash = first.session.supply.interest.hash
-    #expect(first.session.supply.generation == 1)
+    let hash = first.session.pusher.interest.hash
+    #expect(first.session.pusher.generation == 1)
     let site = try #require(first.session.peer?.site)
     let known = try #require(first.peer.shared.interests.queries(hash, of: site))
     #expect(try known == (0..<count).map(WideInterest.query))
@@ -126,7 +126,7 @@ import Testing
     var most = 0
     var steps = 0
     while raw.closed == nil, steps < 200 {
-      most = max(most, raw.session.supply.heldBytes)
+      most = max(most, raw.session.pusher.heldBytes)
       raw.tick(after: .zero)
       steps += 1
     }

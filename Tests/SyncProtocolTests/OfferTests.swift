@@ -32,10 +32,10 @@ import Testing
   @Test func `an offer is looked at when all that was sent before it is here`() throws {
     let raw = try receiving()
     try offer(["a", "b", "c"], to: raw)
-    #expect(raw.session.intake.earlyOffers.count == 3)
+    #expect(raw.session.puller.earlyOffers.count == 3)
     #expect(raw.sent(.want).isEmpty)
     try raw.apply()
-    #expect(raw.session.intake.earlyOffers.count == 0)
+    #expect(raw.session.puller.earlyOffers.count == 0)
     // Of both that are here, and differ, the offered state is asked for; what is not here concerns nobody.
     let lists = try raw.sent(.want).map { payload in
       var reader = ByteReader(payload.span.bytes)
@@ -49,11 +49,11 @@ import Testing
     let raw = try receiving(room: 2)
     try offer(["a", "b"], to: raw)
     try offer(["c"], of: "others", to: raw)
-    #expect(raw.session.intake.due == .nothing)
-    #expect(raw.session.intake.earlyOffers.count == 2)
+    #expect(raw.session.puller.due == .nothing)
+    #expect(raw.session.puller.earlyOffers.count == 2)
     try offer(["c"], to: raw)
-    #expect(raw.session.intake.due == .collections(["things"]))
-    #expect(raw.session.intake.earlyOffers.count == 2)
+    #expect(raw.session.puller.due == .collections(["things"]))
+    #expect(raw.session.puller.earlyOffers.count == 2)
     #expect(raw.closed == nil)
   }
 

@@ -20,7 +20,7 @@ struct AnnouncedGroups {
     /// Those of its documents that concern this peer.
     let documents: [AnnouncedDocument]
     /// Those of the documents' changes that are waited for.
-    let changes: [PullDesk.Change]
+    let changes: [PullScheduler.Change]
     let since: Duration
     var deadline: Duration
     var standing: Standing

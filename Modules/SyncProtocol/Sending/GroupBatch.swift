@@ -6,7 +6,7 @@ import DocStore
 /// A session has one, used again and again, so that a group asks for no memory of its own.
 final class GroupBatch {
   private let context: SessionContext
-  private let outgoing: Outgoing
+  private let queue: SendQueue
   private var group = GroupEncoder()
   private(set) var sequence: UInt64 = 0
   private var mayOvertake = true
@@ -24,9 +24,9 @@ final class GroupBatch {
   /// Whether the receiver has to have something to take the group.
   private(set) var hasBases = false
 
-  init(_ context: SessionContext, _ outgoing: Outgoing) {
+  init(_ context: SessionContext, _ queue: SendQueue) {
     self.context = context
-    self.outgoing = outgoing
+    self.queue = queue
   }
 
   /// Begins a group; what an error left of another is dropped.
@@ -107,7 +107,7 @@ final class GroupBatch {
       group.part = ComponentPart(component: component, part: UInt64(partCount), isLast: isLast)
     }
     guard isStaged || !group.isEmpty else { return }
-    outgoing.add(group, sequence: sequence, isBulk: isBulk, mayOvertake: mayOvertake && partCount == 0)
+    queue.add(group, sequence: sequence, isBulk: isBulk, mayOvertake: mayOvertake && partCount == 0)
     group.removeAll()
     partCount += 1
   }

@@ -29,7 +29,7 @@ extension Session {
       throw SyncError(.appMismatch, "The peer belongs to another application")
     }
     guard hello.site != context.store.site else { return try doubtSite() }
-    supply.outgoing.begin(helloDelay: context.now - startedAt)
+    pusher.queue.begin(helloDelay: context.now - startedAt)
     context.peerHighest = hello.highest
     context.peerSilence = hello.silence ?? SessionConfiguration.usualSilence
     let peer = PeerInfo(
@@ -68,7 +68,7 @@ extension Session {
       }
       statements.checkTime(now)
       presence.checkTime(now)
-      if try supply.outgoing.rest(now) { supply.batch.rest() }
+      if try pusher.queue.rest(now) { pusher.batch.rest() }
       checkSignOfLife(now)
       if now - context.lastSent >= context.pingInterval, !SyncDefect.pingNotSent.isPlanted { ping() }
     }
@@ -81,14 +81,14 @@ extension Session {
 
   /// Looks whether the peer acknowledges and answers: one that only pings would hold its memory here for ever.
   func noteProgress() {
-    let window = supply.outgoing.window
+    let window = pusher.queue.window
     let isHeard = !isHolding
     sending.note(
       window.acknowledged.wireBytes, asked: context.askedBytes,
       isWaiting: isHeard && window.wireBytesInFlight > 0,
       now: context.now)
     pulling.note(
-      intake.answers, asked: context.askedBytes, isWaiting: isHeard && intake.isWaitingForPeer,
+      puller.answers, asked: context.askedBytes, isWaiting: isHeard && puller.isWaitingForPeer,
       now: context.now)
   }
 }

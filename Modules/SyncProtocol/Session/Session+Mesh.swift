@@ -4,15 +4,15 @@ import CRDTCore
 extension Session {
   /// Asks for what was announced and did not come, and tells the other sessions how this one fares.
   func lookAtAnnouncements() throws(SyncError) {
-    supply.owe(try intake.lookAtAnnouncements(), isGroup: false)
+    pusher.owe(try puller.lookAtAnnouncements(), isGroup: false)
     context.shared.pulls.note(
-      id, roundTrip: context.roundTrip.shortest, progressedAt: intake.queue.progressedAt,
-      isApplying: !intake.queue.isApplied, promise: intake.promise)
-    intake.noteBulk()
+      id, roundTrip: context.roundTrip.shortest, progressedAt: puller.queue.progressedAt,
+      isApplying: !puller.queue.isApplied, promise: puller.promise)
+    puller.noteBulk()
   }
 
   func take(_ announcement: Announcement) throws(SyncError) {
-    supply.owe(try intake.take(announcement), isGroup: false)
+    pusher.owe(try puller.take(announcement), isGroup: false)
   }
 
   /// Has those go on that waited for this session.

@@ -21,12 +21,12 @@ extension Session {
   public var isHolding: Bool { isBehind || isFull }
 
   /// Whether something has come whole and is not looked at, as there was no time for it.
-  var isBehind: Bool { !backlog.isEmpty || input.isWhole || supply.isDrafting }
+  var isBehind: Bool { !backlog.isEmpty || input.isWhole || pusher.isDrafting }
 
   /// Whether too much of what it has sent waits to be applied, or the peer is to be admitted first.
   var isFull: Bool {
     switch state {
-    case .open: intake.queue.isFull
+    case .open: puller.queue.isFull
     case .met: true
     case .idle, .awaitingHello, .doubtingSite, .closed: false
     }
@@ -36,7 +36,7 @@ extension Session {
   ///
   /// - Returns: How many bytes it took.
   private func takeNow(_ bytes: RawSpan) throws(SyncError) -> Int {
-    guard context.hasTime, !isFull, !supply.isDrafting else { return 0 }
+    guard context.hasTime, !isFull, !pusher.isDrafting else { return 0 }
     var position = 0
     if !input.isEmpty {
       let isWhole: Bool
@@ -76,7 +76,7 @@ extension Session {
       guard let frame else { return (position, false) }
       let payload = bytes.extracting(frame.payload)
       let cost = InputCost.frame(frame.type, payload)
-      guard context.hasTime(for: cost), !isFull, !supply.isDrafting else { return (position, true) }
+      guard context.hasTime(for: cost), !isFull, !pusher.isDrafting else { return (position, true) }
       context.spend(cost)
       context.statistics.framesReceived += 1
       context.didReceiveFrame()
@@ -100,21 +100,21 @@ extension Session {
 
   /// Takes apart what has come of an interest, as far as the step has time for it, and serves it when that is all.
   private func takeDraft() throws(SyncError) {
-    while let byteCount = supply.subscribed.nextQueryBytes {
+    while let byteCount = pusher.subscribed.nextQueryBytes {
       let cost = InputCost.query(byteCount)
       guard context.hasTime(for: cost) else { return }
       context.spend(cost)
       do throws(CodecError) {
-        context.spend(InputCost.query(steps: try supply.subscribed.takeNextQuery()))
+        context.spend(InputCost.query(steps: try pusher.subscribed.takeNextQuery()))
       } catch {
         throw SyncError(error, in: "a frame of type \(FrameType.interest.rawValue)", base: draftOffset)
       }
     }
     // What was sent as data, under the interest before, and is not wanted any more, has told the peer nothing.
-    let isUncertain = supply.generation != nil && !supply.isDrained
-    let (isServed, resumed) = supply.serveDraft()
+    let isUncertain = pusher.generation != nil && !pusher.isDrained
+    let (isServed, resumed) = pusher.serveDraft()
     guard isServed else { return }
-    if let resumed { try resume(resumed) } else if isUncertain { intake.renew() }
+    if let resumed { try resume(resumed) } else if isUncertain { puller.renew() }
   }
 
   /// A stranger is told by its first byte, and not waited for.
@@ -184,13 +184,13 @@ extension Session {
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {
     context.roundTrip.didReceive(type, now: context.now)
-    if !type.mayPrecedeInterest { supply.subscribed.noteTalk() }
+    if !type.mayPrecedeInterest { pusher.subscribed.noteTalk() }
     switch type {
     case .hello, .bye: return
     case .compare, .asked, .want, .have, .interest, .acknowledge, .prune, .resume, .renewed:
-      try takeForSupply(type, &reader)
+      try takeForPusher(type, &reader)
     case .answer, .offer, .settled, .fragment, .chunk, .renew, .resumed, .mark, .announce:
-      try takeForIntake(type, &reader, frameBytes: frameBytes)
+      try takeForPuller(type, &reader, frameBytes: frameBytes)
     case .filterWanted, .filter: try takeOfTelling(type, &reader)
     case .staged, .reuse: try takeForTransfer(type, &reader, frameBytes: frameBytes)
     case .ask, .rows, .answered, .stopAsk: try takeQuery(type, &reader)
@@ -203,10 +203,10 @@ extension Session {
     case .withheld:
       let count = try whole(&reader) { (reader) throws(CodecError) in try reader.readVarint() }
       context.noteWithheld(byPeer: Int(clamping: count))
-      intake.tellCaughtUp()
+      puller.tellCaughtUp()
     case .pong:
       let nonce = try decode { () throws(CodecError) in try reader.readFixed(as: UInt64.self) }
-      supply.answered(nonce)
+      pusher.answered(nonce)
     case .seen:
       let frame = try whole(&reader) { (reader) throws(CodecError) in try SeenFrame(from: &reader) }
       try run { () throws(SyncError) in try compareOwn(with: frame) }
@@ -214,11 +214,11 @@ extension Session {
   }
 
   /// Frames from the peer as a receiver.
-  private func takeForSupply(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
+  private func takeForPusher(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
     switch type {
     case .interest:
       let frame = try whole(&reader) { (reader) throws(CodecError) in try InterestFrame(from: &reader) }
-      try run { () throws(SyncError) in try supply.subscribed.take(frame) }
+      try run { () throws(SyncError) in try pusher.subscribed.take(frame) }
     case .compare:
       let (round, questions) = try whole(&reader) { (reader) throws(CodecError) in
         let round = try reader.readVarint()
@@ -228,28 +228,28 @@ extension Session {
         }
         return (round, questions)
       }
-      try run { () throws(SyncError) in try supply.take(questions, round: round) }
+      try run { () throws(SyncError) in try pusher.take(questions, round: round) }
     case .want:
       let list = try whole(&reader) { (reader) throws(CodecError) in try WantList(from: &reader) }
-      try run { () throws(SyncError) in try supply.take(list) }
+      try run { () throws(SyncError) in try pusher.take(list) }
     case .have:
       let (round, haves) = try whole(&reader) { (reader) throws(CodecError) in
         try DocumentHave.decode(from: &reader)
       }
-      try run { () throws(SyncError) in try supply.take(haves, round: round) }
+      try run { () throws(SyncError) in try pusher.take(haves, round: round) }
     case .asked:
       let round = try whole(&reader) { (reader) throws(CodecError) in try reader.readVarint() }
-      try run { () throws(SyncError) in try supply.asked(round: round) }
+      try run { () throws(SyncError) in try pusher.asked(round: round) }
     case .acknowledge:
       let totals = try whole(&reader) { (reader) throws(CodecError) in try Acknowledgement(from: &reader) }
-      try run { () throws(SyncError) in try supply.take(totals, frames: intake.answers) }
+      try run { () throws(SyncError) in try pusher.take(totals, frames: puller.answers) }
     case .prune:
       let prune = try whole(&reader) { (reader) throws(CodecError) in try Prune(from: &reader) }
-      try run { () throws(SyncError) in try supply.take(prune) }
+      try run { () throws(SyncError) in try pusher.take(prune) }
     case .resume:
       let frame = try whole(&reader) { (reader) throws(CodecError) in try ResumeFrame(from: &reader) }
       try run { () throws(SyncError) in try resume(frame) }
-    case .renewed: try run { () throws(SyncError) in try supply.renewal.hear() }
+    case .renewed: try run { () throws(SyncError) in try pusher.renewal.hear() }
     case .hello, .bye, .ping, .pong, .seen, .run, .answer, .offer, .settled, .fragment, .chunk, .renew,
       .filterWanted, .filter, .resumed, .mark, .announce, .staged, .reuse, .ask, .rows, .answered, .stopAsk,
       .unreadable, .withheld, .presenceWanted, .presence:
@@ -260,26 +260,26 @@ extension Session {
   /// The peer goes on from a cursor, under an interest that it has just sent, or had in an earlier session.
   private func resume(_ frame: ResumeFrame) throws(SyncError) {
     guard let peer = context.peer else { return }
-    if supply.generation != frame.generation || supply.interest.hash != frame.interest {
+    if pusher.generation != frame.generation || pusher.interest.hash != frame.interest {
       guard let known = context.shared.interests.queries(frame.interest, of: peer.site) else {
-        supply.subscribed.awaitInterest()
+        pusher.subscribed.awaitInterest()
         let answer = ResumedFrame(generation: frame.generation, verdict: .unknownInterest)
         return context.send(.resumed) { answer.encode(to: &$0) }
       }
       // The rest is done when it is served.
-      return supply.subscribed.take(known, for: frame)
+      return pusher.subscribed.take(known, for: frame)
     }
     let met = frame.lag.flatMap { lag in
       highestTold.map { ResumeFrame.met(lag, behind: $0) }
     }
-    try supply.resume(frame, unaskedAfter: met)
+    try pusher.resume(frame, unaskedAfter: met)
   }
 
   /// Frames from the peer as a sender.
-  private func takeForIntake(
+  private func takeForPuller(
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {
-    intake.answers += 1
+    puller.answers += 1
     switch type {
     case .answer:
       let (round, answers) = try whole(&reader) { (reader) throws(CodecError) in
@@ -290,29 +290,29 @@ extension Session {
         }
         return (round, answers)
       }
-      try run { () throws(SyncError) in try intake.take(answers, round: round) }
+      try run { () throws(SyncError) in try puller.take(answers, round: round) }
     case .offer:
       let offers = try whole(&reader) { (reader) throws(CodecError) in try DocumentOffer.decode(from: &reader)
       }
-      try run { () throws(SyncError) in try intake.take(offers) }
+      try run { () throws(SyncError) in try puller.take(offers) }
     case .settled:
       let round = try whole(&reader) { (reader) throws(CodecError) in try reader.readVarint() }
-      intake.settled(round: round)
+      puller.settled(round: round)
     case .fragment:
       let head = try decode { () throws(CodecError) in try FragmentHead(from: &reader) }
       let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
-      try run { () throws(SyncError) in try intake.take(head, content, frameBytes: frameBytes) }
+      try run { () throws(SyncError) in try puller.take(head, content, frameBytes: frameBytes) }
     case .chunk:
       let head = try decode { () throws(CodecError) in try ChunkHead(from: &reader) }
       let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
-      try run { () throws(SyncError) in try intake.take(head, content, frameBytes: frameBytes) }
+      try run { () throws(SyncError) in try puller.take(head, content, frameBytes: frameBytes) }
     case .renew:
-      intake.resetTelling()
-      intake.renew()
+      puller.resetTelling()
+      puller.renew()
       context.send(.renewed)
     case .resumed:
       let frame = try whole(&reader) { (reader) throws(CodecError) in try ResumedFrame(from: &reader) }
-      try run { () throws(SyncError) in try intake.take(frame) }
+      try run { () throws(SyncError) in try puller.take(frame) }
     case .announce:
       let announcement = try whole(&reader) { (reader) throws(CodecError) in
         try Announcement(from: &reader)
@@ -320,7 +320,7 @@ extension Session {
       try run { () throws(SyncError) in try take(announcement) }
     case .mark:
       let frame = try whole(&reader) { (reader) throws(CodecError) in try MarkFrame(from: &reader) }
-      intake.take(frame)
+      puller.take(frame)
     case .hello, .bye, .ping, .pong, .seen, .run, .interest, .compare, .want, .have, .asked, .filter,
       .filterWanted, .acknowledge, .resume, .prune, .renewed, .staged, .reuse, .ask, .rows, .answered,
       .stopAsk, .unreadable, .withheld, .presenceWanted, .presence:
@@ -335,22 +335,22 @@ extension Session {
       return try run { () throws(SyncError) in
         switch frame.role {
         case .haves: try takeAnswer(frame)
-        case .offers: try supply.take(frame)
+        case .offers: try pusher.take(frame)
         }
       }
     }
     let ask = try whole(&reader) { (reader) throws(CodecError) in try FilterAsk(from: &reader) }
     try run { () throws(SyncError) in
       switch ask.role {
-      case .haves: try supply.take(ask)
-      case .offers: try intake.take(ask)
+      case .haves: try pusher.take(ask)
+      case .offers: try puller.take(ask)
       }
     }
   }
 
   private func takeAnswer(_ frame: FilterFrame) throws(SyncError) {
-    intake.answers += 1
-    try intake.take(frame)
+    puller.answers += 1
+    try puller.take(frame)
   }
 
   /// Decodes a payload to its end.

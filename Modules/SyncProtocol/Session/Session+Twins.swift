@@ -28,10 +28,10 @@ extension Session {
   /// Tells a peer of writes of its site that are later than all it knows of, and how far its log was followed here, unless
   /// the log is gone on with.
   func tellLaterWrites(than hello: Hello) throws(SyncError) {
-    let isResumed = intake.isResuming
+    let isResumed = puller.isResuming
     let frame = try context.read { transaction in
       let met = try transaction.highestReading(of: hello.site)
-      let cursor = isResumed ? nil : try transaction.cursor(of: hello.site).flatMap { SyncCursor($0) }
+      let cursor = isResumed ? nil : try transaction.cursor(of: hello.site).flatMap { SyncCheckpoint($0) }
       return SeenFrame(
         reading: met.flatMap { met in hello.highest.map { met.isLater(than: $0) } == true ? met : nil },
         place: cursor.flatMap { cursor in

@@ -11,7 +11,7 @@ public import QueryEngine
 /// What a driver must do is in `Documentation/DrivingSync.md`, with a whole driver. The times that it hands to the sessions
 /// of one store are of one clock, which never goes back.
 ///
-/// The two directions are independent: the `Intake` pulls what this peer subscribes to, the `Supply` answers
+/// The two directions are independent: the `Puller` pulls what this peer subscribes to, the `Pusher` answers
 /// the other peer.
 public final class Session {
   /// Where the conversation stands.
@@ -29,10 +29,10 @@ public final class Session {
   /// Names the session in the origin of the commits that it has applied.
   public let id: UInt64
   let context: SessionContext
-  let intake: Intake
-  let supply: Supply
-  let statements: QueryDesk
-  let presence: PresenceDesk
+  let puller: Puller
+  let pusher: Pusher
+  let statements: RemoteStatements
+  let presence: PresenceExchange
   var state = State.idle
   var input = FrameBuffer()
   var backlog = InputBacklog()
@@ -74,15 +74,15 @@ public final class Session {
     shared.attach(to: store)
     context = SessionContext(
       id: id, store: store, gate: gate, shared: shared, configuration: configuration)
-    let intake = Intake(context)
-    self.intake = intake
-    supply = Supply(
-      context, ownInterest: { intake.interest.matcher(for: $0) },
-      ownDigest: { intake.digest(of: $0, under: $1, from: $2) })
-    statements = QueryDesk(context)
-    presence = PresenceDesk(context)
-    let supply = supply
-    intake.followedLog = { [unowned supply] in supply.followedLog(of: $0) }
+    let puller = Puller(context)
+    self.puller = puller
+    pusher = Pusher(
+      context, ownInterest: { puller.interest.matcher(for: $0) },
+      ownDigest: { puller.digest(of: $0, under: $1, from: $2) })
+    statements = RemoteStatements(context)
+    presence = PresenceExchange(context)
+    let pusher = pusher
+    puller.followedLog = { [unowned pusher] in pusher.followedLog(of: $0) }
   }
 
   deinit { _ = context.shared.leave(id) }
@@ -103,9 +103,9 @@ public final class Session {
   /// How far both directions have come.
   public var progress: SyncProgress {
     var progress = SyncProgress()
-    progress.confirmedSequence = supply.confirmedSequence
-    progress.isCaughtUp = intake.isCaughtUp
-    progress.lastUpdate = intake.updatedAt
+    progress.confirmedSequence = pusher.confirmedSequence
+    progress.isCaughtUp = puller.isCaughtUp
+    progress.lastUpdate = puller.updatedAt
     progress.unreadable = context.unreadable.ranges
     progress.damagedDocuments = context.unreadable.documents.count
     progress.refusedDocuments = context.unreadable.exceeding.count
@@ -127,7 +127,7 @@ public final class Session {
   private static let dearVisits = 16
 
   /// Whether telling the session of a commit takes long, as the peer's conditions are many or dear.
-  package var isDear: Bool { supply.interest.visitCost > Self.dearVisits }
+  package var isDear: Bool { pusher.interest.visitCost > Self.dearVisits }
 
   /// How long each call may take.
   package var stepLength: StepLength {
@@ -167,7 +167,7 @@ public final class Session {
   public func subscriptionsChanged(_ queries: [SubscriptionQuery], now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       self.queries = queries
-      if case .open = state { intake.subscribe(to: Interest(queries)) }
+      if case .open = state { puller.subscribe(to: Interest(queries)) }
     }
   }
 
@@ -178,8 +178,8 @@ public final class Session {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
       for commit in commits {
-        let sent = try supply.committed(commit) { intake.holds($0, $0.after) }
-        try intake.committed(commit) { $0 < sent.count && sent[$0] }
+        let sent = try pusher.committed(commit) { puller.holds($0, $0.after) }
+        try puller.committed(commit) { $0 < sent.count && sent[$0] }
       }
     }
   }
@@ -196,7 +196,7 @@ public final class Session {
   public func lostCommits(through sequence: UInt64, now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
-      try supply.lostCommits(through: sequence)
+      try pusher.lostCommits(through: sequence)
     }
   }
 
@@ -205,9 +205,9 @@ public final class Session {
   {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
-      let (owed, begun) = try intake.applied(ticket, result)
-      try supply.noteMerged(owed)
-      supply.owe(owed.map { DocumentRequest($0, begunWith: begun) }, isGroup: true)
+      let (owed, begun) = try puller.applied(ticket, result)
+      try pusher.noteMerged(owed)
+      pusher.owe(owed.map { DocumentRequest($0, begunWith: begun) }, isGroup: true)
     }
   }
 
@@ -215,7 +215,7 @@ public final class Session {
   public func packed(_ piece: PackedPiece, now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
-      try supply.outgoing.take(piece)
+      try pusher.queue.take(piece)
     }
   }
 
@@ -232,8 +232,8 @@ public final class Session {
   /// Looks again at what waits for other sessions of the store, one of which has come to something.
   public func nudged(now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
-      intake.announced.hurry(now: now)
-      intake.hurryBulk()
+      puller.announced.hurry(now: now)
+      puller.hurryBulk()
     }
   }
 
@@ -280,40 +280,40 @@ public final class Session {
     try noteUpdatedPolicy()
     var budget = context.recordsPerCall
     try lookAtAnnouncements()
-    if supply.isDrained { try intake.askAgain() }
-    let wasAsking = intake.isAsking
-    try intake.work(budget: &budget)
-    if supply.isDrained {
-      intake.noteDrained()
-      supply.noteTold()
+    if pusher.isDrained { try puller.askAgain() }
+    let wasAsking = puller.isAsking
+    try puller.work(budget: &budget)
+    if pusher.isDrained {
+      puller.noteDrained()
+      pusher.noteTold()
     }
-    intake.noteFollowed()
-    try intake.applyNext()
-    try intake.queue.checkHold()
-    intake.queue.noteHeld()
-    try supply.checkAsked(beside: statements.waitingBytes + intake.telling.heldBytes)
-    intake.saveCursor()
-    supply.isApplying = intake.queue.isApplying
+    puller.noteFollowed()
+    try puller.applyNext()
+    try puller.queue.checkHold()
+    puller.queue.noteHeld()
+    try pusher.checkAsked(beside: statements.waitingBytes + puller.telling.heldBytes)
+    puller.saveCursor()
+    pusher.isApplying = puller.queue.isApplying
     // What was asked just now leaves when this call is over.
-    supply.isAsking = wasAsking || intake.isAsking
-    if intake.queue.isQuiet { supply.noteQuiet() }
+    pusher.isAsking = wasAsking || puller.isAsking
+    if puller.queue.isQuiet { pusher.noteQuiet() }
     // At least so many that what a step costs by itself does not count.
-    var visits = max(budget / supply.interest.visitCost, min(budget, 16))
-    try supply.work(budget: &visits)
-    supply.isAsking = intake.isAsking
-    supply.noteConfirmed()
-    intake.letGo()
-    if let place = supply.log.fellBehindAt {
-      supply.log.fellBehindAt = nil
-      intake.tellAgain(after: place)
+    var visits = max(budget / pusher.interest.visitCost, min(budget, 16))
+    try pusher.work(budget: &visits)
+    pusher.isAsking = puller.isAsking
+    pusher.noteConfirmed()
+    puller.letGo()
+    if let place = pusher.log.fellBehindAt {
+      pusher.log.fellBehindAt = nil
+      puller.tellAgain(after: place)
     }
     context.tellWithheld()
     // What kept this peer from being caught up may have been kept back here.
-    intake.tellCaughtUp()
-    intake.tellSettled()
-    statements.work(pieceBytes: supply.outgoing.window.pieceBytes(LinkTurns.pieceSpan))
+    puller.tellCaughtUp()
+    puller.tellSettled()
+    statements.work(pieceBytes: pusher.queue.window.pieceBytes(LinkTurns.pieceSpan))
     context.shared.memory.noteAnswers(statements.waitingBytes, of: id)
-    intake.queue.sendAcknowledgement()
+    puller.queue.sendAcknowledgement()
     noteProgress()
   }
 
@@ -322,12 +322,12 @@ public final class Session {
     context.notePolicy()
     guard !SyncDefect.policyChangeIgnored.isPlanted else { return }
     guard case .open = state else { return }
-    supply.revoke()
+    pusher.revoke()
     // A change that waits may have been followed by one that was withheld: what is here now is compared.
-    supply.dropLive()
-    supply.renew()
-    intake.resetTelling()
-    intake.renew()
+    pusher.dropLive()
+    pusher.renew()
+    puller.resetTelling()
+    puller.renew()
   }
 
   /// Asks to be called again: at once while there is work, else when time matters next.
@@ -338,14 +338,14 @@ public final class Session {
     case .idle, .met, .closed: return
     case .awaitingHello(let deadline), .doubtingSite(let deadline): next = deadline
     case .open:
-      if intake.hasWork || supply.hasWork { return context.ask(.wake(after: .zero)) }
+      if puller.hasWork || pusher.hasWork { return context.ask(.wake(after: .zero)) }
       next =
         [
-          intake.queue.waitsForMemory(isFull) ? context.now + SyncLimits.memoryInterval : nil,
+          puller.queue.waitsForMemory(isFull) ? context.now + SyncLimits.memoryInterval : nil,
           lastReceived + context.configuration.silence, context.lastSent + context.pingInterval,
           sending.deadline(context.configuration.stall), pulling.deadline(context.configuration.stall),
-          intake.announcementsTime, intake.bulkTime, intake.cursorTime, supply.markTime,
-          supply.waitsUntil, statements.deadline, presence.asksAt, admission.lifeDeadline,
+          puller.announcementsTime, puller.bulkTime, puller.cursorTime, pusher.markTime,
+          pusher.waitsUntil, statements.deadline, presence.asksAt, admission.lifeDeadline,
         ].compactMap { $0 }.min() ?? context.now
     }
     if let wakeAt, wakeAt <= next { return }
@@ -355,7 +355,7 @@ public final class Session {
 
   /// Ends the session, telling the peer why unless the peer ended it.
   private func fail(_ error: SyncError) {
-    if case .open = state { intake.saveLastCursor() }
+    if case .open = state { puller.saveLastCursor() }
     statements.cancel()
     if !isEndedByPeer {
       let site = siteForRefusal
@@ -380,7 +380,7 @@ public final class Session {
     context.tell(.connected(peer))
     beginPresence()
     // First, so that the sender knows of it whatever it begins with.
-    try intake.queue.assembly.tellStaged()
-    try intake.begin(Interest(queries))
+    try puller.queue.assembly.tellStaged()
+    try puller.begin(Interest(queries))
   }
 }

@@ -25,36 +25,36 @@ package struct SessionFootprint: Hashable, Sendable {
 
 extension Session {
   /// Bytes of the filters of what the peer holds, and of those that are being made for it.
-  package var filterBytes: Int { intake.telling.filterBytes + supply.telling.filterBytes }
+  package var filterBytes: Int { puller.telling.filterBytes + pusher.telling.filterBytes }
 
   /// Whether the beginning of a frame has come, and not its end.
   package var isWithinFrame: Bool { !input.isEmpty }
 
   package var footprint: SessionFootprint {
     var footprint = SessionFootprint()
-    footprint.liveBytes = supply.live.byteCount
-    footprint.waitingBytes = supply.outgoing.streamBytes + supply.outgoing.waitingTransferBytes
-    footprint.unappliedBytes = intake.queue.pendingBytes
-    footprint.heldBytes = intake.queue.heldBytes
+    footprint.liveBytes = pusher.live.byteCount
+    footprint.waitingBytes = pusher.queue.streamBytes + pusher.queue.waitingTransferBytes
+    footprint.unappliedBytes = puller.queue.pendingBytes
+    footprint.heldBytes = puller.queue.heldBytes
     footprint.unreadBytes = backlog.byteCount + (input.isWhole ? input.bytes.count : 0)
-    footprint.requests = supply.pendingRequests
+    footprint.requests = pusher.pendingRequests
     footprint.announcements =
-      intake.announced.documentCount + supply.announcing.openDocuments + intake.earlyOffers.count
-      + supply.waitingOffers.count + supply.met.count + intake.telling.waitingCount
-      + supply.telling.waitingCount
-    footprint.compared = intake.reconciler.heldCount + supply.reconciliation.responder.heldCount
-    footprint.tasks = intake.pendingTasks + supply.pendingTasks
+      puller.announced.documentCount + pusher.announcing.openDocuments + puller.earlyOffers.count
+      + pusher.waitingOffers.count + pusher.met.count + puller.telling.waitingCount
+      + pusher.telling.waitingCount
+    footprint.compared = puller.reconciler.heldCount + pusher.reconciliation.responder.heldCount
+    footprint.tasks = puller.pendingTasks + pusher.pendingTasks
     return footprint
   }
 }
 
-extension Intake {
+extension Puller {
   fileprivate var pendingTasks: Int {
     tasks.count + reconciler.pendingCount + evicted.before.count + queue.unsettledCount + pulls.count
   }
 }
 
-extension Supply {
+extension Pusher {
   fileprivate var pendingRequests: Int {
     requests.count + reconciliation.wanted.count + deferred.count + live.heldCount
   }

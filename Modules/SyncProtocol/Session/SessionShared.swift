@@ -7,15 +7,15 @@ import Synchronization
 /// Each part is behind a lock of its own, and calls nothing under it.
 public final class SessionShared: Sendable {
   /// Who asks whom for what is announced.
-  let pulls = PullDesk()
+  let pulls = PullScheduler()
   /// What several send of the same changes.
   let encoding = SharedEncoding()
   /// Who brings much.
-  let bulk = BulkDesk()
+  let bulk = BulkScheduler()
   /// What is put aside of groups that come in parts.
   let components = ComponentStage()
   /// Lets go of what has left subscriptions.
-  let leaves = LeaveDesk()
+  let leaves = EvictionScheduler()
   /// What peers subscribed to.
   let interests = InterestCache()
   /// What sessions hold of what their peers have sent.

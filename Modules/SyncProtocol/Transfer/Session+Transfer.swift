@@ -13,11 +13,11 @@ extension Session {
         }
         return notices
       }
-      try run { () throws(SyncError) in try supply.outgoing.peerStages.take(notices) }
+      try run { () throws(SyncError) in try pusher.queue.peerStages.take(notices) }
     } else {
       let frame = try whole(&reader) { (reader) throws(CodecError) in try ReuseFrame(from: &reader) }
-      intake.answers += 1
-      try run { () throws(SyncError) in try intake.take(frame, frameBytes: frameBytes) }
+      puller.answers += 1
+      try run { () throws(SyncError) in try puller.take(frame, frameBytes: frameBytes) }
     }
   }
 }

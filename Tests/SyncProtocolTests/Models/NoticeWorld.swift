@@ -159,13 +159,13 @@ struct NoticeWorld {
     guard before?.count != after.count else { return }
     documents[peer][document] = after
     for link in links where link.from == peer && isUp(link) {
-      let isSent = supply(link, document, before, after, isOwn: link.to == other)
+      let isSent = pusher(link, document, before, after, isOwn: link.to == other)
       takeIn(link, document, before, after, isSent: isSent, isOwn: link.to == other)
     }
   }
 
   /// Sends or offers what concerns the other end of a change.
-  private mutating func supply(
+  private mutating func pusher(
     _ link: Link, _ document: Int, _ before: Operations?, _ after: Operations, isOwn: Bool
   ) -> Bool {
     guard let end = ends[link], end.interest != nil, !closed.contains(link) else { return false }

@@ -1,0 +1,172 @@
+import CRDTCore
+import DocStore
+import Failpoints
+
+extension EvictionScheduler {
+  /// Marks what a transaction takes out of the subscriptions, and takes marks back.
+  ///
+  /// - Parameters:
+  ///   - transaction: About to end.
+  ///   - hasEvicted: Whether a peer may bring what it was asked for before that was evicted here: where no subscription
+  ///     asks for it now, it goes at once.
+  ///   - isElsewhere: Whether a peer has all that is here of a document that left.
+  /// - Throws: What the store throws.
+  func look(
+    at transaction: WriteTransaction, hasEvicted: Bool = false, isElsewhere: (DocumentName) -> Bool
+  ) throws {
+    var rules = rules
+    var hasNotes = try transaction.hasLeavingNotes()
+    let hasEvicted = hasEvicted && rules.areKnown
+    guard rules.evictsAny || hasNotes || hasEvicted else { return }
+    var candidates: [Candidate] = []
+    for change in transaction.pendingChanges
+    where rules.covers(change.collection.name) || hasNotes || hasEvicted {
+      rules.resolve(change.collection)
+      let name = DocumentName(collection: change.collection.name, id: change.id)
+      if hasEvicted, try drop(change, name, rules, hasNotes, transaction) { continue }
+      if let candidate = try look(at: change, name, rules, hasNotes, transaction, isElsewhere) {
+        candidates.append(candidate)
+        hasNotes = true
+      }
+    }
+    add(candidates)
+  }
+
+  /// Evicts what a peer has brought that was not here, lives and satisfies no subscription.
+  ///
+  /// - Returns: Whether it was so.
+  private func drop(
+    _ change: Change, _ name: DocumentName, _ rules: EvictionRules, _ hasNotes: Bool,
+    _ transaction: WriteTransaction
+  ) throws -> Bool {
+    let id = name.id.bytes.span.bytes
+    guard change.kind == .write, change.before == nil,
+      try !hasNotes || transaction.leavingNote(for: name.id, in: change.collection) == nil
+    else { return false }
+    // A later group may have made something else of it.
+    let isUnwanted = try transaction.withRecord(change.collection, name.id) { record, _ in
+      record.isAlive && !rules.match(name.collection, id, record)
+    }
+    guard isUnwanted ?? false else { return false }
+    return try transaction.evict(name.id, in: name.collection)
+  }
+
+  private func look(
+    at change: Change, _ name: DocumentName, _ rules: EvictionRules, _ hasNotes: Bool,
+    _ transaction: WriteTransaction, _ isElsewhere: (DocumentName) -> Bool
+  ) throws -> Candidate? {
+    let id = name.id.bytes.span.bytes
+    let note =
+      hasNotes
+      ? try transaction.leavingNote(for: change.id, in: change.collection).flatMap { LeavingState($0) } : nil
+    guard change.kind == .write, let after = change.after,
+      after.withView({ $0.isAlive && !rules.match(name.collection, id, $0) })
+    else {
+      if case .leaving = note { try forget(name, transaction) }
+      // It is here again, as nobody could know that it would be.
+      if case .left = note, change.kind == .write { try forget(name, transaction) }
+      return nil
+    }
+    let hasLeft: Bool =
+      switch note {
+      case .leaving: true
+      // What came back only to be of no interest goes again.
+      case .left: change.before == nil
+      case nil: change.before?.withView { rules.letGo(of: name.collection, id, $0) } ?? false
+      }
+    // What is too large for peers is nowhere else.
+    guard hasLeft, !change.oversize else { return nil }
+    let state = LeavingState.leaving(since: change.sequence, isElsewhere: isElsewhere(name))
+    guard try transaction.setLeavingNote(state.bytes, for: change.id, in: name.collection) else { return nil }
+    return Candidate(name: name, since: change.sequence)
+  }
+
+  /// Evicts documents, except those of which that would lose something.
+  func evict(_ candidates: [Candidate], in transaction: WriteTransaction) throws {
+    var rules = rules
+    for candidate in candidates {
+      // What cannot be read stays here.
+      let damage = try transaction.damage(of: candidate.name.id, in: candidate.name.collection)
+      if damage == nil { try evict(candidate, &rules, transaction) }
+    }
+  }
+
+  private func evict(
+    _ candidate: Candidate, _ rules: inout EvictionRules, _ transaction: WriteTransaction
+  ) throws {
+    let name = candidate.name
+    guard let collection = try transaction.collection(name.collection),
+      let note = try transaction.leavingNote(for: name.id, in: collection).flatMap({ LeavingState($0) }),
+      case .leaving(let since, let isElsewhere) = note, since == candidate.since
+    else { return }
+    rules.resolve(collection)
+    let sites = transaction.sites
+    let (id, current) = (name.id.bytes.span.bytes, rules)
+    let vector = try transaction.withRecord(collection, name.id) { record, _ -> VersionVector? in
+      guard record.isAlive, !current.match(name.collection, id, record) else { return nil }
+      return try record.vector(sites: sites)
+    }
+    // A state without a vector cannot be told from others.
+    guard let vector = vector ?? nil, !vector.isEmpty else { return try forget(name, transaction) }
+    let last = try transaction.lastChange(of: name.id, in: collection) ?? since
+    guard last == since else {
+      // It was changed where nobody looked.
+      let state = LeavingState.leaving(since: last, isElsewhere: false)
+      _ = try transaction.setLeavingNote(state.bytes, for: name.id, in: name.collection)
+      return add([Candidate(name: name, since: last)])
+    }
+    let mayGo = try isElsewhere || isKept(name, collection, since, transaction)
+    guard mayGo && !SyncDefect.leftStays.isPlanted || SyncDefect.lettingGoUnasked.isPlanted else {
+      return park(candidate)
+    }
+    let left = LeavingState.left(vector, queries: rules.names(of: name.collection))
+    guard left.bytes.count <= WriteTransaction.leavingNoteBytes else { return try forget(name, transaction) }
+    SyncPoint.letGo.reached()
+    _ = try transaction.evict(name.id, in: name.collection)
+    _ = try transaction.setLeavingNote(left.bytes, for: name.id, in: name.collection)
+  }
+
+  /// Whether a peer has the state that is here and subscribes to it, so that it does not let go of it either.
+  private func isKept(
+    _ name: DocumentName, _ collection: Collection, _ since: UInt64, _ transaction: WriteTransaction
+  ) throws -> Bool {
+    for member in members(confirmed: since) where member.gatekeeper?.maySend(name.collection) ?? false {
+      guard let matcher = member.interest.matcher(for: collection) else { continue }
+      let id = name.id.bytes.span.bytes
+      let isMatch = try transaction.withRecord(collection, name.id) { record, _ in
+        matcher.matches(id, record)
+      }
+      if isMatch ?? false { return true }
+    }
+    return false
+  }
+
+  private func forget(_ name: DocumentName, _ transaction: WriteTransaction) throws {
+    try transaction.removeLeavingNote(for: name.id, in: name.collection)
+  }
+
+  // MARK: - What has left
+
+  /// The state in which a document was evicted, where no older one is of interest here.
+  func vectorLeft(_ note: [UInt8]?, in collection: String) -> VersionVector? {
+    guard let note, case .left(let vector, let queries) = LeavingState(note) else { return nil }
+    let known = Set(queries)
+    return rules.names(of: collection).allSatisfy(known.contains) ? vector : nil
+  }
+
+  /// What is left of a group without documents that left subscriptions here in the state that comes, or a later one.
+  func without(left group: IncomingGroup, in transaction: WriteTransaction) throws -> IncomingGroup {
+    var group = group
+    try group.removeDocuments { document in
+      guard case .vectors(_, let coming, _) = document.basis,
+        let collection = try transaction.collection(document.collection),
+        let left = vectorLeft(
+          try transaction.leavingNote(for: document.id, in: collection), in: document.collection),
+        left.dominates(coming),
+        try transaction.withRecord(collection, document.id, { _, _ in true }) == nil
+      else { return false }
+      return true
+    }
+    return group
+  }
+}

@@ -1,0 +1,116 @@
+import CRDTCore
+import DocStore
+
+/// What the store holds under this peer's own interest.
+struct HeldDocuments: ReconcilingSet {
+  private let puller: Puller
+
+  init(_ puller: Puller) { self.puller = puller }
+
+  private var context: SessionContext { puller.context }
+
+  func advance(_ scan: inout RangeScan, budget: inout Int) throws(SyncError) {
+    try context.advance(&scan, puller.interest, budget: &budget)
+  }
+
+  func lacking(
+    _ items: ArraySlice<DocumentHash>, of collection: String
+  ) throws(SyncError) -> [DocumentWant] {
+    let gatekeeper = context.gatekeeper
+    let leaves = context.shared.leaves
+    return try context.read { transaction in
+      let known = try transaction.collection(collection)
+      let hasLeft = try transaction.hasLeavingNotes()
+      let sites = transaction.sites
+      var wants: [DocumentWant] = []
+      for item in items {
+        var version = DocumentVersion(collection: collection, id: item.id)
+        var isSame = false
+        if let known {
+          // What is damaged here cannot be merged with.
+          try transaction.visitIntactRecord(
+            known, item.id,
+            damaged: {
+              isSame = true
+              context.tellDamaged($0)
+            }
+          ) { _, record, summary in
+            isSame = Fingerprint.hash(id: item.id.bytes.span.bytes, summary: summary) == item.hash
+            if !isSame { version.vector = try record.vector(sites: sites) }
+          }
+          if hasLeft, !isSame, version.vector.isEmpty,
+            let left = leaves.vectorLeft(
+              try transaction.leavingNote(for: item.id, in: known), in: collection)
+          {
+            version.vector = left
+          }
+        }
+        if !isSame { wants.append(DocumentWant(version, gatekeeper)) }
+      }
+      return wants
+    }
+  }
+
+  func differing(
+    _ items: ArraySlice<DocumentHash>, of collection: String
+  ) throws(SyncError) -> [DocumentWant] {
+    try puller.differing(items.map { (collection, $0) })
+  }
+
+  func leftovers(
+    of range: KeyRange, without listed: Set<DocumentID>, from cursor: [UInt8], budget: inout Int
+  ) throws(SyncError) -> (haves: [DocumentHave], next: [UInt8]?) {
+    var left = budget
+    var next: [UInt8]?
+    let gatekeeper = context.gatekeeper
+    let found: [DocumentHave] = try context.read { transaction in
+      var found: [DocumentHave] = []
+      guard let collection = try transaction.collection(range.collection),
+        let matcher = puller.interest.matcher(for: collection)
+      else { return found }
+      let sites = transaction.sites
+      try transaction.forEachIntactRecord(
+        in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to, damaged: context.tellDamaged
+      ) { _, id, summary, record in
+        guard left > 0 else {
+          next = id.copied
+          return false
+        }
+        left -= 1
+        guard matcher.matches(id, record) else { return true }
+        let key = DocumentID(trusted: id.copied)
+        guard !listed.contains(key) else { return true }
+        guard let cleared = gatekeeper?.clear(range.collection) else { return false }
+        found.append(
+          DocumentHave(
+            cleared, id: key, hash: Fingerprint.hash(id: id, summary: summary),
+            vector: try record.vector(sites: sites)))
+        // What is told costs more than what is passed over.
+        left -= 7
+        return true
+      }
+      return found
+    }
+    budget = left
+    return (found, next)
+  }
+
+  func clear(_ collection: String) -> Cleared? { context.gatekeeper?.clear(collection) }
+
+  var hasOtherPeers: Bool { context.shared.pulls.hasOthers(than: context.id) }
+
+  func mayAskForAll(of collection: String, count: UInt64?) -> Bool {
+    puller.mayAskForMuch(of: collection, count: count)
+  }
+
+  func tellsOneByOne(
+    _ leftovers: UInt64, of collection: String, facing others: UInt64
+  ) throws(SyncError) -> Bool {
+    switch puller.telling[collection].receive(leftovers: leftovers, facing: others) {
+    case .tell: return true
+    case .all(let steps):
+      try puller.perform(steps, collection)
+      return false
+    }
+  }
+}

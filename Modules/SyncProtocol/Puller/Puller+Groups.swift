@@ -1,0 +1,112 @@
+import CRDTCore
+import DocStore
+import Failpoints
+
+/// What comes is applied, and what applying comes to is seen to.
+extension Puller {
+  /// Takes a piece of the stream of small groups.
+  func take(_ head: FragmentHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
+    try queue.take(head, content, frameBytes: frameBytes, under: interest, begunWith: answers)
+  }
+
+  /// Takes a piece of a large group.
+  func take(_ head: ChunkHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
+    try queue.take(head, content, frameBytes: frameBytes, under: interest, begunWith: answers)
+  }
+
+  /// Takes a stretch of a large group from what an earlier link has brought.
+  func take(_ frame: ReuseFrame, frameBytes: Int) throws(SyncError) {
+    try queue.take(frame, frameBytes: frameBytes, under: interest, begunWith: answers)
+  }
+
+  /// Hands the next groups to the driver, unless some are with it.
+  func applyNext() throws(SyncError) {
+    try queue.prepare()
+    guard !queue.isApplying, queue.hasReady || queue.assembly.hasPieces else { return }
+    handOut(queue.takeBatch())
+    try queue.prepare()
+  }
+
+  /// Hands groups to the driver, and with them the cursor that holds before them.
+  func handOut(_ groups: [IncomingGroup]) {
+    guard let peer = context.peer else { return }
+    let cursor = takeCursor()
+    // What was put aside is looked at again when it becomes visible.
+    let gatekeeper = context.gatekeeper
+    let accepted =
+      groups.contains { $0.step != nil }
+      ? interest.names.filter { gatekeeper?.mayAccept($0) ?? false } : []
+    let batch = ApplyBatch(
+      ticket: queue.begin(groups), groups: groups, sender: peer.site, cursor: cursor?.bytes,
+      evictionEpoch: evicted.epoch, accepted: Set(accepted.map { TextKey($0) }),
+      pieces: queue.assembly.takePieces(), forgotten: context.shared.stage.garbage.take(), for: context)
+    context.ask(.apply(batch))
+  }
+
+  /// Lets go of documents that have left all subscriptions, while nothing is to be applied.
+  func letGo() {
+    guard let peer = context.peer, !queue.isApplying, !queue.hasReady, !queue.assembly.hasPieces else {
+      return
+    }
+    let leaving = context.shared.leaves.take(for: context.id)
+    guard !leaving.isEmpty else { return }
+    let batch = ApplyBatch(
+      ticket: queue.begin([]), groups: [], sender: peer.site, leaving: leaving, for: context)
+    context.ask(.apply(batch))
+  }
+
+  /// Takes what applying came to.
+  ///
+  /// - Returns: The documents of which the peer lacks something, and the sender's frame with which the last of the groups
+  ///   that were applied began to come.
+  func applied(_ ticket: UInt64, _ result: Result<ApplyOutcome, any Error>) throws(SyncError)
+    -> (owed: [OwedDocument], begun: UInt64)
+  {
+    let outcome: ApplyOutcome
+    switch result {
+    case .success(let value): outcome = value
+    case .failure(let error): throw SyncError(store: error)
+    }
+    let groups = try queue.end(ticket, applied: outcome.groups)
+    if outcome.hasMetLaterSelf, !SyncDefect.siteNotRenewed.isPlanted { throw context.laterSelfMet }
+    guard let groups else {
+      context.shared.leaves.finished(context.id)
+      return ([], 0)
+    }
+    updatedAt = context.now
+    // The sender goes on announcing only when it hears of what is here.
+    announced.isAnswered = announced.documentCount >= context.tuning.announcedDocuments / 2
+    try note(outcome)
+    prune(groups, known: outcome.known)
+    try tellReturned(groups)
+    try takeEarlyOffers()
+    queue.settle()
+    noteProgress()
+    return (outcome.owed, groups.reduce(0) { max($0, $1.begun) })
+  }
+
+  /// Asks for what could not be applied, and tells of what is wrong.
+  private func note(_ outcome: ApplyOutcome) throws(SyncError) {
+    if outcome.refusedDocuments > 0 { following.isSpoiled = true }
+    context.statistics.documentsChanged += UInt64(outcome.changedDocuments)
+    if let torn = outcome.torn {
+      context.tell(.groupSplit(documents: torn.documents, byteCount: torn.byteCount))
+    }
+    if outcome.hasLostParts { due = .everything }
+    context.statistics.groupsMissingBase += UInt64(outcome.missing.count)
+    for record in outcome.damaged { context.tellDamaged(record) }
+    for document in outcome.exceeding { context.tellExceeding(document) }
+    for versions in outcome.missing {
+      guard versions.count <= SyncLimits.groupDocuments else {
+        // More than can be asked for by name is found by comparing.
+        for version in versions { due.add(version.collection) }
+        continue
+      }
+      let wants = versions.map { DocumentWant($0, isHeld: $0.isDefault, context.gatekeeper) }
+      sendWants(wants, round: 0, isGroup: true)
+    }
+    sendWants(
+      outcome.differing.map { DocumentWant(whole: $0.id, in: $0.collection, isHeld: true) }, round: 0,
+      isGroup: false)
+  }
+}

@@ -1,0 +1,105 @@
+import CRDTCore
+import DocStore
+
+/// What an announcement of a live change tells, beside the change.
+struct News {
+  let hash: UInt64
+  /// The document has come to be of this peer's own interest.
+  let isNewlyHeld: Bool
+  /// It does not match the other peer's interest any more.
+  let leaves: Bool
+}
+
+extension Pusher {
+  /// What to keep of a change so that it can be announced.
+  func news(of change: Change, _ summary: Summary, matches: Bool, isHeld: Bool) -> News {
+    let wasHeld =
+      isHeld && change.before != nil
+      && ownInterest(change.collection)?.matches(change.id, change.before) ?? false
+    let id = change.id
+    return News(
+      hash: Fingerprint.hash(id: id.bytes.span.bytes, summary: summary),
+      isNewlyHeld: isHeld && !wasHeld, leaves: !matches)
+  }
+
+  /// Announces a live group in place of sending it, where the peer is likely to get it from elsewhere.
+  ///
+  /// A group that may go out in any order only when the peer has all before it is announced too, while it may lack
+  /// something: what answers the peer brings along what belongs to it.
+  ///
+  /// - Returns: `false` when it is to be sent.
+  func announce(_ group: LiveGroup) throws(SyncError) -> Bool {
+    // Who hears that a document leaves before it arrives has no use for that.
+    guard !group.leaves || queue.isIdle else { return false }
+    let isLazy = group.isForwarded ? !announcing.sendsForwards : !announcing.sendsOwn
+    guard isLazy || group.mustKeepOrder && announcing.firstOpen != nil,
+      announcing.openDocuments + group.documents.count <= context.tuning.announcedDocuments
+    else { return false }
+    var documents: [AnnouncedDocument] = []
+    var announcedBytes = 0
+    var sentBytes = 0
+    for document in group.documents {
+      guard let cleared = gatekeeper?.clear(document.collection.name) else { continue }
+      let announced = try announcement(cleared, of: document)
+      announcedBytes += announced.byteCount
+      let body = document.successor?.bytes ?? document.record.bytes
+      sentBytes += announced.id.bytes.count + 3 + body.count
+      documents.append(announced)
+    }
+    guard !documents.isEmpty else {
+      graph.remove(group.sequence)
+      return true
+    }
+    if announcedBytes >= sentBytes, !group.mustKeepOrder { return false }
+    guard Announcement.fits(documents) else { return false }
+    announcing.add(documents, sequence: group.sequence)
+    context.statistics.groupsAnnounced += 1
+    return true
+  }
+
+  private func announcement(
+    _ cleared: consuming Cleared, of document: LiveDocument
+  ) throws(SyncError) -> AnnouncedDocument {
+    let vector: VersionVector
+    let exceedsVector: Bool
+    do {
+      (vector, exceedsVector) = try document.record.withView { view throws(CodecError) in
+        let tables = RecordTables(keys: document.collection.keys, sites: document.sites)
+        return (try view.vector(sites: document.sites), try view.exceedsVector(tables: tables))
+      }
+    } catch {
+      throw SyncError(store: error)
+    }
+    let (base, news) = (document.base, document.news)
+    let added = VersionVector(vector.elements.filter { $0.reading > base[$0.writer] })
+    // What concerns the peer only now may have changed before as well, and default data may have come with a write:
+    // who has the version then need not have the state.
+    let tellsVersion =
+      news.isNewlyHeld || base.isEmpty && document.change.before != nil || exceedsVector && !added.isEmpty
+    return AnnouncedDocument(
+      cleared, id: document.id, vector: tellsVersion ? vector : added,
+      hash: tellsVersion || added.isEmpty ? news.hash : nil, isHeld: news.isNewlyHeld, leaves: news.leaves)
+  }
+
+  /// Sends the announcements that have gathered.
+  func flushAnnouncements() {
+    let waiting = announcing.takeWaiting()
+    guard !waiting.isEmpty else { return }
+    for announcement in Announcement.frames(waiting) {
+      context.send(.announce) { announcement.encode(to: &$0) }
+    }
+    let byteCount = waiting.reduce(0) { $0 + $1.byteCount }
+    guard let nonce = log.pace.sent(byteCount, nonce: context.configuration.random) else { return }
+    context.send(.ping) { $0.writeFixed(nonce) }
+  }
+
+  func take(_ prune: Prune) throws(SyncError) { try announcing.take(prune) }
+}
+
+extension LiveGroup {
+  /// What the receiver is told of a document.
+  func flags(of document: borrowing LiveDocument) -> UInt8 {
+    GroupEncoder.liveFlag | (document.isHeld ? GroupEncoder.heldFlag : 0)
+      | (isForwarded ? GroupEncoder.forwardedFlag : 0)
+  }
+}

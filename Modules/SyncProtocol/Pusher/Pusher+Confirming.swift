@@ -1,0 +1,29 @@
+extension Pusher {
+  /// The commit up to which the peer has all that concerns it; `nil` while something is kept back.
+  var confirmedSequence: UInt64? { context.withheld.isEmpty ? servedSequence : nil }
+
+  /// Takes note up to which commit the peer has everything that concerns it, when that is certain.
+  ///
+  /// Once certain it stays so, until the peer's interest or what it may be sent changes.
+  func noteConfirmed() {
+    let leaves = context.shared.leaves
+    guard generation != nil || subscribed.isNothing else { return }
+    guard !interest.isEmpty else {
+      if leaves.isInUse { leaves.note(context.id, confirmed: .max) }
+      return
+    }
+    guard !context.unreadable.isAnywhere else {
+      if servedSequence != nil, leaves.isInUse { leaves.note(context.id, confirmed: 0) }
+      return servedSequence = nil
+    }
+    // Of what is being applied it may come out that the peer lacks something.
+    guard hasSettled, context.isPolicyCurrent, !isApplying, !reconciliation.isActive,
+      !reconciliation.isClosing,
+      !isAwaitingRound, requests.isEmpty, isDrained, !log.isAnnouncing, log.closing == nil
+    else { return }
+    let sequence = max(log.settled, lastCommitted, 1)
+    servedSequence = sequence
+    // What is kept back keeps nothing else from being let go of here.
+    if leaves.isInUse { leaves.note(context.id, confirmed: sequence) }
+  }
+}

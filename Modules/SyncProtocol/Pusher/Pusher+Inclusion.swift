@@ -1,0 +1,87 @@
+import CRDTCore
+import DocStore
+import Failpoints
+
+extension Pusher {
+  /// Adds a document to the group that is being encoded, as far as it concerns the peer.
+  func include(
+    _ inclusion: Inclusion, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
+    _ source: Source
+  ) throws {
+    guard goesOut(inclusion, id, summary, record, source) else { return }
+    var flags = source.flags(id, record)
+    var base = VersionVector()
+    // Of default data no vector tells the receiver that both have the same.
+    var told = record.isDefault ? summary : nil
+    switch inclusion {
+    case .whole:
+      if !reconciliation.isActive, !requests.isEmpty {
+        requests.noteWhole(source.key(of: id), with: batch.sequence)
+        // It may be what is asked for since both have the same version of other contents.
+        told = summary
+      }
+    case .requested(let request):
+      // Equal vectors with other content call for the whole state, by which the receiver settles it.
+      if try record.vector(sites: source.tables.sites) != request.vector { base = request.vector }
+      told = summary
+      if request.isReply { flags |= GroupEncoder.replyFlag }
+    case .unasked(let reading):
+      SyncPoint.sentUnasked.reached()
+      base = record.version(
+        try record.vector(sites: source.tables.sites), beforeWritesOf: context.store.site, after: reading,
+        sites: source.tables.sites)
+      told = summary
+    }
+    if !reconciliation.isActive {
+      underWay.insert(
+        source.key(of: id), hash: Fingerprint.hash(id: id, summary: summary), group: batch.sequence)
+    }
+    try batch.append(
+      id, record, base: base, of: source.collection, source.tables, flags: flags, summary: told)
+  }
+
+  /// Whether a document goes out at all, for the reason given.
+  func goesOut(
+    _ inclusion: Inclusion, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
+    _ source: Source
+  ) -> Bool {
+    let isMatch = source.matcher.matches(id, record)
+    let goesOut =
+      switch inclusion {
+      case .whole: isMatch
+      case .requested(let request):
+        (isMatch || request.isHeld || overtaking.contains(request.name))
+          && isLacking(request, id, summary, source)
+      case .unasked:
+        isMatch
+          && !underWay.holds(source.key(of: id), hash: Fingerprint.hash(id: id, summary: summary))
+      }
+    if !isMatch, case .requested = inclusion { watch.insert(source.key(of: id)) }
+    guard goesOut, let byteCount = source.oversizeBytes(of: id) else {
+      // The peer may have got it another way.
+      if case .requested(let request) = inclusion, request.isHeld {
+        context.withheld.remove(source.key(of: id))
+      }
+      return goesOut
+    }
+    // Who holds a copy is sent what it lacks.
+    if case .requested(let request) = inclusion, request.isHeld || !request.vector.isEmpty,
+      byteCount <= SyncLimits.documentBytes
+    {
+      context.withheld.remove(source.key(of: id))
+      return true
+    }
+    context.withhold(source.key(of: id), in: source.collection.name, byteCount: byteCount)
+    return false
+  }
+
+  private func isLacking(
+    _ request: DocumentRequest, _ id: RawSpan, _ summary: Summary, _ source: Source
+  ) -> Bool {
+    let hash = Fingerprint.hash(id: id, summary: summary)
+    if let begun = request.begun, underWay.covers(source.key(of: id), hash: hash, begunWith: begun) {
+      return false
+    }
+    return request.hash != hash
+  }
+}

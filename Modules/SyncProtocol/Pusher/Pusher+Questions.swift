@@ -1,0 +1,117 @@
+import CRDTCore
+import DocStore
+
+extension Pusher {
+  /// Takes a receiver's questions; those of a new reconciliation end the one before.
+  func take(_ asked: [RangeQuestion], round: UInt64) throws(SyncError) {
+    guard round >= reconciliation.number, generation != nil else {
+      guard generation != nil else { throw SyncError(.outOfOrder, "Questions before an interest") }
+      return
+    }
+    if round > reconciliation.number { try beginRound(round) }
+    guard !reconciliation.isAsked else { throw SyncError(.outOfOrder, "Questions after the last one") }
+    guard reconciliation.responder.questionCount + asked.count <= SyncLimits.questions else {
+      throw SyncError(.limit, "The peer asks about too many ranges at once")
+    }
+    for question in asked {
+      guard !reconciliation.isVoid, concerns(question.range.collection) else {
+        reconciliation.responder.refuse(question)
+        continue
+      }
+      noteNaming(question)
+      guard case .compare(let theirs) = question.mode, theirs.count == 0 else {
+        reconciliation.responder.take(question)
+        continue
+      }
+      // Nothing to compare with: the documents themselves are the shortest answer.
+      guard askedCost < SyncLimits.wantedBytes else {
+        throw SyncError(.limit, "The peer asks for too many ranges at once")
+      }
+      reconciliation.gatheredCost += 32
+      reconciliation.responder.stream(question)
+      stream(question.range)
+    }
+  }
+
+  /// Whether there is room for what the peer asks for when it gets answers.
+  var mayAnswerQuestions: Bool { reconciliation.wantedCost < SyncLimits.wantedWhileAnswering }
+
+  /// Takes note whether the peer says what it holds of a collection.
+  private func noteNaming(_ question: RangeQuestion) {
+    switch question.mode {
+    case .tell(isSecret: true): unnamed.insert(TextKey(question.range.collection))
+    case .tell(isSecret: false): unnamed.remove(TextKey(question.range.collection))
+    case .compare(let theirs) where theirs.count > 0: unnamed.remove(TextKey(question.range.collection))
+    case .compare, .rest: break
+    }
+  }
+
+  func answerQuestions(budget: inout Int) throws(SyncError) {
+    let (number, context) = (reconciliation.number, context)
+    func send(_ answers: ArraySlice<RangeAnswer>) {
+      context.send(.answer) { out in
+        out.writeVarint(number)
+        out.writeVarint(answers.count)
+        for answer in answers { answer.encode(to: &out) }
+      }
+    }
+    guard mayAnswerQuestions else { return reconciliation.responder.flush(send) }
+    try reconciliation.responder.work(InterestingDocuments(self), budget: &budget, send: send)
+  }
+}
+
+/// What the store has under the receiver's interest.
+private struct InterestingDocuments: RespondingSet {
+  private let pusher: Pusher
+
+  init(_ pusher: Pusher) { self.pusher = pusher }
+
+  func advance(_ scan: inout RangeScan, budget: inout Int) throws(SyncError) {
+    try pusher.context.advance(&scan, pusher.interest, budget: &budget)
+  }
+
+  /// What this peer has just seen as it compares the collection, too.
+  func digest(of collection: KeyRange) -> RangeDigest? {
+    pusher.ownDigest(collection, pusher.interest, pusher.log.compared)
+  }
+
+  func documentCount(of collection: String) throws(SyncError) -> UInt64 {
+    try pusher.context.recordCount(of: collection)
+  }
+
+  func certificateCount(of collection: String) throws(SyncError) -> UInt64 {
+    try pusher.context.certificateCount(of: collection)
+  }
+
+  func rest(
+    of range: KeyRange, from cursor: [UInt8], budget: inout Int
+  ) throws(SyncError) -> (items: [DocumentHash], next: [UInt8]?) {
+    var items: [DocumentHash] = []
+    var (bytes, left) = (0, budget)
+    var next: [UInt8]?
+    try pusher.context.read { transaction in
+      guard let collection = try transaction.collection(range.collection),
+        let matcher = pusher.interest.matcher(for: collection)
+      else { return }
+      try transaction.forEachIntactRecord(
+        in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to,
+        damaged: pusher.context.tellDamaged
+      ) { _, id, summary, record in
+        guard left > 0, bytes < 48 << 10 else {
+          next = id.copied
+          return false
+        }
+        left -= 1
+        guard !matcher.matches(id, record) else { return true }
+        items.append(
+          DocumentHash(id: DocumentID(trusted: id.copied), hash: Fingerprint.hash(id: id, summary: summary)))
+        bytes += id.byteCount + 11
+        return true
+      }
+    }
+    budget = left
+    return (items, next)
+  }
+
+  func clear(_ collection: String) -> Cleared? { pusher.gatekeeper?.clear(collection) }
+}

@@ -1,0 +1,117 @@
+import CRDTCore
+import DocStore
+
+/// A range whose documents go out unasked, and how far that is.
+struct StreamWalk {
+  let range: KeyRange
+  /// Where it goes on: by id, or where it takes the whole collection, by number, which is faster.
+  var cursor: [UInt8]
+  var number = DocumentNumber(1)
+
+  init(range: KeyRange) {
+    self.range = range
+    cursor = range.from
+  }
+}
+
+extension Pusher {
+  /// Takes a range of which the receiver has nothing.
+  func stream(_ range: KeyRange) {
+    reconciliation.streams.insert(range)
+    reconciliation.streamWalks.append(StreamWalk(range: range))
+    // Components may be complete now.
+    if range.isWhole { reconciliation.pass.next = 0 }
+  }
+
+  /// Sends the documents of a range, except those that belong to a group.
+  func addStream(_ walk: StreamWalk, budget: inout Int) throws(SyncError) {
+    let concerned = try concernedCollections()
+    var walk = walk
+    let isDone = try context.read { transaction in
+      try refreshRecent(transaction, concerned)
+      var sources = Sources(self)
+      guard let source = try sources.source(walk.range.collection, transaction) else { return true }
+      return walk.range.isWhole
+        ? try step(&walk, byNumberIn: source, &sources, transaction, budget: &budget)
+        : try step(&walk, byIDIn: source, &sources, transaction, budget: &budget)
+    }
+    if !isDone { reconciliation.streamWalks.prepend(walk) }
+  }
+
+  /// Goes through the numbers between the runs of components.
+  ///
+  /// - Returns: Whether it came to the end.
+  private func step(
+    _ walk: inout StreamWalk, byNumberIn source: Source, _ sources: inout Sources,
+    _ transaction: borrowing ReadTransaction, budget: inout Int
+  ) throws -> Bool {
+    let collection = source.collection
+    // What is new since the first question goes out as it is committed.
+    while let gap = graph.gap(
+      from: StoredPlace(collection: collection.id, number: walk.number), through: reconciliation.lastDocument)
+    {
+      guard budget > 0, hasRoomToAdd else { return false }
+      walk.number = gap.lowerBound
+      let before = budget
+      var isPaused = false
+      try transaction.forEachIntactRecord(in: collection, numbers: gap, damaged: context.tellDamaged) {
+        number, id, summary, record in
+        guard budget > 0, hasRoomToAdd else {
+          walk.number = number
+          isPaused = true
+          return false
+        }
+        budget -= 1
+        guard source.matcher.matches(id, record) else { return true }
+        let place = StoredPlace(collection: collection.id, number: number)
+        try addLoose(place, id, summary, record, source, &sources, transaction)
+        return true
+      }
+      if isPaused { return false }
+      walk.number = gap.upperBound.next
+      // A gap without documents costs something too; one with them must not take what the first would need.
+      if budget == before { budget -= 1 }
+    }
+    return true
+  }
+
+  private func step(
+    _ walk: inout StreamWalk, byIDIn source: Source, _ sources: inout Sources,
+    _ transaction: borrowing ReadTransaction, budget: inout Int
+  ) throws -> Bool {
+    let collection = source.collection
+    var isDone = true
+    try transaction.forEachIntactRecord(
+      in: collection, from: walk.cursor, to: walk.range.to.isEmpty ? nil : walk.range.to,
+      damaged: context.tellDamaged
+    ) { number, id, summary, record in
+      guard budget > 0, hasRoomToAdd else {
+        walk.cursor = id.copied
+        isDone = false
+        return false
+      }
+      budget -= 1
+      let place = StoredPlace(collection: collection.id, number: number)
+      guard source.matcher.matches(id, record), !graph.isInComponent(place) else { return true }
+      try addLoose(place, id, summary, record, source, &sources, transaction)
+      return true
+    }
+    return isDone
+  }
+
+  /// Sends a matching document of no component, with those that a recent transaction bound to it.
+  private func addLoose(
+    _ place: StoredPlace, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
+    _ source: Source, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
+  ) throws {
+    guard graph.isRecent(place) else {
+      batch.begin()
+      try include(.whole, id, summary, record, source)
+      batch.finish()
+      return
+    }
+    guard !graph.isSent(place) else { return }
+    deferred[place] = deferred[place] ?? .whole
+    try sendBundle(around: place, &sources, transaction)
+  }
+}

@@ -1,0 +1,292 @@
+import CRDTCore
+
+/// What one session asks the other peer to run, and runs for it.
+///
+/// Rows go out as far as the asker has taken earlier ones: a slow reader stops the sender, and the changes that
+/// documents bring need not wait behind a long answer.
+final class RemoteStatements {
+  /// A statement that the other peer runs.
+  private final class Asked {
+    /// Bytes of an incomplete row.
+    var input: [UInt8] = []
+    let limits: RemoteQueryLimits
+    var rows = 0
+    var bytes = 0
+    let deadline: Duration
+
+    init(limits: RemoteQueryLimits, deadline: Duration) {
+      self.limits = limits
+      self.deadline = deadline
+    }
+  }
+
+  /// A statement that this peer runs.
+  private final class Answer {
+    let job: QueryJob
+    /// When what the peer has not taken by then is dropped.
+    let deadline: Duration
+    /// What waits, in the pieces in which it was found, and their bytes.
+    var waiting: ArraySlice<[UInt8]> = []
+    var waitingBytes = 0
+    /// How much of the first piece has gone out.
+    var offset = 0
+    var sent: UInt64 = 0
+    var taken: UInt64 = 0
+    var end: QueryEnd?
+    /// Whether the peer does not want it any more; it counts among those that run until it does not.
+    var isStopped = false
+
+    init(job: QueryJob, deadline: Duration) {
+      self.job = job
+      self.deadline = deadline
+    }
+
+    func add(_ piece: [UInt8]) {
+      waiting.append(piece)
+      waitingBytes += piece.count
+    }
+
+    func removeAll() {
+      waiting = []
+      (waitingBytes, offset) = (0, 0)
+    }
+
+    /// Takes out as much as goes out at once, at most `limit` bytes.
+    func next(limit: Int) -> ArraySlice<UInt8>? {
+      guard let piece = waiting.first else { return nil }
+      let part = piece[offset...].prefix(limit)
+      offset += part.count
+      if offset == piece.count {
+        waiting.removeFirst()
+        waitingBytes -= piece.count
+        offset = 0
+      }
+      sent += UInt64(part.count)
+      return part
+    }
+  }
+
+  /// Bytes of an answer that go out at once at most; twice as many of all answers are on their way.
+  private static let pieceBytes = 256 << 10
+  /// So much of each answer may be on its way, however many there are.
+  private static let leastSpan = 64 << 10
+
+  private let context: SessionContext
+  private var asked: [UInt64: Asked] = [:]
+  private var answers: [UInt64: Answer] = [:]
+  private var lastAsked: UInt64 = 0
+
+  /// What both wait beyond the limit of time, for the way there and back.
+  static let grace = Duration.seconds(10)
+
+  init(_ context: SessionContext) { self.context = context }
+
+  // MARK: - Asking
+
+  /// Ends a question that came too early or too late.
+  func refuse(asked number: UInt64) { end(number, RemoteQueryError(.closed, "the peers have not met")) }
+
+  /// Sends a question.
+  func ask(_ number: UInt64, _ question: QueryQuestion) {
+    asked[number] = Asked(limits: question.limits, deadline: context.now + question.limits.time + Self.grace)
+    context.send(.ask) { out in
+      out.writeVarint(number)
+      question.encode(to: &out)
+    }
+  }
+
+  /// Ends a question whose answer nobody wants any more.
+  func stop(_ number: UInt64) {
+    guard asked.removeValue(forKey: number) != nil else { return }
+    context.send(.stopAsk) { out in
+      out.writeVarint(number)
+      out.write(0)
+    }
+  }
+
+  /// Tells the peer how many bytes of an answer have been taken in all.
+  func grant(_ number: UInt64, through taken: UInt64) {
+    guard asked[number] != nil else { return }
+    context.send(.stopAsk) { out in
+      out.writeVarint(number)
+      out.write(1)
+      out.writeVarint(taken)
+    }
+  }
+
+  /// Takes a piece of an answer; one of an answer that is not wanted any more is dropped.
+  func takeRows(_ reader: inout ByteReader) throws(CodecError) {
+    let number = try reader.readVarint()
+    let content = try reader.readBytes(reader.remaining)
+    guard let entry = asked[number] else { return }
+    entry.bytes += content.byteCount
+    unsafe content.withUnsafeBytes { unsafe entry.input += $0 }
+    var rows: [QueryRow] = []
+    var position = 0
+    while let row = try Self.nextRow(entry.input.span.bytes, at: &position) { rows.append(row) }
+    entry.input.removeFirst(position)
+    entry.rows += rows.count
+    guard entry.bytes <= entry.limits.bytes, entry.rows <= entry.limits.rows else {
+      stop(number)
+      return end(
+        number, RemoteQueryError(.limit, "the other peer answers with more than was asked for"))
+    }
+    context.ask(.query(.rows(number, rows, received: UInt64(entry.bytes))))
+  }
+
+  private static func nextRow(_ bytes: RawSpan, at position: inout Int) throws(CodecError) -> QueryRow? {
+    var reader = ByteReader(bytes, offset: position)
+    guard let length = try reader.readVarintIfComplete(), length <= UInt64(reader.remaining) else {
+      return nil
+    }
+    let content = try reader.readBytes(Int(length))
+    defer { position = reader.offset }
+    return try QueryRow(content, byteCount: reader.offset - position)
+  }
+
+  /// Takes the end of an answer.
+  func takeEnd(_ number: UInt64, _ end: QueryEnd) throws(SyncError) {
+    guard let entry = asked.removeValue(forKey: number) else { return }
+    // One that is given up may end inside a row.
+    guard end.error != nil || entry.input.isEmpty && end.rows == entry.rows else {
+      throw SyncError(.malformed, "an answer ends inside a row, or has another number of rows than it says")
+    }
+    context.ask(.query(.ended(number, end)))
+  }
+
+  private func end(_ number: UInt64, _ error: RemoteQueryError) {
+    context.ask(.query(.ended(number, QueryEnd(error: error, rows: 0, time: .zero))))
+  }
+
+  // MARK: - Answering
+
+  /// Takes a question of the peer.
+  func take(_ number: UInt64, _ question: QueryQuestion) throws(SyncError) {
+    guard number > lastAsked else { throw SyncError(.outOfOrder, "A statement's number is not a new one") }
+    lastAsked = number
+    guard context.configuration.answersRemoteQueries else {
+      return refuse(number, RemoteQueryError(.denied, "the other peer runs no statements for others"))
+    }
+    guard answers.count < SyncLimits.remoteQueries else {
+      return refuse(
+        number, RemoteQueryError(.limit, "the other peer runs \(SyncLimits.remoteQueries) statements already")
+      )
+    }
+    let limits = question.limits.lesser(context.configuration.remoteQueryLimits)
+    let job = QueryJob(number: number, question: question.within(limits))
+    answers[number] = Answer(job: job, deadline: context.now + limits.time + Self.grace)
+    context.ask(.query(.run(job)))
+  }
+
+  private func refuse(_ number: UInt64, _ error: RemoteQueryError) {
+    send(QueryEnd(error: error, rows: 0, time: .zero), of: number)
+  }
+
+  private func send(_ end: QueryEnd, of number: UInt64) {
+    context.send(.answered) { out in
+      out.writeVarint(number)
+      end.encode(to: &out)
+    }
+  }
+
+  /// Bytes of answers that the peer has not taken.
+  var waitingBytes: Int { answers.values.reduce(0) { $0 + $1.waitingBytes } }
+
+  /// Takes what a job has found.
+  func take(_ piece: QueryJob.Piece) {
+    guard let answer = answers[piece.number] else { return }
+    answer.end = piece.end
+    if !answer.isStopped, !piece.bytes.isEmpty {
+      let bytes = waitingBytes + piece.bytes.count
+      if bytes <= SyncLimits.unreadAnswerBytes, context.shared.memory.mayAnswer(bytes, context.id) {
+        answer.add(piece.bytes)
+      } else {
+        refuse(piece.number, RemoteQueryError(.limit, "answers that were not read take too much room"))
+        drop(answer, piece.number)
+      }
+    }
+    if answer.isStopped, answer.end != nil { answers[piece.number] = nil }
+  }
+
+  /// Takes the peer's word that it does not want an answer any more, or how much of it it has taken.
+  func takeControl(_ number: UInt64, taken: UInt64?) throws(SyncError) {
+    guard let answer = answers[number] else { return }
+    if let taken {
+      guard taken >= answer.taken, taken <= answer.sent else {
+        throw SyncError(.malformed, "More of an answer is taken than was sent")
+      }
+      answer.taken = taken
+      return
+    }
+    drop(answer, number)
+  }
+
+  /// Ends an answer of which nothing is to go out any more.
+  private func drop(_ answer: Answer, _ number: UInt64) {
+    answer.job.cancel()
+    answer.isStopped = true
+    answer.removeAll()
+    if answer.end != nil { answers[number] = nil }
+  }
+
+  /// Ends everything that runs here: the session is over, and may be held for longer by jobs that wait for their turn.
+  func cancel() {
+    for (number, answer) in answers { drop(answer, number) }
+  }
+
+  /// Sends what waits, as far as the peer has taken what was sent; an answer's turn comes by its number.
+  func work(pieceBytes: Int) {
+    guard !answers.isEmpty else { return }
+    let pieceBytes = min(pieceBytes, Self.pieceBytes)
+    // What is on its way is in memory too, where the link does not take it.
+    let span = UInt64(max(pieceBytes * 2 / answers.count, min(pieceBytes, Self.leastSpan)))
+    for number in answers.keys.sorted() {
+      guard let answer = answers[number], !answer.isStopped else { continue }
+      while answer.sent - answer.taken < span, let part = answer.next(limit: pieceBytes) {
+        context.send(.rows) { out in
+          out.writeVarint(number)
+          out.write(part)
+        }
+      }
+      guard answer.waiting.isEmpty, let end = answer.end else { continue }
+      send(end, of: number)
+      answers[number] = nil
+    }
+  }
+
+  // MARK: - Time
+
+  /// When the first question or answer is given up.
+  var deadline: Duration? {
+    let answers = answers.values.lazy.filter { !$0.isStopped }.map(\.deadline)
+    return (asked.values.map(\.deadline) + answers).min()
+  }
+
+  /// Gives up questions and answers whose time is over: what is sent meanwhile, pings for example, lengthens none.
+  func checkTime(_ now: Duration) {
+    for number in answers.filter({ !$0.value.isStopped && $0.value.deadline <= now }).keys.sorted() {
+      guard let answer = answers[number] else { continue }
+      refuse(number, RemoteQueryError(.timeout, "the answer was not read in time"))
+      drop(answer, number)
+    }
+    for number in asked.filter({ $0.value.deadline <= now }).keys.sorted() {
+      stop(number)
+      end(number, RemoteQueryError(.timeout, "the other peer did not answer in time"))
+    }
+  }
+}
+
+extension ByteReader {
+  /// A varint that may not have arrived whole.
+  fileprivate mutating func readVarintIfComplete() throws(CodecError) -> UInt64? {
+    var probe = 0
+    while probe < remaining, probe < 10 {
+      if unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset + probe, as: UInt8.self) < 0x80 {
+        return try readVarint()
+      }
+      probe += 1
+    }
+    guard probe < 10 else { throw failure(.malformed, "a row's length is too long") }
+    return nil
+  }
+}

@@ -1,0 +1,193 @@
+import CRDTCore
+
+extension SendQueue {
+  /// Whether something that waits here may go out now.
+  var canSend: Bool {
+    streamBytes > 0 && window.hasRoom || mayChunk
+  }
+
+  /// Plain bytes of the next fragment.
+  var fragmentBytes: Int { plainBytes(turns.fragments) }
+
+  /// Plain bytes of the next chunk.
+  private var chunkBytes: Int { plainBytes(turns.chunks) }
+
+  private var mayChunk: Bool {
+    guard !transfers.isEmpty, !packing.isFull else { return false }
+    let spared = turns.sparedBytes(window, context.now)
+    return window.hasRoom(for: chunkWireBytes + packing.reservedBytes + spared)
+  }
+
+  private var chunkWireBytes: Int {
+    guard let transfer = transfers.first else { return 0 }
+    return turns.chunks.wireBytes(min(transfer.bytes.count - transfer.offset, chunkBytes))
+  }
+
+  private func plainBytes(_ ratio: PackingRatio) -> Int {
+    // On one machine it is only the receiver that can be slow, and small pieces make it slower.
+    if context.configuration.isLocal { return SyncLimits.smallGroupBytes }
+    return min(
+      max(ratio.plainBytes(window.pieceBytes(LinkTurns.pieceSpan)), SyncLimits.pieceBytes),
+      packer.pieceLimit(rate: window.rate))
+  }
+
+  /// Sends one fragment or one chunk, as far as there are any and the window has room.
+  ///
+  /// - Returns: The plain bytes that went out.
+  func sendNext() throws(SyncError) -> Int {
+    let mayChunk = mayChunk
+    if !transfers.isEmpty, !mayChunk, !packing.isFull { window.noteFull() }
+    guard streamBytes > 0, window.hasRoom else { return mayChunk ? try sendChunk() : 0 }
+    if mayChunk, turns.isChunkDue { return try sendChunk() }
+    return try sendFragment()
+  }
+
+  private func sendFragment() throws(SyncError) -> Int {
+    lastPacked = context.now
+    let most = streamStart + UInt64(min(streamBytes, fragmentBytes))
+    var count = Int(most - streamStart)
+    var (groups, documents) = (0, 0)
+    let isLive = smallGroups.first.map { !$0.isBulk } ?? false
+    // A piece ends with a group where one ends in it, so that few are ever begun and not whole.
+    while let group = smallGroups.first, group.end <= most {
+      _ = smallGroups.removeFirst()
+      groups += 1
+      gone.small += 1
+      documents += group.documents
+      unacknowledged.append(group.sequence)
+      count = Int(group.end - streamStart)
+    }
+    context.statistics.documentsSent += UInt64(documents)
+    isFirstBegun = groups == 0
+    let piece = Array(stream[streamHead..<streamHead + count])
+    let packed = try packer.fragment(
+      piece.span.bytes, rate: window.rate, for: use(of: count, documents: documents, isLive: isLive))
+    streamHead += count
+    if streamHead == stream.count {
+      stream.removeAll(keepingCapacity: true)
+      streamHead = 0
+    } else if streamHead >= 1 << 16, streamHead * 2 >= stream.count {
+      stream.removeFirst(streamHead)
+      streamHead = 0
+    }
+    streamStart += UInt64(count)
+    turns.didSendFragment(
+      plain: count, wire: packed.frame.count, besideTransfers: hasTransfers, now: context.now)
+    finish(packed.frame, packed: packed.packedBytes, plain: count, groups: groups)
+    return count
+  }
+
+  private func use(of pieceBytes: Int, documents: Int, isLive: Bool) -> PackingPolicy.Use {
+    if isLive {
+      if pieceBytes < SyncLimits.changePieceBytes, window.wireBytesInFlight == 0 { return .change }
+      return documents >= SyncLimits.idPieceDocuments && pieceBytes <= documents * SyncLimits.idPieceBytesEach
+        ? .ids : .other
+    }
+    return pieceBytes >= SyncLimits.bulkPieceBytes ? .bulk : .other
+  }
+
+  /// Puts the next piece of a large group into line, packed or to be packed, and sends what is ready.
+  private func sendChunk() throws(SyncError) -> Int {
+    guard var transfer = transfers.removeFirst() else { return 0 }
+    lastPacked = context.now
+    if transfer.offset == 0 { transfer.stretches = peerStages.plan(transfer.bytes)[...] }
+    let (range, content) = try pack(&transfer)
+    let bytes = transfer.bytes
+    transfer.offset = range.upperBound
+    let isWhole = transfer.offset == bytes.count
+    packing.append(
+      PackingLine.Entry(
+        transfer.number, bytes, range, collections: transfer.collections,
+        end: isWhole ? (transfer.documents, transfer.sequence) : nil,
+        reservedBytes: turns.chunks.wireBytes(range.count), content: content))
+    if !isWhole { transfers.prepend(transfer) }
+    sendPacked()
+    if case .reuse = content { return SyncLimits.pieceBytes }
+    return range.count
+  }
+
+  /// The next piece of a large group, packed unless that is left to others.
+  private func pack(
+    _ transfer: inout Transfer
+  ) throws(SyncError) -> (range: Range<Int>, content: PackingLine.Content?) {
+    let bytes = transfer.bytes
+    if let stretch = transfer.stretches.first, stretch.range.lowerBound == transfer.offset {
+      transfer.stretches.removeFirst()
+      let learnt = Array(bytes[stretch.range].suffix(SyncLimits.learntBytes))
+      let isLearnt = packing.isEmpty && packer.learn(learnt.span.bytes, rate: window.rate)
+      return (stretch.range, .reuse(stretch, isLearnt: isLearnt))
+    }
+    let end = transfer.stretches.first?.range.lowerBound ?? bytes.count
+    let range = transfer.offset..<transfer.offset + min(end - transfer.offset, chunkBytes)
+    let chunk = try packer.chunk(
+      of: bytes.span.bytes, offset: range.lowerBound, plainBytes: range.count, rate: window.rate,
+      isBulk: transfer.isBulk && transfer.documents > 1,
+      mayLeave: context.configuration.packsOutside, goesNext: packing.isEmpty)
+    switch chunk {
+    case .packed(let content): return (range, content)
+    case .job(let level):
+      context.ask(.pack(PackJob(ticket: packing.nextTicket, group: bytes, range: range, level: level)))
+      return (range, nil)
+    }
+  }
+
+  /// Takes what packing a piece elsewhere came to.
+  func take(_ piece: PackedPiece) throws(SyncError) {
+    let packed = try piece.result.get()
+    packing.take(piece.ticket, packed)
+    sendPacked()
+  }
+
+  /// Sends the pieces at the front of the line that are packed.
+  private func sendPacked() {
+    while let entry = packing.removeFirst(), let content = entry.content {
+      if entry.range.lowerBound == 0 { transferNumber += 1 }
+      openTransfer = entry.end == nil ? entry.transfer : nil
+      if let end = entry.end {
+        waitingTransferBytes -= entry.group.count
+        gone.large += 1
+        context.statistics.documentsSent += UInt64(end.documents)
+        unacknowledged.append(end.sequence)
+      }
+      let groups = entry.end == nil ? 0 : 1
+      switch content {
+      case .piece(let packed, let packing):
+        let head = ChunkHead(
+          packing, transfer: transferNumber, totalBytes: entry.group.count,
+          offset: entry.range.lowerBound, plainBytes: entry.range.count)
+        let piece = packer.frame(head, packed, of: entry.group.span.bytes)
+        turns.didSendChunk(plain: entry.range.count, wire: piece.frame.count)
+        finish(piece.frame, packed: piece.packedBytes, plain: entry.range.count, groups: groups)
+      case .reuse(let stretch, let isLearnt):
+        let frame = ReuseFrame(
+          transfer: transferNumber, totalBytes: entry.group.count, offset: entry.range.lowerBound,
+          stage: stretch.stage, first: stretch.first, count: stretch.count,
+          includesTail: stretch.includesTail, isLearnt: isLearnt,
+          hash: ContentParts.hash(of: entry.group[entry.range]))
+        context.statistics.resumedBytes += UInt64(entry.range.count)
+        reusedBytes += entry.range.count
+        finish(FrameCodec.frame(.reuse) { frame.encode(to: &$0) }, packed: 0, plain: 0, groups: groups)
+      }
+      if entry.end != nil, reusedBytes > 0 {
+        window.didReuse(reusedBytes)
+        reusedBytes = 0
+      }
+    }
+  }
+
+  /// Says at the end of a call whether more could have gone out, had it been packed.
+  func noteEnd(isExhausted: Bool) {
+    packer.policy.note(
+      isHeldBack: (isExhausted || packing.isFull) && window.hasRoom,
+      isIdle: isIdle && window.wireBytesInFlight == 0,
+      plainBytes: window.sent.plainBytes, rate: window.rate, now: context.now)
+  }
+
+  private func finish(_ frame: [UInt8], packed: Int, plain: Int, groups: Int) {
+    context.statistics.groupsSent += UInt64(groups)
+    context.statistics.packedBytesSent += UInt64(packed)
+    context.statistics.plainBytesSent += UInt64(plain)
+    context.send(frame)
+    window.didSend(wireBytes: frame.count, plainBytes: plain, groups: groups, now: context.now)
+  }
+}
