@@ -71,7 +71,7 @@ extension Session {
   /// What goes to the peer.
   package var delivery: PeerDelivery {
     var delivery = PeerDelivery()
-    delivery.servedSequence = pusher.servedSequence
+    delivery.servedSequence = pusher.holding.confirmed
     if pusher.generation != nil || pusher.subscribed.isNothing {
       delivery.interest = pusher.interest.encodings
     }

@@ -29,7 +29,7 @@ extension Pusher {
   /// Has the peer compare all: what changed is too much to be announced, or nobody knows any more what it was.
   func compareInstead() {
     dropLive()
-    isAwaitingRound = true
+    holding = .awaited
     renew()
   }
 
@@ -38,7 +38,7 @@ extension Pusher {
     guard sequence > lastCommitted else { return }
     let told = lastCommitted
     lastCommitted = sequence
-    guard generation != nil, !interest.isEmpty, !isAwaitingRound else {
+    guard generation != nil, !interest.isEmpty, holding != .awaited else {
       log.fellBehindAt = min(told, log.fellBehindAt ?? .max)
       return
     }

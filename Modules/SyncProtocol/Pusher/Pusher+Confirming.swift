@@ -1,6 +1,6 @@
 extension Pusher {
   /// The commit up to which the peer has all that concerns it; `nil` while something is kept back.
-  var confirmedSequence: UInt64? { context.withheld.isEmpty ? servedSequence : nil }
+  var confirmedSequence: UInt64? { context.withheld.isEmpty ? holding.confirmed : nil }
 
   /// Takes note up to which commit the peer has everything that concerns it, when that is certain.
   ///
@@ -13,16 +13,16 @@ extension Pusher {
       return
     }
     guard !context.unreadable.isAnywhere else {
-      if servedSequence != nil, leaves.isInUse { leaves.note(context.id, confirmed: 0) }
-      return servedSequence = nil
+      if holding.confirmed != nil, leaves.isInUse { leaves.note(context.id, confirmed: 0) }
+      return holding.confirm(nil)
     }
     // Of what is being applied it may come out that the peer lacks something.
-    guard hasSettled, context.isPolicyCurrent, !isApplying, !reconciliation.isActive,
+    guard holding.isSettled, context.isPolicyCurrent, !isApplying, !reconciliation.isActive,
       !reconciliation.isClosing,
-      !isAwaitingRound, requests.isEmpty, isDrained, !log.isAnnouncing, log.closing == nil
+      requests.isEmpty, isDrained, !log.isAnnouncing, log.closing == nil
     else { return }
     let sequence = max(log.settled, lastCommitted, 1)
-    servedSequence = sequence
+    holding.confirm(sequence)
     // What is kept back keeps nothing else from being let go of here.
     if leaves.isInUse { leaves.note(context.id, confirmed: sequence) }
   }

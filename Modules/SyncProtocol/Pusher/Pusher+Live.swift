@@ -43,7 +43,7 @@ extension Pusher {
       }
       guard !isOwn else { continue }
       if matches || matched {
-        guard !isAwaitingRound, !log.isBehind else { continue }
+        guard holding != .awaited, !log.isBehind else { continue }
         if change.oversize, try !hasBase(change, matched) {
           if matches {
             context.withhold(change.key, in: change.collection.name, byteCount: after.bytes.count)
@@ -174,7 +174,7 @@ extension Pusher {
   }
 
   private func enqueue(_ group: LiveGroup) throws(SyncError) {
-    guard !log.isBehind, !isAwaitingRound else { return }
+    guard !log.isBehind, holding != .awaited else { return }
     if live.byteCount + group.byteCount > context.configuration.liveQueueBytes, live.byteCount > 0,
       !SyncDefect.queueNotDropped.isPlanted
     {
@@ -201,8 +201,6 @@ extension Pusher {
     log.marked = nil
     log.walk = nil
     stopTelling()
-    hasSettled = false
-    servedSequence = nil
     // What is kept back is found again by comparing.
     context.withheld.removeAll()
     context.shared.leaves.note(context.id, confirmed: 0)

@@ -22,7 +22,7 @@ extension Pusher {
     let answer = ResumedFrame(generation: frame.generation, verdict: verdict, sequence: end ?? 0)
     context.send(.resumed) { answer.encode(to: &$0) }
     guard let end else { return }
-    hasBegun = true
+    holding.follow()
     log.policyPrint = policy
     log.isResumed = true
     log.unaskedAfter = unaskedAfter
@@ -30,7 +30,7 @@ extension Pusher {
     log.settled = end
     graph.begin(after: frame.sequence)
     if end == frame.sequence {
-      hasSettled = true
+      holding.settle()
       log.followed = end
       log.marked = LogPlace.Mark(sequence: end, asksTaken: log.asksTaken, after: queue.taken)
       log.markedAt = context.now
@@ -62,7 +62,7 @@ extension Pusher {
     log.pace.answered(nonce)
     guard log.closing == nonce else { return }
     log.closing = nil
-    if log.followed != nil { hasSettled = true }
+    if log.followed != nil { holding.settle() }
   }
 
   /// The end of the log that is to be walked from a receiver's cursor; `nil` where it does not go on from there.
@@ -107,7 +107,7 @@ extension Pusher {
 
   /// Whether all that is known to concern the receiver has been handed on, and all that it asked for.
   private var isQueueEmpty: Bool {
-    log.walk == nil && !isApplying && !reconciliation.isActive && !isAwaitingRound
+    log.walk == nil && !isApplying && !reconciliation.isActive && holding != .awaited
       && !reconciliation.isClosing
       && reconciliation.responder.questionCount == 0
       && requests.isEmpty && !requests.hasPartial && live.isEmpty && !isTelling

@@ -5,8 +5,8 @@ extension Pusher {
   func beginRound(_ number: UInt64) throws(SyncError) {
     endRound()
     let isVoid = !renewal.begin()
-    let isOfAll = !hasBegun && !isVoid
-    if !isVoid { (isAwaitingRound, hasBegun) = (false, true) }
+    let isOfAll = !holding.isKnown && !isVoid
+    if !isVoid { holding.follow() }
     let (sequence, last) = try context.read { ($0.sequence, $0.lastNumber) }
     reconciliation = ServedReconciliation(number, isVoid: isVoid, lastDocument: last)
     if isOfAll { log.settled = sequence }
@@ -106,7 +106,7 @@ extension Pusher {
   }
 
   func enqueue(_ asked: [DocumentRequest], isGroup: Bool, isPull: Bool = false, binding: UInt64? = nil) {
-    guard hasBegun, !asked.isEmpty else { return }
+    guard holding.isKnown, !asked.isEmpty else { return }
     let cost = asked.reduce(0) { $0 + $1.cost }
     // A peer that sends what it has less of and takes no answer: comparing finds what it is owed.
     guard askedCost + cost <= SyncLimits.wantedBytes else { return compareInstead() }

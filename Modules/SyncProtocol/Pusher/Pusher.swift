@@ -38,10 +38,8 @@ final class Pusher {
   /// Live changes.
   var live = LiveQueue()
   var requests = RequestQueue()
-  /// Changes came too fast: nothing is queued until the peer begins to reconcile.
-  var isAwaitingRound = false
-  /// Whether it is known what the peer has under its interest: it is compared, or followed from its cursor.
-  var hasBegun = false
+  /// What is known of what the peer has under its interest.
+  var holding = PeerHolding.unknown
   var lastCommitted: UInt64 = 0
   var watch: WatchList
   /// Who tells whom of what is held here and not sent.
@@ -59,11 +57,6 @@ final class Pusher {
   /// changed, until all is acknowledged: who lacks it now may hold it soon.
   var overtaking: Set<DocumentName> = []
   var announcing = Announcing()
-  /// Whether all that the interest concerned was sent once, by the rules of now.
-  var hasSettled = false
-  /// The commit up to which the peer has all that concerns it and can be sent, as far as that was ever certain under its
-  /// interest.
-  var servedSequence: UInt64?
   private var turn = 0
 
   /// Makes the half; `ownInterest` tells what of a collection this peer subscribes to itself, and `ownDigest` what it
@@ -112,8 +105,7 @@ final class Pusher {
     subscribed.serve(interest, generation: generation)
     stopTelling()
     endRound()
-    hasSettled = false
-    servedSequence = nil
+    holding.unsettle()
     if !interest.names.contains(where: concerns) { dropLive() }
     context.shared.leaves.note(context.id, interest, gatekeeper)
     // What the peer may hold, and up to where it was served, still holds for what has not changed.
@@ -134,7 +126,7 @@ final class Pusher {
 
   /// Takes what the peer has for unknown until it is compared: whatever it has asked for comes up again then.
   func doubt() {
-    hasBegun = false
+    holding.doubt()
     log.settled = 0
     requests.removeWaiting()
     underWay.removeAll()
@@ -201,7 +193,7 @@ final class Pusher {
   /// Not before it is known what the peer has, during a reconciliation, nor before all that it has sent is acknowledged: by then the peer has asked for what
   /// it has left out of that, as a whole, which binds it.
   var canAnswer: Bool {
-    hasBegun && !reconciliation.isActive && !reconciliation.isClosing
+    holding.isKnown && !reconciliation.isActive && !reconciliation.isClosing
       && queue.window.acknowledged.groups >= settledGroups
   }
 
@@ -247,7 +239,7 @@ final class Pusher {
     context.tellWithheld()
     context.send(.settled) { $0.writeVarint(reconciliation.number) }
     guard !renewal.isOpen else { return }
-    hasSettled = true
+    holding.settle()
     // A later one need not have been of everything.
     log.followed = log.followed ?? log.compared
   }
