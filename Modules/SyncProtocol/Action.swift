@@ -1,28 +1,28 @@
-/// What a session asks of the driver around it.
+/// What a session asks its driver to do.
 ///
-/// A driver carries out the actions of one call in their order, and before it calls the session again.
+/// A driver performs the actions of one call in order, before it calls the session again.
 public enum Action: Sendable {
-  /// Send these bytes, after all earlier ones.
+  /// Send these bytes after all earlier ones.
   case send([UInt8])
-  /// Run on any thread and report with `Session.packed`; comes only where the configuration asks for it.
+  /// Run on any thread and report with `Session.packed`; only with `SessionConfiguration.packsOutside`.
   case pack(PackJob)
-  /// Apply in a write transaction of origin `.remote(id)` and report with `Session.applied`.
+  /// Apply in a write transaction with origin `.remote(id)`, and report with `Session.applied`.
   case apply(ApplyBatch)
-  /// The session is over: close the link after what was sent has gone out, where that takes no long wait.
+  /// The session is over: close the link after sending the remaining bytes, unless that takes long.
   case close(SyncError)
-  /// Tell whoever listens.
+  /// Pass this event to observers.
   case event(SyncEvent)
-  /// Do what statements between peers ask for.
+  /// Perform an action for statements between peers.
   case query(QueryAction)
   /// Call `Session.tick` after this long, even if nothing else happens; zero means at once, after all other actions.
   ///
-  /// Never call it earlier for this: the session does not ask again. An earlier wish stays, so each needs its call; those that
-  /// are due together may share one.
+  /// Never call it earlier on behalf of this action: the session does not ask again. Earlier wake-ups stay valid, so
+  /// each needs its call; those that are due together may share one.
   case wake(after: Duration)
   /// Call `Session.nudged` of these other sessions of the store.
   case nudge([UInt64])
-  /// Decide about the peer, beside the other sessions that there are.
+  /// Decide about the peer, in view of the other sessions.
   case admission(AdmissionAction)
-  /// Take what the other peer says of itself.
+  /// Process the presence of the other peer.
   case presence(SignedPresence)
 }

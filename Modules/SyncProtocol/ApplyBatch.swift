@@ -2,27 +2,27 @@ import CRDTCore
 public import DocStore
 import Failpoints
 
-/// Groups of documents from the peer, for one write transaction.
+/// Transactions from the peer, to be applied in one local write transaction.
 public struct ApplyBatch: Sendable {
-  /// Names the batch in `Session.applied`.
+  /// Identifies the batch in `Session.applied`.
   public let ticket: UInt64
   let groups: [IncomingGroup]
-  /// Who sent them.
+  /// The site that sent them.
   let sender: SiteID
-  /// How far this peer had followed the sender before these groups, to be kept with them.
+  /// The checkpoint in the sender's log before these transactions, to be stored with them.
   let cursor: [UInt8]?
-  /// The store's count of evictions when the session began, before anything was asked for.
+  /// The store's eviction count when the session began, before any request.
   private let evictionEpoch: UInt64
-  /// Documents that are no longer wanted here.
+  /// Documents that may be evicted, because they left the subscriptions.
   let leaving: [EvictionScheduler.Candidate]
   private let shared: SessionShared
-  /// After so many bytes of records the rest is left.
+  /// The limit on bytes of records; transactions beyond it wait for the next batch.
   private let recordBytes: Int
-  /// Collections of which documents come in.
+  /// Collections that accept incoming documents.
   private let accepted: Set<TextKey>
-  /// Pieces of large groups to be put aside.
+  /// Chunks of large transactions to stage.
   private let pieces: [StagedPiece]
-  /// What was put aside and is of no more use.
+  /// Staged data that is no longer needed.
   private let forgotten: [StagingGarbage.Item]
 
   init(
@@ -43,17 +43,16 @@ public struct ApplyBatch: Sendable {
     self.forgotten = forgotten
   }
 
-  /// Documents in all groups.
+  /// The number of documents in all transactions.
   public var documentCount: Int { groups.reduce(0) { $0 + $1.documentCount } }
 
-  /// Merges the groups, each whole or not at all, as far as one transaction goes.
+  /// Merges the transactions, each whole or not at all, as far as one local transaction goes.
   ///
-  /// Few bytes may change large documents often: when `SyncTuning.applyRecordBytes` bytes of records were read and
-  /// written, the other groups are left for the next batch, and the outcome says so. A group that builds on what is not
-  /// here is left out, and the outcome says that too. A document whose record is damaged here is passed over.
+  /// A few bytes may change large documents many times. After `SyncTuning.applyRecordBytes` bytes of records were read
+  /// and written, the remaining transactions wait for the next batch, and the outcome says so. A transaction whose
+  /// base is missing here is left out, and the outcome lists it. A document with a damaged local record is skipped.
   ///
-  /// - Throws: `malformed` for a document that is none; what the store throws. The transaction must then not be
-  ///   committed.
+  /// - Throws: `malformed` for an invalid document; errors of the store. Do not commit the transaction then.
   public func apply(in transaction: WriteTransaction) throws -> ApplyOutcome {
     var outcome = ApplyOutcome()
     transaction.noteSender(sender)
@@ -68,7 +67,7 @@ public struct ApplyBatch: Sendable {
       if !isJoined { first = group }
       let group = hasLeft ? try shared.leaves.without(left: group, in: transaction) : group
       let (changed, missing) = (outcome.changedDocuments, outcome.missing.count)
-      // What changes the same documents once more is one change of them, with one state before and one after.
+      // Repeated changes of the same documents count as one change, with one state before and one after.
       if !isJoined { try transaction.beginGroup() }
       if group.part != nil {
         guard let step = group.step, try take(group, step, in: transaction, &outcome) else { continue }
@@ -91,19 +90,19 @@ public struct ApplyBatch: Sendable {
 }
 
 extension ApplyBatch {
-  /// Puts a part of a large group aside, or publishes the whole with the last one.
+  /// Stages a segment of a large transaction, or publishes the whole transaction with the last segment.
   ///
-  /// Where there is no room for all parts, not even when those go that earlier links have brought, the ones that are
-  /// here become visible, and each that follows.
+  /// If the segments do not fit, even after dropping those of earlier links, the segments received so far become
+  /// visible, and then each that follows.
   ///
-  /// - Returns: Whether anything was to be merged.
+  /// - Returns: Whether there was anything to merge.
   private func take(
     _ group: IncomingGroup, _ step: ComponentStep, in transaction: WriteTransaction,
     _ outcome: inout ApplyOutcome
   ) throws -> Bool {
     let components = shared.components
     if step.part.part == 0 { try transaction.unstage(step.id) }
-    // What was accepted when it came in may not be any more.
+    // The policy may have changed since the segment was received.
     var group = group
     group.removeDocuments { !accepted.contains($0.collection) }
     let component = StagedComponent(
@@ -120,7 +119,7 @@ extension ApplyBatch {
     guard try component.isWhole(before: step.part.part, in: transaction),
       try component.isIntact(in: transaction)
     else {
-      // What came in so long ago is forgotten, or its session is, or it was damaged.
+      // Segments or their session are gone, or the staged data is damaged.
       try transaction.unstage(step.id)
       outcome.hasLostParts = true
       return false
@@ -132,7 +131,7 @@ extension ApplyBatch {
     return true
   }
 
-  /// Puts a part aside, if need be in the place of what earlier links have brought.
+  /// Stages a segment, and drops segments of earlier links if that is necessary to make room.
   private func put(
     _ group: IncomingGroup, _ step: ComponentStep, _ component: StagedComponent,
     in transaction: WriteTransaction
@@ -144,32 +143,33 @@ extension ApplyBatch {
   }
 }
 
-/// What applying a batch came to.
+/// The result of applying a batch.
 public struct ApplyOutcome: Sendable {
-  /// How many groups were looked at; the others are to be applied by the next batch.
+  /// How many transactions were processed; the next batch applies the others.
   var groups = 0
-  /// Documents that are not as they were before.
+  /// Documents that have changed.
   public internal(set) var changedDocuments = 0
-  /// Places of the groups that were applied and changed nothing.
+  /// Positions of the transactions that were applied and changed nothing.
   var known: Set<Int> = []
-  /// Documents that the store did not take, such as those from the far future.
+  /// Documents that the store rejected, such as those from the far future.
   var refusedDocuments = 0
-  /// Documents that would be more, merged with those here, than a document may be.
+  /// Documents that would exceed the size limit when merged with the local ones.
   var exceeding: Set<ExceedingDocument> = []
-  /// The groups left out, as what to ask for in their place.
+  /// For each transaction left out, the versions to request instead.
   var missing: [[DocumentVersion]] = []
-  /// Documents that came to the peer's version by a delta, and to another content, or without what was let go of here:
-  /// they are asked for whole.
+  /// Documents whose version matches the peer's but whose content does not, or that lack what was evicted here.
+  ///
+  /// They are requested again as full states.
   var differing: [DocumentVersion] = []
-  /// Documents of which the peer, as of its delta, lacks something.
+  /// Documents of which the peer lacks something, according to its delta.
   var owed: [OwedDocument] = []
-  /// Records that nothing can be merged with.
+  /// Damaged records, which cannot be merged.
   var damaged: Set<DamagedRecord> = []
-  /// What had come of a group when there was no room for more of its parts.
+  /// The size of the segments received when there was no room for more.
   var torn: GroupExtent?
-  /// Whether parts of a group were forgotten before the last one came: it is to be looked for.
+  /// Whether staged segments were dropped before the last one arrived: reconciliation has to find the transaction.
   var hasLostParts = false
-  /// Whether a write of this store's site came in that this store has not made.
+  /// Whether a write of this store's site was received that this store has not made.
   var hasMetLaterSelf = false
 
   public init() {}
@@ -181,20 +181,20 @@ extension ApplyOutcome {
   }
 }
 
-/// A document that cannot be merged with the one here: both together are more than a document may be.
+/// A document that cannot be merged: together with the local one it exceeds the size limit.
 struct ExceedingDocument: Hashable, Sendable {
   @TextKey private(set) var collection: String
   let id: DocumentID
-  /// What would be too much.
+  /// Which limit is exceeded.
   @TextKey private(set) var reason: String
 }
 
-/// A document of which there is more here than the peer announced, or other content.
+/// A document of which this store has more than the peer announced, or other content.
 struct OwedDocument: Sendable {
-  /// What the peer has of it.
+  /// The peer's version.
   let version: DocumentVersion
   /// Whether the peer holds it under its own interest.
   let isHeld: Bool
-  /// Hashes of what stood here and of what came of it, where both are known.
+  /// Hashes of the local state before and after the merge, if both are known.
   let merged: (before: UInt64, after: UInt64)?
 }

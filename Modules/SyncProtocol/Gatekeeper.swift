@@ -1,7 +1,7 @@
 import CRDTCore
 import Failpoints
 
-/// Asks the gate on behalf of one session; the only source of what may be encoded.
+/// Queries the gate on behalf of one session; the only source of permission to encode.
 package struct Gatekeeper: Sendable {
   private let gate: any SyncGate
   private let peer: PeerKind
@@ -11,28 +11,27 @@ package struct Gatekeeper: Sendable {
     self.peer = peer
   }
 
-  /// Leave to encode one thing of a collection now; `nil` when it may not leave.
+  /// Returns permission to encode one item of a collection now; `nil` if it may not leave.
   package func clear(_ collection: String) -> Cleared? {
     guard maySend(collection) else { return nil }
     return Cleared(collection: collection)
   }
 
-  /// Whether things of a collection may leave, for planning; encoding asks again.
+  /// Returns whether a collection may leave, for planning; encoding checks again.
   package func maySend(_ collection: String) -> Bool {
     CollectionName.maySync(collection)
       && (SyncDefect.gateNotAsked.isPlanted || gate.maySend(collection: collection, to: peer))
   }
 
-  /// Whether documents of a collection may come in.
+  /// Returns whether documents of a collection may come in.
   package func mayAccept(_ collection: String) -> Bool {
     CollectionName.maySync(collection) && gate.mayAccept(collection: collection, from: peer)
   }
 }
 
-/// Leave to encode one document, or ids, of a collection for one peer: used up by the encoder.
+/// Permission to encode one document, or ids, of a collection for one peer; the encoder consumes it.
 ///
-/// Encoders of documents, ids and hashes take nothing else, so what has not passed the gate cannot be
-/// put on the wire.
+/// Encoders of documents, ids and hashes require it, so nothing can reach the wire without passing the gate.
 package struct Cleared: ~Copyable {
   package let collection: String
 

@@ -2,12 +2,13 @@ import CRDTCore
 package import DocStore
 package import QueryEngine
 
-/// What goes from this peer to another, as their session knows it at one moment.
+/// A snapshot of what this peer delivers to another.
 package struct PeerDelivery: Hashable, Sendable {
-  /// The commit up to which the peer has all that concerns it and can be sent; `nil` while that is not certain, and for a
-  /// peer that pulls nothing.
+  /// The commit up to which the peer has everything that concerns it and can be sent.
+  ///
+  /// `nil` while that is uncertain, and for a peer that pulls nothing.
   package internal(set) var servedSequence: UInt64?
-  /// What the peer subscribes to, as its queries travel, one or more in each piece; `nil` until it has said so.
+  /// The peer's encoded queries, one or more in each element; `nil` until the peer has sent its interest.
   var interest: [[UInt8]]?
   var withheld = Withheld()
 
@@ -16,18 +17,18 @@ package struct PeerDelivery: Hashable, Sendable {
   /// Whether the peer has said that it pulls nothing.
   package var pullsNothing: Bool { interest?.isEmpty ?? false }
 
-  /// Whether the peer has said what it subscribes to.
+  /// Whether the peer has sent its interest.
   package var isInterestKnown: Bool { interest != nil }
 
-  /// Another number when the peer subscribes to something else than before.
+  /// A number that changes with the peer's interest.
   package var interestMark: UInt64 { UInt64(truncatingIfNeeded: interest.hashValue) }
 
-  /// How many documents are kept back, since they are too large to be sent.
+  /// How many documents are withheld because they are too large to send.
   package var withheldDocuments: Int { withheld.count }
 
-  /// What the peer subscribes to; none before it has said so.
+  /// The peer's queries; empty until it has sent its interest.
   ///
-  /// - Complexity: O(*n*) in the bytes of its queries, which are parsed.
+  /// - Complexity: O(*n*) in the bytes of the queries, which are parsed.
   package var queries: [SubscriptionQuery] {
     (interest ?? []).flatMap { bytes in
       var queries: [SubscriptionQuery] = []
@@ -37,11 +38,12 @@ package struct PeerDelivery: Hashable, Sendable {
     }
   }
 
-  /// Bytes of what the peer subscribes to.
+  /// Bytes of the peer's interest.
   package var interestBytes: Int { (interest ?? []).reduce(0) { $0 + $1.count } }
 
-  /// The same in a form to be kept when the peer has gone: its queries in one piece of memory, or unknown where they take
-  /// more than `byteCount`.
+  /// Returns a compact copy to keep after the peer has gone.
+  ///
+  /// Its queries are in one buffer; the interest is unknown if it takes more than `byteCount`.
   package func kept(atMost byteCount: Int) -> PeerDelivery {
     var kept = self
     if interestBytes > byteCount {
@@ -52,11 +54,12 @@ package struct PeerDelivery: Hashable, Sendable {
     return kept
   }
 
-  /// Whether a document that is too large to be sent is kept back.
+  /// Returns whether a document is withheld because it is too large to send.
   package func withholds(_ key: DocumentKey) -> Bool { withheld.mayContain(key) }
 
-  /// How many of certain documents are kept back: those for which the answer is `true`, and one more where there are more
-  /// of their collections than are told apart.
+  /// Returns how many documents that satisfy `isMeant` are withheld.
+  ///
+  /// Adds one if the collections have more withheld documents than are recorded individually.
   package func withheldDocuments(
     of collections: Set<UInt32>, where isMeant: (DocumentKey) throws -> Bool
   ) rethrows -> Int {
@@ -65,10 +68,10 @@ package struct PeerDelivery: Hashable, Sendable {
 }
 
 extension Session {
-  /// Whether all that the peer had for the subscriptions of now is here, whatever is kept back from the peer.
+  /// Whether everything that the peer has for the current subscriptions is here, whatever is withheld from the peer.
   package var hasAllOfPeer: Bool { puller.hasAll }
 
-  /// What goes to the peer.
+  /// What is delivered to the peer.
   package var delivery: PeerDelivery {
     var delivery = PeerDelivery()
     delivery.servedSequence = pusher.holding.confirmed

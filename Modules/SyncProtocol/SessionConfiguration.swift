@@ -1,66 +1,70 @@
 import CRDTCore
 
-/// What a session is set up with.
+/// The configuration of a session.
 public struct SessionConfiguration: Sendable {
-  /// What this peer is.
+  /// The kind of this peer.
   public var kind: PeerKind
-  /// Names this peer in the other's logs.
+  /// The name of this peer in the other's logs.
   public var peerName: String
-  /// Peers of different applications refuse each other.
+  /// The application; peers of different applications reject each other.
   public var appID: String
-  /// zlib's level, 0 (none) to 9, other values are taken as 1; `nil` goes by how fast the link is.
+  /// The zlib level, 0 (none) to 9; other values count as 1; `nil` adapts to the speed of the link.
   public var compressionLevel: Int?
-  /// How long the peer may take to say hello.
+  /// How long the peer may take to send its hello.
   public var helloDeadline: Duration
-  /// After a third of this, or of what the peer has in its place, without a frame a ping is sent; after all of it the
-  /// link is taken for dead.
+  /// After this long without a frame the link counts as dead.
+  ///
+  /// A ping is sent after a third of it, or of the peer's value if that is shorter.
   public var silence: Duration
-  /// How long the peer may leave everything unacknowledged, or unanswered, before it is given up; one that was slow
-  /// before gets more, and what it is asked adds a second for each thousand bytes, up to ten times this.
+  /// How long the peer may acknowledge or answer nothing before the session ends.
+  ///
+  /// A peer that was slow before gets more time. Requests add a second for each thousand bytes, up to ten times this.
   public var stall: Duration
-  /// Bytes of local changes that wait for the link before reconciliation takes over.
+  /// Bytes of local changes that may wait for the link before the log or reconciliation takes over.
   public var liveQueueBytes: Int
-  /// Bytes in flight when nothing is known of the link yet.
+  /// Bytes in flight before the speed of the link is known.
   public var initialWindowBytes: Int
-  /// Bytes in memory that a session may hold for its peer: three eighths of it for what the peer has sent and is not applied,
-  /// beside one group, after which the peer waits; all of it for what it subscribes to and asks for, after which it is ended.
+  /// Bytes of memory that a session may hold for its peer.
+  ///
+  /// Three eighths are for received data that is not applied, besides one transaction; then the peer has to wait. All
+  /// of it is for the peer's subscriptions and requests; beyond that the session ends.
   public var peerMemoryBytes = 16 << 20
-  /// The same for all sessions of a store together: three eighths for what peers have sent, half for what they ask for.
+  /// The same for all sessions of a store: three eighths for received data, half for requests.
   public var allPeersMemoryBytes = 64 << 20
-  /// Random bits; the session uses them where two sessions must not coincide.
+  /// Random bits, for values that must differ between sessions.
   public var random: @Sendable () -> UInt64
 
-  /// Whether this peer runs statements for others, which sync scopes do not restrict.
+  /// Whether this peer runs statements for others; sync scopes do not restrict them.
   public var answersRemoteQueries = false
-  /// How much a statement that it runs for another may take.
+  /// The limits of a statement that this peer runs for another.
   public var remoteQueryLimits = RemoteQueryLimits()
 
-  /// What a session may hold of what its peer has sent and is not applied, and what all may.
+  /// The bytes of received, unapplied data that a session may hold, and that all sessions may hold.
   ///
-  /// No more, since a transaction holds its records once more for those who listen to it and once in pages, and one group is
-  /// taken whatever all others hold.
+  /// The share is only three eighths because a transaction holds its records twice more, for observers and in pages.
+  /// Also, one transaction is accepted whatever the other sessions hold.
   package var arrivedBytes: Int { peerMemoryBytes / 8 * 3 }
   package var allArrivedBytes: Int { allPeersMemoryBytes / 8 * 3 }
 
-  /// Whether both ends of the link are on one machine: then a first sync is sent without compression, in large pieces.
+  /// Whether both ends of the link are on one machine: a first sync is then sent uncompressed, in large chunks.
   ///
-  /// Such a link is as fast as the memory, so compression would take longer than it saves. Over any other link leave it
-  /// `false`: the session measures how fast the link is, and compresses accordingly. The ends need not agree.
+  /// Such a link is as fast as memory, so compression would take longer than it saves. Leave this `false` for any other
+  /// link: the session measures the speed and compresses accordingly. The two ends need not agree.
   public var isLocal = false
-  /// Whether the peer made the connection: then it says hello first, and is answered once it is admitted.
+  /// Whether the peer made the connection: it then sends its hello first, and gets one after admission.
   package var isIncoming = false
-  /// Whether the driver decides, once the peer has said hello, if the session goes on.
+  /// Whether the driver decides after the peer's hello whether the session goes on.
   package var asksForAdmission = false
 
-  /// What a peer that says nothing of its silence has.
+  /// The value of ``silence`` for a peer that does not send its own.
   public static let usualSilence = Duration.seconds(30)
 
-  /// Whether the driver compresses pieces of large groups for the session, on other threads.
+  /// Whether the driver compresses chunks of large transactions on other threads.
   ///
-  /// Then the session returns ``Action/pack(_:)``, for at most eight pieces at a time. Otherwise it compresses them itself,
-  /// within its calls, a piece of 64 KiB in about a millisecond.
+  /// The session then returns ``Action/pack(_:)`` for at most eight chunks at a time. Otherwise it compresses them
+  /// within its own calls; a chunk of 64 KiB takes about a millisecond.
   public var packsOutside = false
-  /// Numbers that shape behaviour; for tests and simulations.
+  /// Parameters of how the session behaves, for tests and simulations.
   package var tuning = SyncTuning()
 
   public init(

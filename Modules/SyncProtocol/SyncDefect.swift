@@ -1,83 +1,83 @@
 import Failpoints
 
-/// Deliberate mistakes in how peers sync, which the simulator must find.
+/// Deliberate defects in sync that the simulator must detect.
 package enum SyncDefect: UInt8, Failpoint {
-  /// A peer does not tell the other one that it cannot read all of its store.
+  /// A peer does not report that it cannot read all of its store.
   case unreadableNotTold = 96
-  /// A store that was put back goes on under the site it had.
+  /// A restored store keeps its site id.
   case siteNotRenewed
-  /// A run's changes are taken in whatever they were made on, and whatever they come to.
+  /// The changes of a run are applied without checking their base or their result.
   case runUnchecked
-  /// Documents of a group are stored before it is known whether those after them fit.
+  /// Documents of a transaction are stored before it is known whether the rest fits.
   case groupStoredInParts
-  /// Parts of a large group become visible one by one.
+  /// The segments of a large transaction become visible one by one.
   case componentPublishedInParts
-  /// What was announced is not asked for when it does not come from elsewhere.
+  /// An announced change is not requested when no other session delivers it.
   case announcementForgotten
-  /// A change of the gate's answers does not lead to another look at what may flow.
+  /// A change of the gate's answers does not cause a re-evaluation of what may flow.
   case policyChangeIgnored
-  /// What leaves does not pass the gate.
+  /// Outgoing data does not pass the gate.
   case gateNotAsked
-  /// What a peer evicts under a subscription is not asked for again.
+  /// A document that a peer evicts under a subscription is not requested again.
   case evictionNotAnswered
-  /// A sender's call to compare anew is passed over.
+  /// A sender's request to reconcile again is ignored.
   case renewIgnored
-  /// What a sender offers is not asked for.
+  /// Offers of a sender are not requested.
   case offersIgnored
-  /// What came from a peer is not sent on.
+  /// Data received from a peer is not forwarded.
   case notForwarded
-  /// What is written while peers compare is not sent.
+  /// Writes made during a reconciliation are not sent.
   case commitMissedInRound
-  /// A document that leaves a query is not sent in its last state.
+  /// The last state of a document that leaves a query is not sent.
   case leaveNotTold
   /// Documents of one transaction are sent one by one.
   case groupSentInParts
-  /// A sender goes on with the first subscriptions that it heard of.
+  /// A sender keeps using the first interest that it received.
   case interestKept
-  /// What was applied is not acknowledged.
+  /// Applied data is not acknowledged.
   case acknowledgementLost
   /// Quiet links are not kept alive.
   case pingNotSent
-  /// A peer that has death certificates does not ask what others hold.
+  /// A peer with compacted tombstones does not ask what others hold.
   case certificatesNotAskedFor
-  /// Two contents of one version are joined, not settled.
+  /// Different contents of one version are joined instead of repaired.
   case repairSkipped
-  /// What the other peer lacks is not sent back.
+  /// Data that the other peer lacks is not sent back.
   case debtForgotten
-  /// A group that does not fit is not asked for in another form.
+  /// A transaction that lacks its base is not requested in another form.
   case missingBaseIgnored
-  /// A cursor is written although what was asked for is not here.
+  /// A checkpoint is stored although requested data has not arrived.
   case cursorAhead
-  /// A mark is set although what it speaks of has not gone out.
+  /// A high-water mark is sent although the data before it has not been sent.
   case markAhead
-  /// What was written since a cursor is sent unasked without what belongs to it.
+  /// Writes since a checkpoint are sent unasked without the rest of their closure.
   case unaskedInParts
-  /// What was written here since a cursor is not told to who could answer it.
+  /// Local writes since a checkpoint are not reported to the peer that could answer them.
   case ownLogNotTold
-  /// A cursor holds whatever the sender's policy has become.
+  /// A checkpoint stays valid after the sender's policy has changed.
   case policyPrintForgotten
-  /// What was evicted since a cursor is not asked for again.
+  /// Documents evicted since a checkpoint are not requested again.
   case evictionsForgotten
-  /// What is wrong with a frame's checksum is passed over.
+  /// A wrong checksum of a frame is ignored.
   case checksumIgnored
-  /// A frame that comes twice, late or not at all is not noticed.
+  /// Duplicate, late and missing frames go undetected.
   case framesNotNumbered
-  /// Changes wait for a slow link without end.
+  /// Changes wait for a slow link without a bound.
   case queueNotDropped
-  /// What left a subscription is let go of though nobody else keeps it.
+  /// A document that left a subscription is evicted although no other peer keeps it.
   case lettingGoUnasked
-  /// What left a subscription is never let go of.
+  /// A document that left a subscription is never evicted.
   case leftStays
-  /// What went out together binds nothing while the receiver may yet leave it out.
+  /// Documents that were sent together are not bound to each other while the receiver may still reject them.
   case sentBindsNothing
-  /// What waits for a filter beyond the bound is forgotten, and so is what was told beyond it.
+  /// Ids above the bound are forgotten, both those that wait for a filter and those that were reported.
   case noticesForgotten
-  /// Who leaves telling to the other side does not look whether that side told of what is new.
+  /// The checking side does not look up new documents in what the leader has reported.
   case noticesNotChecked
-  /// When a filter comes after a comparison, only what is new since is looked up in it.
+  /// When a filter arrives after a reconciliation, only new documents are looked up in it.
   case heldNotLookedAt
-  /// A sender that tells does not tell what ceases to match.
+  /// A leading sender does not report documents that cease to match.
   case leaverNotOffered
-  /// A filter has half of its ids.
+  /// A filter has only half of its ids.
   case filterDenies
 }

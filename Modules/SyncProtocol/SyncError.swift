@@ -1,4 +1,4 @@
-/// Why a session ended, or refused what it was given; the database is as it was.
+/// Why a session ended, or rejected its input; the database is unchanged.
 public struct SyncError: Error, Hashable, Sendable {
   /// What went wrong, to branch on.
   public struct Code: RawRepresentable, Hashable, Sendable {
@@ -6,11 +6,11 @@ public struct SyncError: Error, Hashable, Sendable {
 
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Bytes end inside what they announce.
+    /// The bytes end before the length that they declare.
     public static let truncated = Code(rawValue: "truncated")
-    /// Bytes that the format does not allow.
+    /// The bytes violate the format.
     public static let malformed = Code(rawValue: "malformed")
-    /// A frame's checksum does not fit its bytes.
+    /// A frame's checksum does not match its bytes.
     public static let checksum = Code(rawValue: "checksum")
     /// A length, a count or a budget exceeds its bound.
     public static let limit = Code(rawValue: "limit")
@@ -18,21 +18,21 @@ public struct SyncError: Error, Hashable, Sendable {
     public static let versionMismatch = Code(rawValue: "versionMismatch")
     /// The peers belong to different applications.
     public static let appMismatch = Code(rawValue: "appMismatch")
-    /// Both peers write under one site id: one is a copy of the other, or both are the same.
+    /// Both peers write under one site id: one is a clone of the other, or both are the same process.
     ///
-    /// Or the peer has the site of one that is connected over another link, and answers there.
+    /// Also used when the peer has the site of another connected peer that still answers.
     public static let siteClash = Code(rawValue: "siteClash")
-    /// Another store writes under this one's site id: this store is to take a new one before it goes on.
+    /// Another store writes under this one's site id: this store has to take a new one before it goes on.
     public static let cloned = Code(rawValue: "cloned")
-    /// The peer proves itself with the key of another process, which is connected and answers: it is told that it is `cloned`.
+    /// The peer uses the key of another process that is connected and answers; it receives this as `cloned`.
     public static let keyClash = Code(rawValue: "keyClash")
-    /// The peer has as many connections as it may have.
+    /// The peer already has the maximum number of connections.
     public static let full = Code(rawValue: "full")
     /// The peer's application denies the connection.
     public static let denied = Code(rawValue: "denied")
-    /// A frame that this state of the session does not allow.
+    /// The frame is not allowed in this state of the session.
     public static let outOfOrder = Code(rawValue: "outOfOrder")
-    /// The peer said nothing in time.
+    /// The peer did not answer in time.
     public static let timeout = Code(rawValue: "timeout")
     /// The peer ended the session; the message is its reason.
     public static let peerClosed = Code(rawValue: "peerClosed")
@@ -45,7 +45,7 @@ public struct SyncError: Error, Hashable, Sendable {
   public let code: Code
   /// One sentence without a full stop; never a document's contents.
   public let message: String
-  /// Where in what the peer sent, in bytes from its first; 0 where that does not apply.
+  /// The offset in the peer's stream in bytes; 0 where it does not apply.
   public let offset: Int
 
   public init(_ code: Code, _ message: String, offset: Int = 0) {
@@ -56,7 +56,7 @@ public struct SyncError: Error, Hashable, Sendable {
 }
 
 extension SyncError {
-  /// The reason of a session that this end closes in the usual way.
+  /// The reason of a regular close by this end.
   public static let closedHere = SyncError(.closed, "The session was closed")
 }
 

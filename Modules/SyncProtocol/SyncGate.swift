@@ -1,25 +1,25 @@
-/// What a peer is: a device, or the cloud peer.
+/// The kind of a peer: a device, or the big peer in the cloud.
 public enum PeerKind: UInt8, Hashable, Sendable, CaseIterable {
   case small = 0
   case big = 1
 }
 
-/// What may leave and what may enter: the policy that a session asks for every document.
+/// The policy of what may leave and enter, which a session checks for every document.
 ///
-/// A session asks at the moment of encoding, so a changed answer holds for everything not yet sent.
+/// A session checks when it encodes, so a changed answer applies to everything not yet sent.
 public protocol SyncGate: Sendable {
-  /// Whether documents of the collection may flow to a peer of this kind.
+  /// Returns whether documents of the collection may flow to a peer of this kind.
   func maySend(collection: String, to peer: PeerKind) -> Bool
 
-  /// Whether documents of the collection may come in from a peer of this kind.
+  /// Returns whether documents of the collection may come in from a peer of this kind.
   func mayAccept(collection: String, from peer: PeerKind) -> Bool
 
-  /// Rises with every change of an answer.
+  /// A number that rises with every change of an answer.
   var epoch: UInt64 { get }
 
-  /// Stands for all that ``maySend(collection:to:)`` answers about a kind of peer: the same for the same answers, also
-  /// after a restart, and another one for others.
+  /// Returns a fingerprint of all answers of ``maySend(collection:to:)`` for a kind of peer.
   ///
-  /// A peer keeps it beside its place in this one's log: what a policy withheld is not in that log's past.
+  /// Equal answers have equal fingerprints, even after a restart, and different answers have different ones. A peer
+  /// stores it with its checkpoint in this peer's log, because the log does not show what a policy withheld.
   func fingerprint(toward peer: PeerKind) -> UInt64
 }

@@ -2,11 +2,11 @@ import CRDTCore
 
 /// Bounds of the protocol and of a session's memory.
 package enum SyncLimits {
-  /// The versions this release speaks.
+  /// The protocol versions that this release speaks.
   package static let versions: ClosedRange<UInt16> = 2...2
-  /// The most that a frame's length field may say.
+  /// The maximum of a frame's length field.
   package static let frameBytes = 128 << 10
-  /// Bytes of one announced group, which goes into one frame; a longer one is sent.
+  /// Bytes of the announcement of one transaction, which takes one frame; a longer one is sent as data.
   package static let announcedGroupBytes = 96 << 10
   /// Bytes of a peer's or an application's name in hello.
   package static let nameBytes = 256
@@ -14,124 +14,124 @@ package enum SyncLimits {
   package static let subscriptionBytes = 96 << 10
   /// Encoded bytes of all subscriptions of a peer.
   package static let interestBytes = 1 << 20
-  /// How many peers' subscriptions are remembered when they have gone, and how many bytes of the wire these had.
+  /// How many interests of peers are cached, and their total bytes on the wire.
   package static let knownInterests = 64
   package static let knownInterestBytes = 512 << 10
-  /// Plain bytes of one group: a longer one is refused when it comes in.
+  /// Plain bytes of one transaction; a longer one is rejected on receipt.
   package static let groupBytes = 32 << 20
   /// The largest document that is ever sent, whatever the configuration says.
   package static let documentBytes = Limits.mergedDocumentBytes
-  /// Plain bytes of a group in the stream of small ones; a longer one is a transfer of its own.
+  /// Plain bytes of a transaction in the common stream; a longer one has its own transfer.
   package static let smallGroupBytes = 64 << 10
-  /// Documents of one group.
+  /// Documents of one transaction.
   package static let groupDocuments = 65_536
-  /// Plain bytes that a sender leaves unacknowledged, beside one group.
+  /// Plain bytes that a sender leaves unacknowledged, besides one transaction.
   package static let plainWindowBytes = 16 << 20
-  /// Plain bytes that a receiver offers to take while some wait to be applied.
+  /// The credit in plain bytes that a receiver grants while data waits to be applied.
   package static let creditBytes = 8 << 20
-  /// Beginnings that are kept, and told to a peer.
+  /// Interrupted transfers that are kept, and reported to a peer.
   package static let stagedTransfers = 4
-  /// Those of one peer, and the bytes in memory of all of them, beside one.
+  /// The number kept per peer, and the bytes in memory of all, besides one.
   package static let stagedTransfersOfPeer = 2
   package static let stagedMemoryBytes = 8 << 20
-  /// For how long they are.
+  /// How long they are kept.
   package static let stagedAge = Duration.seconds(24 * 3_600)
-  /// Bytes before a piece that a dense packer learns where they were not sent.
+  /// Bytes before a chunk that prime a dense packer if they were not sent.
   package static let learntBytes = 128 << 10
-  /// Bounds of the bytes in flight.
+  /// The bounds of the bytes in flight.
   package static let windowBytes: ClosedRange<Int> = 1_536...(8 << 20)
-  /// The least that is sent as one piece while there is more.
+  /// The minimum size of a chunk while there is more to send.
   package static let pieceBytes = 256
-  /// A hello that takes longer than this tells of a long or slow link.
+  /// A hello that takes longer than this indicates a link that is long or slow.
   package static let longHello = Duration.milliseconds(10)
-  /// Bytes in flight on such a link before anything is known of its rate.
+  /// Bytes in flight on such a link before its rate is known.
   package static let longLinkWindowBytes = 4 << 10
-  /// Bytes a second below which a link counts as slow.
+  /// Bytes per second below which a link counts as slow.
   package static let slowLinkRate = 200_000.0
-  /// Bytes a second below which pieces are packed densely.
+  /// Bytes per second below which chunks are packed densely.
   package static let denseLinkRate = 64_000.0
-  /// Plain bytes of a piece that is packed densely, which takes far longer than others do.
+  /// Plain bytes of a densely packed chunk, which takes far longer to pack.
   package static let densePieceBytes = 16 << 10
-  /// Plain bytes of a group in the stream of small ones on a slow link.
+  /// Plain bytes of a transaction in the common stream on a slow link.
   package static let slowSmallGroupBytes = 16 << 10
-  /// Bytes in flight at first where both ends are on one machine.
+  /// Initial bytes in flight where both ends are on one machine.
   package static let localWindowBytes = 2 << 20
-  /// Plain bytes from which on a piece of the small groups is bulk, unless it begins with a live change.
+  /// Plain bytes above which a chunk of the common stream is bulk, unless it begins with a live change.
   package static let bulkPieceBytes = 4 << 10
-  /// Plain bytes below which a piece that begins with a live change is no more than a few changes.
+  /// Plain bytes below which a chunk that begins with a live change has only a few changes.
   package static let changePieceBytes = 1 << 10
-  /// So many documents of live changes and more, with at most so many plain bytes each, are little but ids.
+  /// At least so many documents of live changes, each with at most so many plain bytes, are little but ids.
   package static let idPieceDocuments = 64
   package static let idPieceBytesEach = 48
   /// A range with at most this many documents at either end is listed.
   package static let listedDocuments = 32
-  /// The same where so many ranges are asked about that most documents are likely to differ.
+  /// The same if so many ranges are in question that most documents are likely to differ.
   package static let listedWhereMuchDiffers = 48
-  /// So many documents that wait to go out together take long to gather.
+  /// Above this number, documents that wait to be sent together take long to gather.
   package static let gatheredDocuments = 1_000
-  /// For how long they wait, at most, until the sender has asked all that it asks itself.
+  /// The maximum time they wait, until the sender has finished its own requests.
   package static let gatheringDelay = Duration.milliseconds(50)
-  /// Documents that a receiver tells of one by one when it resumes, however many it asks for.
+  /// `have` notices that a resuming receiver sends at most, however many documents it requests.
   package static let notices = 1 << 15
-  /// How often a session looks whether others have let go of memory.
+  /// How often a session checks whether others have freed memory.
   package static let memoryInterval = Duration.milliseconds(20)
-  /// How long a peer may stop within a group while others wait for the memory that it takes.
+  /// How long a peer may stop within a transaction while others wait for the memory that it takes.
   package static let holdSpan = Duration.seconds(5)
-  /// The parts into which a range is split.
+  /// The number of parts into which a range is split.
   package static let splitParts = 16
-  /// Statements that are run for one peer at a time.
+  /// Statements that run for one peer at a time.
   package static let remoteQueries = 4
-  /// Bytes of the text of such a statement and of its arguments, and of the code and the message of the error that answers it.
+  /// Bytes of a statement's text and arguments, and of the code and message of an error answer.
   package static let statementBytes = 16 << 10
   package static let statementArgumentBytes = 64 << 10
   package static let errorCodeBytes = 64
   package static let errorMessageBytes = 4_096
-  /// Bytes of their answers that wait until the peer takes them, and what one of them may take to find its rows.
+  /// Bytes of answers that wait for the peer, and memory that one statement may take to find its rows.
   package static let unreadAnswerBytes = 16 << 20
   package static let remoteQueryMemoryBytes = 16 << 20
-  /// So many pings are answered at once, and then one for so many bytes that came, and one for so much time.
+  /// Pings answered at once; then one more per so many received bytes, and one per so much time.
   package static let pingsAtOnce = 64
   package static let bytesPerPing = 16 << 10
   package static let timePerPing = Duration.milliseconds(62)
-  /// How often a reconciliation may have each record visited.
+  /// How often a reconciliation may visit each record.
   package static let visitsOfRecord = 32
-  /// So many certificates of a collection are counted; where there are more, those of all collections stand for them.
+  /// The maximum count of a collection's compacted tombstones; above it, the count of all collections is used.
   package static let countedCertificates = 4_096
-  /// Bytes of a filter of ids, about three million of them, and of each piece in which it comes.
+  /// Bytes of a filter, enough for about three million ids, and of each chunk of it.
   package static let filterBytes = 4 << 20
   package static let filterPieceBytes = 64 << 10
-  /// Bytes of the filters of one role that a session holds, and of one into which it folds ids that are told one by one.
+  /// Bytes of one role's filters in a session, and of the filter into which single reported ids are folded.
   package static let roleFilterBytes = 4 << 20
   package static let foldedFilterBytes = 16 << 10
-  /// Records that a session visits at once for filters that its peer asks for, and then in a second, of each role.
+  /// Records visited for the peer's filter requests, for each role: in a burst, and then per second.
   package static let filterVisits = 1 << 22
   package static let filterVisitsPerSecond = 1 << 15
-  /// As how many of them an ask counts at least.
+  /// The minimum number of visits that a request counts as.
   static let leastFilterVisits: UInt64 = 1_024
-  /// What an id of a notice that waits for a filter takes in memory beside its bytes, and one that was told.
+  /// Memory of an id that waits for a filter, besides its bytes, and of a reported id.
   static let waitingIDBytes = 64
   static let toldIDBytes = 16
   /// Questions that a peer may have open.
   package static let questions = 1_024
-  /// Bytes in memory of documents that a peer has asked for and not got, and of ranges of which it has asked for all.
+  /// Memory of documents that a peer has requested and not received, and of ranges requested as a whole.
   package static let wantedBytes = 12 << 20
-  /// Bytes of those that are yet to be looked at, beyond which the peer's questions wait for their answers.
+  /// Bytes of unprocessed requests above which the peer's questions wait for answers.
   package static let wantedWhileAnswering = 4 << 20
-  /// Bytes of those that wait for others that go out with them, beyond which further ones go out alone.
+  /// Bytes of requests that wait for others of their closure; above it, further documents are sent alone.
   package static let gatheredBytes = 6 << 20
-  /// What is held of one range that is compared: documents, and bytes of their ids, beside one.
+  /// The limits for one range in reconciliation: documents, and bytes of their ids, besides one.
   package static let digestDocuments = 16_384
   package static let digestIDBytes = 1 << 20
-  /// Announced changes that all sessions of a store together wait for before they ask for them.
+  /// Announced changes that all sessions of a store may wait for before they request them.
   package static let awaitedChanges = 65_536
-  /// Names of pieces of a group that a peer is told, so that they are not sent again: six bytes each, in one frame.
+  /// Names of staged chunks sent to a peer, so that it does not send them again: six bytes each, in one frame.
   package static let stagedNames = 1 << 13
-  /// Bytes of a transfer that the store is given at once to put aside: they are in memory twice until it has them.
+  /// Bytes of a transfer staged at once; they are in memory twice until the store has them.
   package static let stagedAtOnceBytes = 1 << 20
-  /// Groups in parts, left unfinished by sessions that are over, whose parts are kept for the next session.
+  /// Unfinished segmented transactions of ended sessions whose segments are kept for the next session.
   package static let leftGroups = 16
-  /// Damaged records, and documents that are too large to be merged, that a session tells apart.
+  /// Damaged records, and documents too large to merge, that a session records individually.
   package static let tellableRecords = 1_024
-  /// Ranges of what cannot be read that a session tells apart; further ones count as their whole collections.
+  /// Unreadable ranges that a session records individually; further ones count as whole collections.
   package static let unreadableRanges = 64
 }

@@ -1,69 +1,69 @@
 import Failpoints
 
-/// What a campaign of the simulator must have met while peers synced.
+/// Coverage points that a simulator campaign must reach while peers sync.
 package enum SyncPoint: UInt8, CoveragePoint {
-  /// A run of alike changes was merged.
+  /// A run of similar changes was merged.
   case runMerged = 16
-  /// A run of alike changes did not fit, and was asked for one by one.
+  /// A run of similar changes did not fit, and its changes were requested one by one.
   case runLeftOut
-  /// Two peers disagreed about a document whose names agree, and compared again.
+  /// A document with the same version and different content was repaired.
   case repaired
-  /// Two stores of one site met.
+  /// Two clones met.
   case twinMet
   /// A store learned of later writes of its own site than it has.
   case laterSelfMet
-  /// A group was left out because one of its documents does not fit what is here.
+  /// A transaction was left out because one of its documents does not fit the local state.
   case groupLeftOut
-  /// A group that came in parts became visible.
+  /// A segmented transaction became visible.
   case stagedPublished
-  /// A change was left out because it was made on another state than stands here.
+  /// An operation delta was left out because the local state is not its base.
   case successorLeftOut
-  /// An announced change was asked for when it was announced.
+  /// An announced change was requested immediately.
   case pulledAtOnce
-  /// An announced change was asked for after another peer had not brought it.
+  /// An announced change was requested after another peer had not delivered it.
   case pulledLate
-  /// An announced change was asked for in vain.
+  /// An announced change was requested in vain.
   case announcementLost
-  /// What was written since a receiver's cursor was sent unasked.
+  /// Writes since a receiver's checkpoint were sent unasked.
   case sentUnasked
-  /// What a peer brought needed no answer, for what went to it meanwhile lets it come to the same.
+  /// A received document needed no answer: data in flight makes the peer converge.
   case metUnderWay
-  /// A receiver went on from its cursor.
+  /// A receiver resumed from its checkpoint.
   case cursorFollowed
-  /// A cursor no longer fitted the sender's log or its policy.
+  /// A checkpoint no longer matched the sender's log or its policy.
   case cursorRefused
-  /// A sender no longer knew what a returning receiver is interested in.
+  /// A sender no longer knew the interest of a returning receiver.
   case interestRepeated
   /// Changes came faster than the link, and were announced from the log.
   case fellBehind
-  /// Much was not asked of a peer while another one brought it.
+  /// A large transfer was deferred while another peer delivered one.
   case bulkPostponed
-  /// What a peer forwards was known: it announces again.
+  /// Forwarded data was a duplicate, and PRUNE switched it to lazy push.
   case prunedForwards
-  /// What a peer writes itself was known: it announces that too.
+  /// The peer's own writes were duplicates, and PRUNE switched them to lazy push.
   case prunedOwn
-  /// A piece was packed densely, since the link is slow.
+  /// A chunk was packed densely, since the link is slow.
   case packedDensely
-  /// Pieces were stored on trial, since the compressor held the link back.
+  /// Chunks were stored uncompressed on trial, since the compressor held back the link.
   case storedOnTrial
-  /// A piece was stored, since both ends are on one machine.
+  /// A chunk was stored uncompressed, since both ends are on one machine.
   case storedLocally
-  /// A large group came in chunks.
+  /// A large transaction arrived in chunks.
   case cameInChunks
-  /// A large group went on where an earlier link had broken.
+  /// A large transaction resumed where an earlier link had broken.
   case transferResumed
-  /// A large group in parts went on with parts that an earlier link had brought.
+  /// A segmented transaction reused segments from an earlier link.
   case partsReused
-  /// A document that had left a subscription was let go of.
+  /// A document that had left a subscription was evicted.
   case letGo
-  /// A receiver told what it holds, so that the sender need only check.
+  /// A receiver reported what it holds, so that the sender only has to check.
   case receiverLeads
-  /// A sender told what it holds and does not send, so that the receiver need only check.
+  /// A sender reported what it holds and does not send, so that the receiver only has to check.
   case senderLeads
-  /// A filter was not made, as it costs more than the other side had told.
+  /// A filter was refused, as it costs more than the other side's notices.
   case filterRefused
-  /// All that is held was looked up in a filter.
+  /// All held documents were looked up in a filter.
   case lookedAtAll
-  /// More waited for a filter than is kept by name.
+  /// More ids waited for a filter than are kept individually.
   case noticesOverflowed
 }

@@ -1,69 +1,68 @@
-/// Numbers that shape how a session behaves, but not what it accepts; tests and simulations draw others.
+/// Parameters of how a session behaves, but not of what it accepts; tests and simulations vary them.
 package struct SyncTuning: Hashable, Sendable {
-  /// Records that one call of a session visits.
+  /// Records that one call visits.
   package var recordsPerCall = 32_768
-  /// Plain bytes that one call of a session packs.
+  /// Plain bytes that one call packs.
   package var bytesPerCall = 512 << 10
-  /// Records that one call visits on a thread which must not wait.
+  /// Records that one call visits on a thread that must not block.
   package var recordsPerPromptCall = 2_048
   /// Plain bytes that one call packs on such a thread.
   package var bytesPerPromptCall = 64 << 10
-  /// Ranges that a receiver has asked about and not heard of.
+  /// Ranges that a receiver has asked about and has no answer for.
   package var rangesInFlight = 256
-  /// Plain bytes that a receiver offers to take while some wait to be applied.
+  /// The credit in plain bytes that a receiver grants while data waits to be applied.
   package var creditBytes = SyncLimits.creditBytes
-  /// Plain bytes that one transaction of a receiver applies, beside one group.
+  /// Plain bytes that a receiver applies in one transaction, besides one of the peer's transactions.
   package var applyBytes = 4 << 20
-  /// Documents that one transaction of a receiver applies, beside one group.
+  /// Documents that a receiver applies in one transaction, besides one of the peer's transactions.
   package var applyDocuments = 4_000
-  /// Bytes of records that one transaction of a receiver reads and writes, beside one group.
+  /// Bytes of records that a receiver reads and writes in one transaction, besides one of the peer's transactions.
   package var applyRecordBytes = 2 << 20
-  /// Documents whose eviction is answered one by one; more are found by reconciliation.
+  /// Evicted documents that are requested again one by one; more are found by reconciliation.
   package var evictedDocuments = 1_000
-  /// Bytes of encoded large groups that wait for their turn, beside one.
+  /// Bytes of encoded large transactions that wait to be sent, besides one.
   package var waitingBytes = 16 << 20
-  /// A group that takes longer than this is sent so that another link can go on with it.
+  /// A transaction that takes longer than this is sent so that another link can resume it.
   package var slowTransferSpan = Duration.seconds(1)
-  /// The compressor has to have held a link back for this long before pieces are stored on trial.
+  /// How long the compressor must hold back a link before chunks are stored uncompressed on trial.
   package var packingPatience = Duration.milliseconds(100)
-  /// Plain bytes from which on what came of a large group is kept when the link breaks.
+  /// Plain bytes above which the received chunks of a large transaction are kept when the link breaks.
   package var leastStagedBytes = 4 << 10
-  /// How often the store is given what has come of a large group.
+  /// How often received chunks of a large transaction are staged in the store.
   package var stagingSpan = Duration.seconds(1)
-  /// Plain bytes from which on a sender cuts a group in parts.
+  /// Plain bytes above which a sender splits a transaction into segments.
   package var splitBytes = 8 << 20
-  /// Documents from which on a sender cuts a group in parts; at most ``SyncLimits/groupDocuments``.
+  /// Documents above which a sender splits a transaction; at most ``SyncLimits/groupDocuments``.
   package var splitDocuments = SyncLimits.groupDocuments
-  /// Runs of documents that earlier transactions bind together, before older transactions are forgotten.
+  /// Runs of documents bound by earlier transactions, above which the oldest transactions are forgotten.
   package var groupRuns = 1 << 20
-  /// Bytes of both records of a change for which the shortest form is tried.
+  /// Bytes of both records of a change up to which an operation delta is tried.
   package var successorRecordBytes = 128 << 10
-  /// Documents that are written at both ends, before all are forgotten to be.
+  /// Documents recorded as written at both ends; above this number all are forgotten.
   package var contendedDocuments = 4_096
-  /// Documents on their way in answers of which it is known how the peer comes to have them.
+  /// Documents in flight in answers for which the session knows how the peer gets them.
   package var documentsUnderWay = 16_384
-  /// Documents to be looked at once all that was sent before is there.
+  /// Documents that wait to be processed once all data sent before them has arrived.
   package var waitingOffers = 1 << 16
-  /// Documents that a peer told of and this one watches, before it watches all.
+  /// Possible holders that are tracked individually; above this number every document is watched.
   package var watchedDocuments = 1 << 18
-  /// Documents that a sender has announced and the receiver is not done with; more are sent.
+  /// Announced documents that the receiver has not settled; further ones are sent eagerly.
   package var announcedDocuments = 16_384
-  /// Documents that a receiver tells of one by one when it resumes, or an eighth of those that it asks for; more are found by
-  /// comparing.
+  /// `have` notices that a resuming receiver sends at most, or an eighth of its requests; reconciliation finds more.
   package var notices = 4_096
-  /// Commits of a sender after which a receiver that follows compares all again.
+  /// Commits of a sender after which a following receiver reconciles everything again.
   package var doubtfulCommits: UInt64 = 1 << 20
-  /// Documents that changed since a receiver's cursor, beyond which it is to compare.
+  /// Documents changed since a receiver's checkpoint above which the receiver has to reconcile.
   package var walkedDocuments = 1 << 16
-  /// Documents of transactions that left a receiver's interest since its cursor, beyond which it is to compare.
+  /// Documents of transactions that left a receiver's interest since its checkpoint, above which it has to reconcile.
   package var leavingDocuments = 256
-  /// Notices before the other side is asked to tell, beside what its filter costs.
+  /// Notices sent before the other side is asked to lead, besides the cost of its filter.
   package var freeNotices: UInt64 = 64
-  /// Ids of notices that are kept one by one, in each direction; more are folded into a filter, or all is looked at.
+  /// Ids of notices kept individually, in each direction; more are folded into a filter, or everything is looked up.
   package var exactNotices = 4_096
-  /// A filter is good for four times as many lookups as documents are held, or as this.
+  /// A filter is good for four times as many lookups as there are held documents, or four times this minimum.
   package var leastLookups: UInt64 = 64
-  /// The most bits of a filter for each id.
+  /// The maximum number of filter bits per id.
   package var filterBits: UInt64 = 64
 
   package init() {}

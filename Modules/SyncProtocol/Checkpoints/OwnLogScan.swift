@@ -2,26 +2,26 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// A walk along this peer's own log that finds what a sender has to be told.
+/// A scan of this peer's own log for changes that the sender must learn of.
 struct OwnLogScan {
   private(set) var place: UInt64
   private(set) var budget: Int
-  /// How many documents may yet be told of.
+  /// How many more notices may be sent.
   var room: Int
   private(set) var notices: [DocumentHave] = []
   private(set) var evicted: [DocumentName] = []
-  /// Collections of which something may not be told, or is too much: they are to be compared.
+  /// Collections to reconcile, because notices are forbidden or would be too many.
   private(set) var unsaid: Set<TextKey> = []
-  /// Something left that nobody knows the name of any more.
+  /// Whether an evicted document's id is no longer in the log.
   private(set) var isIncomplete = false
   private(set) var isDone = false
-  /// More is to be told than there is room for.
+  /// Whether there are more notices than room.
   private(set) var isFull = false
-  /// Something is left to be told by announcing it.
+  /// Whether the pusher announces some changes, so that they need no notice.
   private(set) var hasAnnounced = false
-  /// What cannot be read of what the log names.
+  /// Records that the log names and that cannot be read.
   private(set) var damaged: Set<DamagedRecord> = []
-  /// It is to be known only whether there is room.
+  /// Whether the scan only finds out if there is enough room.
   private let isTrial: Bool
 
   init(after place: UInt64, budget: Int, room: Int = 0, isTrial: Bool = false) {
@@ -31,7 +31,7 @@ struct OwnLogScan {
     self.isTrial = isTrial
   }
 
-  /// Whether there is room to tell of all documents that the log names, whatever they are.
+  /// Returns whether the room suffices even if every document that the log names needs a notice.
   static func fits(
     _ room: Int, after place: UInt64, _ transaction: borrowing ReadTransaction, sender: LogOrigin
   ) throws -> Bool {
@@ -60,7 +60,7 @@ struct OwnLogScan {
     let followed = names.compactMapValues(followedLog)
     try transaction.changes(after: place) { entry in
       if isTrial, state.isFull { return false }
-      // Entries of one commit are taken together: the place is a commit's.
+      // The scan stops only between commits, so that `place` is always the sequence number of a commit.
       guard state.budget > 0 || entry.sequence == state.place else {
         isPaused = true
         return false
@@ -128,7 +128,7 @@ struct OwnLogScan {
     }
   }
 
-  /// The collections that this peer pulls from the sender, by number.
+  /// Returns the collections that this peer pulls from the sender, by number.
   private static func names(
     _ transaction: borrowing ReadTransaction, _ interest: Interest, _ gatekeeper: Gatekeeper
   ) throws -> [UInt32: Collection] {

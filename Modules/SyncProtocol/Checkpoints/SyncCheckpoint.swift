@@ -1,24 +1,26 @@
 import CRDTCore
 
-/// How far a receiver has followed a sender's log: kept in the receiver's store, in one transaction with the data.
+/// How far a receiver has followed a sender's log, stored by the receiver together with the data.
 ///
-/// Up to ``sequence`` the receiver has all that concerned it, under its interest of then and the sender's policy of then;
-/// and up to ``own`` it has told the sender all that the sender had to know of the receiver's own log.
+/// Up to ``sequence`` the receiver has everything that concerned it, under its interest and the sender's
+/// policy of that time. Up to ``own`` the sender knows everything that it must know of the receiver's log.
 package struct SyncCheckpoint: Hashable, Sendable {
   private static let version: UInt8 = 1
 
-  /// The instance of the sender's store: another one after a restore or a copy.
+  /// The instance of the sender's store; a restored or copied store has another one.
   package var epoch: UInt64
   package var sequence: UInt64
-  /// The low word of the id of the sender's commit there.
+  /// The low word of the id of the sender's commit at ``sequence``.
   package var commitCheck: UInt32
-  /// Stands for what the sender might send.
+  /// A hash of the policy that decides what the sender may send.
   package var policyPrint: UInt64
-  /// Stands for what the receiver asked for, and what it let in.
+  /// A hash of what the receiver asked for and accepted.
   package var interest: UInt64
-  /// The receiver's own sequence then: what was written, received from others or evicted since is to be told.
+  /// The receiver's own sequence number at that time.
+  ///
+  /// Later writes, changes from other peers and evictions must still be disclosed to the sender.
   package var own: UInt64
-  /// The sender's sequence when all was last compared.
+  /// The sender's sequence number at the last full reconciliation.
   package var compared: UInt64
 
   package init(
@@ -34,7 +36,7 @@ package struct SyncCheckpoint: Hashable, Sendable {
     self.compared = compared
   }
 
-  /// Its form in the store.
+  /// The stored form.
   package var bytes: [UInt8] {
     var out = ByteWriter(capacity: 64)
     out.write(Self.version)
@@ -48,7 +50,8 @@ package struct SyncCheckpoint: Hashable, Sendable {
     return out.bytes
   }
 
-  /// Reads a stored one; `nil` for one that this release does not know: then all is compared.
+  /// Reads a stored checkpoint; `nil` for an unknown version or damaged bytes, which requires a full
+  /// reconciliation.
   package init?(_ bytes: [UInt8]) {
     var reader = ByteReader(bytes.span.bytes)
     do {

@@ -2,20 +2,20 @@ import CRDTCore
 import DocStore
 import QueryEngine
 
-/// What a peer subscribes to, as far as it decides which documents stay.
+/// The subscriptions of a store, as far as they decide which documents stay.
 struct EvictionRules: Sendable {
   private struct Rules: Sendable {
     var all = PredicateUnion()
-    /// Those whose documents are kept when they leave.
+    /// The queries that keep documents that no longer match.
     var keeping = PredicateUnion()
-    /// Names of the queries that are the same after a restart, ascending.
+    /// Hashes of the queries, ascending; they are the same after a restart.
     var names: [UInt64] = []
   }
 
   private var collections: [TextKey: Rules] = [:]
-  /// Whether anybody has said what the store subscribes to, if only that it is nothing.
+  /// Whether the application has set the subscriptions, even if there are none.
   private(set) var areKnown = false
-  /// Whether any query lets go of what leaves it.
+  /// Whether any query evicts documents that no longer match.
   private(set) var evictsAny = false
 
   init() {}
@@ -38,22 +38,22 @@ struct EvictionRules: Sendable {
 
   func covers(_ collection: String) -> Bool { collections[collection] != nil }
 
-  /// The names of the queries of a collection.
+  /// Returns the hashes of a collection's queries.
   func names(of collection: String) -> [UInt64] { collections[collection]?.names ?? [] }
 
-  /// Prepares for records that a collection's keys can read.
+  /// Prepares the queries for records with the keys of a collection.
   mutating func resolve(_ collection: Collection) {
     collections[collection.name]?.all.resolve(collection.keys)
     collections[collection.name]?.keeping.resolve(collection.keys)
   }
 
-  /// Whether a document lives and satisfies one of the queries.
+  /// Returns whether a document is alive and matches a query.
   func match(_ collection: String, _ id: RawSpan, _ record: borrowing RecordView) -> Bool {
     guard record.isAlive, let rules = collections[collection] else { return false }
     return rules.all.accepts(id, record)
   }
 
-  /// Whether a document that satisfied queries in this state goes when it satisfies none.
+  /// Returns whether a document with this state is evicted once it matches no query.
   func letGo(of collection: String, _ id: RawSpan, _ record: borrowing RecordView) -> Bool {
     guard record.isAlive, let rules = collections[collection] else { return false }
     return rules.all.accepts(id, record) && !rules.keeping.accepts(id, record)

@@ -3,14 +3,14 @@ import DocStore
 import Failpoints
 
 extension EvictionScheduler {
-  /// Marks what a transaction takes out of the subscriptions, and takes marks back.
+  /// Marks documents that a transaction takes out of the subscriptions, and unmarks those that match again.
   ///
   /// - Parameters:
-  ///   - transaction: About to end.
-  ///   - hasEvicted: Whether a peer may bring what it was asked for before that was evicted here: where no subscription
-  ///     asks for it now, it goes at once.
-  ///   - isElsewhere: Whether a peer has all that is here of a document that left.
-  /// - Throws: What the store throws.
+  ///   - transaction: A transaction that is about to end.
+  ///   - hasEvicted: Whether documents were evicted that a peer may still send on an earlier request. If no
+  ///     subscription matches such a document now, it is evicted immediately.
+  ///   - isElsewhere: Whether a peer has everything of a document that left.
+  /// - Throws: The store's errors.
   func look(
     at transaction: WriteTransaction, hasEvicted: Bool = false, isElsewhere: (DocumentName) -> Bool
   ) throws {
@@ -32,9 +32,9 @@ extension EvictionScheduler {
     add(candidates)
   }
 
-  /// Evicts what a peer has brought that was not here, lives and satisfies no subscription.
+  /// Evicts a document that a peer has sent, that was not here before, and that no subscription matches.
   ///
-  /// - Returns: Whether it was so.
+  /// - Returns: Whether the document was evicted.
   private func drop(
     _ change: Change, _ name: DocumentName, _ rules: EvictionRules, _ hasNotes: Bool,
     _ transaction: WriteTransaction
@@ -43,7 +43,7 @@ extension EvictionScheduler {
     guard change.kind == .write, change.before == nil,
       try !hasNotes || transaction.leavingNote(for: name.id, in: change.collection) == nil
     else { return false }
-    // A later group may have made something else of it.
+    // A later transaction in the batch may have changed it.
     let isUnwanted = try transaction.withRecord(change.collection, name.id) { record, _ in
       record.isAlive && !rules.match(name.collection, id, record)
     }
@@ -63,29 +63,29 @@ extension EvictionScheduler {
       after.withView({ $0.isAlive && !rules.match(name.collection, id, $0) })
     else {
       if case .leaving = note { try forget(name, transaction) }
-      // It is here again, as nobody could know that it would be.
+      // The document is here again, so the stored version no longer applies.
       if case .left = note, change.kind == .write { try forget(name, transaction) }
       return nil
     }
     let hasLeft: Bool =
       switch note {
       case .leaving: true
-      // What came back only to be of no interest goes again.
+      // A document that returned and matches no subscription is evicted again.
       case .left: change.before == nil
       case nil: change.before?.withView { rules.letGo(of: name.collection, id, $0) } ?? false
       }
-    // What is too large for peers is nowhere else.
+    // No peer has a document that is too large to send.
     guard hasLeft, !change.oversize else { return nil }
     let state = LeavingState.leaving(since: change.sequence, isElsewhere: isElsewhere(name))
     guard try transaction.setLeavingNote(state.bytes, for: change.id, in: name.collection) else { return nil }
     return Candidate(name: name, since: change.sequence)
   }
 
-  /// Evicts documents, except those of which that would lose something.
+  /// Evicts documents, except those whose eviction would lose data.
   func evict(_ candidates: [Candidate], in transaction: WriteTransaction) throws {
     var rules = rules
     for candidate in candidates {
-      // What cannot be read stays here.
+      // Unreadable documents stay.
       let damage = try transaction.damage(of: candidate.name.id, in: candidate.name.collection)
       if damage == nil { try evict(candidate, &rules, transaction) }
     }
@@ -106,11 +106,11 @@ extension EvictionScheduler {
       guard record.isAlive, !current.match(name.collection, id, record) else { return nil }
       return try record.vector(sites: sites)
     }
-    // A state without a vector cannot be told from others.
+    // A state without a version vector cannot be distinguished from others.
     guard let vector = vector ?? nil, !vector.isEmpty else { return try forget(name, transaction) }
     let last = try transaction.lastChange(of: name.id, in: collection) ?? since
     guard last == since else {
-      // It was changed where nobody looked.
+      // The document was changed without a call of `look`.
       let state = LeavingState.leaving(since: last, isElsewhere: false)
       _ = try transaction.setLeavingNote(state.bytes, for: name.id, in: name.collection)
       return add([Candidate(name: name, since: last)])
@@ -126,7 +126,8 @@ extension EvictionScheduler {
     _ = try transaction.setLeavingNote(left.bytes, for: name.id, in: name.collection)
   }
 
-  /// Whether a peer has the state that is here and subscribes to it, so that it does not let go of it either.
+  /// Returns whether a peer has the current state and subscribes to it, so that it does not evict the
+  /// document either.
   private func isKept(
     _ name: DocumentName, _ collection: Collection, _ since: UInt64, _ transaction: WriteTransaction
   ) throws -> Bool {
@@ -145,16 +146,17 @@ extension EvictionScheduler {
     try transaction.removeLeavingNote(for: name.id, in: name.collection)
   }
 
-  // MARK: - What has left
+  // MARK: - Evicted documents
 
-  /// The state in which a document was evicted, where no older one is of interest here.
+  /// Returns the version with which a document was evicted; `nil` if there is none or a query was added
+  /// since.
   func vectorLeft(_ note: [UInt8]?, in collection: String) -> VersionVector? {
     guard let note, case .left(let vector, let queries) = LeavingState(note) else { return nil }
     let known = Set(queries)
     return rules.names(of: collection).allSatisfy(known.contains) ? vector : nil
   }
 
-  /// What is left of a group without documents that left subscriptions here in the state that comes, or a later one.
+  /// Returns a transaction without the documents that were evicted here in the arriving state or a later one.
   func without(left group: IncomingGroup, in transaction: WriteTransaction) throws -> IncomingGroup {
     var group = group
     try group.removeDocuments { document in

@@ -3,26 +3,27 @@ import DocStore
 import QueryEngine
 import Synchronization
 
-/// Lets go of documents that have left subscriptions which evict: once for all sessions of a store.
+/// Evicts documents that have left subscriptions with eviction, for all sessions of a store.
 ///
-/// A change that takes a document out of all subscriptions marks it, in its own transaction. A marked document is
-/// evicted later, when nothing is lost by that: when a peer has its state and keeps it, and all that are connected
-/// have been told. What was evicted so is remembered, so that no older copy comes back from a peer that has not heard.
+/// A change that takes a document out of all subscriptions marks it, in the same store transaction. The
+/// document is evicted later, when nothing is lost: a peer must have its state and keep it, and all connected
+/// peers must know of the change. The evicted version is stored, so that no older copy returns from a peer
+/// that has not received the change.
 package final class EvictionScheduler: Sendable {
-  /// A document that is marked.
+  /// A marked document.
   struct Candidate: Sendable, Hashable {
     let name: DocumentName
-    /// Its last change.
+    /// The sequence number of the document's last change.
     let since: UInt64
   }
 
   struct Member {
-    /// What its peer subscribes to.
+    /// The interest of the session's peer.
     var interest = Interest()
     var gatekeeper: Gatekeeper?
-    /// The peer has everything up to this commit that concerns it.
+    /// The peer has everything up to this commit that concerns it; 0 if it may lack something.
     var confirmed: UInt64 = 0
-    /// What it is about to evict.
+    /// The documents that the session is about to evict.
     var taken: [Candidate] = []
   }
 
@@ -31,13 +32,13 @@ package final class EvictionScheduler: Sendable {
     var listener: CommitListener?
     var isLoaded = false
     var members: [UInt64: Member] = [:]
-    /// By their last changes, about.
+    /// Documents to evict, approximately in the order of their last changes.
     var waiting = WorkQueue<Candidate>()
-    /// Those that no connected peer keeps, until another one is there.
+    /// Documents that no connected peer keeps; they wait for another peer.
     var parked: [Candidate] = []
   }
 
-  /// Documents that one transaction evicts.
+  /// The number of documents that one store transaction evicts.
   static let batch = 256
 
   private let state = Mutex(State())
@@ -46,7 +47,7 @@ package final class EvictionScheduler: Sendable {
 
   var rules: EvictionRules { state.withLock { $0.rules } }
 
-  /// Takes what the store subscribes to from now on, and which of the queries let go of what leaves them.
+  /// Records the store's subscriptions, and which of them evict documents that no longer match.
   func follow(_ queries: [SubscriptionQuery], evicting: Set<SubscriptionQuery>, of store: Store) {
     let rules = EvictionRules(queries, evicting: evicting)
     let (listens, loads) = state.withLock { state in
@@ -57,7 +58,7 @@ package final class EvictionScheduler: Sendable {
       return (state.listener == nil && rules.evictsAny, !state.isLoaded && rules.evictsAny)
     }
     if listens {
-      // A batch from a peer knows more, and looks for itself.
+      // Batches from peers call `look` themselves, since they know which documents the peer has.
       let listener = store.beforeCommit { [weak self] transaction in
         if transaction.origin == .user { try self?.look(at: transaction) { _ in false } }
       }
@@ -66,10 +67,10 @@ package final class EvictionScheduler: Sendable {
     if loads { load(store) }
   }
 
-  /// Remembers what was marked before the store was opened.
+  /// Loads the documents that were marked before the store was opened.
   private func load(_ store: Store) {
     var found: [Candidate] = []
-    // What cannot be read stays here.
+    // Documents whose notes cannot be read stay.
     try? store.read { transaction in
       try transaction.forEachLeavingNote { note in
         if case .leaving(let since, _) = LeavingState(note.bytes) {
@@ -106,7 +107,7 @@ package final class EvictionScheduler: Sendable {
     }
   }
 
-  /// Takes note of what a session's peer subscribes to; it has yet to be told what that concerns.
+  /// Records the interest of a session's peer, which has confirmed nothing for it yet.
   func note(_ session: UInt64, _ interest: Interest, _ gatekeeper: Gatekeeper?) {
     state.withLock { state in
       state.members[session]?.interest = interest
@@ -115,19 +116,20 @@ package final class EvictionScheduler: Sendable {
     }
   }
 
-  /// Takes note that a session's peer has everything up to a commit that concerns it; 0 when it may lack some.
+  /// Records that a session's peer has everything up to a commit that concerns it; 0 if it may lack
+  /// something.
   func note(_ session: UInt64, confirmed: UInt64) {
     state.withLock { state in
       guard let before = state.members[session]?.confirmed, before != confirmed else { return }
       state.members[session]?.confirmed = confirmed
       guard before == 0 else { return }
-      // One more peer that may keep what the others do not.
+      // The peer may keep documents that no other peer keeps.
       state.waiting.append(contentsOf: state.parked)
       state.parked = []
     }
   }
 
-  /// The documents that a session is to evict now, if any; it must say when that is done.
+  /// Returns the documents that a session is to evict now; the session must call `finished` afterwards.
   func take(for session: UInt64) -> [Candidate] {
     state.withLock { state in
       guard !state.waiting.isEmpty, state.members[session]?.taken.isEmpty ?? false else {
@@ -147,10 +149,10 @@ package final class EvictionScheduler: Sendable {
     }
   }
 
-  /// What a session took is evicted, or waits again.
+  /// Records that a session's documents are evicted or queued again.
   func finished(_ session: UInt64) { state.withLock { $0.members[session]?.taken = [] } }
 
-  /// Peers that have everything up to a commit that concerns them.
+  /// Returns the peers that have everything up to a commit that concerns them.
   func members(confirmed sequence: UInt64) -> [Member] {
     state.withLock { $0.members.values.filter { $0.confirmed >= sequence } }
   }

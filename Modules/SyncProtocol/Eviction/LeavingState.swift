@@ -1,12 +1,14 @@
 package import CRDTCore
 
-/// What the store's note says of a document that has left all subscriptions.
+/// The state of a document that has left all subscriptions, as its leaving note stores it.
 package enum LeavingState: Equatable {
-  /// It is here and to be evicted, unless it changes after this sequence.
+  /// The document is here and will be evicted, unless it changes after this sequence number.
   ///
-  /// `isElsewhere` when the peer that it came from has all that was here.
+  /// `isElsewhere` is true if the peer that sent it has everything that was here.
   case leaving(since: UInt64, isElsewhere: Bool)
-  /// It was evicted with this state, which none of these queries matched; their names ascend.
+  /// The document was evicted with this version vector, which none of the queries matched.
+  ///
+  /// The queries are given by their hashes, in ascending order.
   case left(VersionVector, queries: [UInt64])
 
   var bytes: [UInt8] {
@@ -25,7 +27,7 @@ package enum LeavingState: Equatable {
     return out.bytes
   }
 
-  /// Reads a note; `nil` for one of a later release.
+  /// Reads a note; `nil` for a kind from a later release.
   package init?(_ bytes: [UInt8]) {
     var reader = ByteReader(bytes.span.bytes)
     guard let state = try? Self.read(&reader) else { return nil }

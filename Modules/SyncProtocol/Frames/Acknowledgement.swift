@@ -1,15 +1,16 @@
 import CRDTCore
 
-/// What a receiver has dealt with so far, as totals of the session: applied and durable, or, of a group that is
-/// not complete yet, staged.
+/// The data that a receiver has processed, as totals of the session.
+///
+/// Data counts once it is applied and durable, or staged if its transaction is not complete yet.
 struct Acknowledgement: Hashable {
   /// Bytes of fragment and chunk frames.
   var wireBytes: UInt64 = 0
-  /// Plain bytes in them.
+  /// Plain bytes in these frames.
   var plainBytes: UInt64 = 0
-  /// Groups applied, or left out for want of what they build on, in the order of their completion.
+  /// Transactions applied, or left out because their base is missing, in the order of their completion.
   var groups: UInt64 = 0
-  /// Plain bytes that the receiver takes beyond these.
+  /// The credit: plain bytes that the receiver accepts beyond these totals.
   var room: UInt64 = 0
 
   init() {}

@@ -1,19 +1,22 @@
 package import CRDTCore
 
-/// A sender tells of a change that others may have brought to the receiver already.
+/// Announces a change that the receiver may already have from another peer (lazy push).
 package struct AnnouncedDocument: Hashable, Sendable {
   @TextKey package var collection: String
   package var id: DocumentID
-  /// Who has this, or more, has the change; where ``isHeld``, it is all that the sender's state includes.
+  /// The versions that include the change: a receiver that has all of them, or later ones, has the change.
+  ///
+  /// If ``isHeld``, this is the whole version vector of the sender's state.
   package var vector: VersionVector
-  /// The hash of the sender's state, where no vector tells the change, or the whole vector is told.
+  /// The hash of the sender's state, if no vector describes the change, or if the whole vector is sent.
   package var hash: UInt64?
-  /// The document has come to be of the sender's own interest: it wants back what it lacks.
+  /// Whether the sender now holds the document under its own interest, and wants what it lacks.
   package var isHeld: Bool
-  /// Only who holds the document is concerned: it does not match the receiver's interest any more.
+  /// Whether the document ceased to match the receiver's interest: only a receiver that holds it is
+  /// concerned.
   package var leaves: Bool
 
-  /// Announces what the gate lets through.
+  /// Makes an announcement of a document that the gate lets through.
   package init(
     _ cleared: consuming Cleared, id: DocumentID, vector: VersionVector, hash: UInt64? = nil,
     isHeld: Bool = false, leaves: Bool = false
@@ -37,10 +40,10 @@ package struct AnnouncedDocument: Hashable, Sendable {
   private static let leavesFlag: UInt8 = 2
   private static let hashFlag: UInt8 = 4
 
-  /// About its bytes on the wire, the sites left out.
+  /// Approximate bytes on the wire, without the sites.
   package var byteCount: Int { id.bytes.count + 4 + 12 * vector.elements.count + (hash == nil ? 0 : 8) }
 
-  /// The most that it can take, with its sites and the name of its collection.
+  /// The maximum of its bytes, including its sites and the name of its collection.
   fileprivate var mostBytes: Int {
     id.bytes.count + collection.utf8.count + 14 + 40 * vector.elements.count + (hash == nil ? 0 : 8)
   }
@@ -96,13 +99,13 @@ package struct AnnouncedDocument: Hashable, Sendable {
   }
 }
 
-/// Groups that a sender announces in place of sending them.
+/// Transactions that a sender announces instead of sending them.
 package struct Announcement: Hashable, Sendable {
   package var groups: [[AnnouncedDocument]]
 
   package init(_ groups: [[AnnouncedDocument]]) { self.groups = groups }
 
-  /// Whether one group goes into a frame, in which it must be as a whole.
+  /// Returns whether an announced transaction fits into one frame, as it must.
   package static func fits(_ group: [AnnouncedDocument]) -> Bool {
     if mostBytes(of: group) <= SyncLimits.announcedGroupBytes { return true }
     var out = ByteWriter(capacity: SyncLimits.announcedGroupBytes)
@@ -110,7 +113,7 @@ package struct Announcement: Hashable, Sendable {
     return out.count <= SyncLimits.announcedGroupBytes
   }
 
-  /// Groups as they go into frames.
+  /// Returns the transactions divided into frames.
   package static func frames(_ groups: [[AnnouncedDocument]]) -> [Announcement] {
     groups.parts(of: 48 << 10, size: mostBytes).map { Announcement(Array($0)) }
   }
@@ -156,13 +159,13 @@ package struct Announcement: Hashable, Sendable {
   }
 }
 
-/// What a receiver wants sent without asking from now on, and which announcements it is done with.
+/// A PRUNE: what a receiver wants announced from now on, and which announcements it has settled.
 package struct Prune: Hashable, Sendable {
-  /// What comes from others is to be announced, not sent.
+  /// Whether to announce forwarded changes instead of sending them.
   package var forwards: Bool
-  /// What the sender writes itself, too.
+  /// Whether to announce the sender's own writes, too.
   package var own: Bool
-  /// Announced groups dealt with, as a total of the session: nothing of them is missing here any more.
+  /// Announced transactions settled, as a total of the session: this peer lacks nothing of them.
   package var settled: UInt64
 
   package init(forwards: Bool = false, own: Bool = false, settled: UInt64) {

@@ -1,20 +1,20 @@
 package import CRDTCore
 
-/// A receiver asks for what a document has beyond a vector.
+/// A receiver's request for what a document has beyond a version vector.
 package struct DocumentWant: Hashable, Sendable {
   @TextKey package var collection: String
   package var id: DocumentID
-  /// What the receiver has; empty when it has nothing, or only default data.
+  /// The receiver's version; empty when it has nothing, or only default data.
   package var vector: VersionVector
-  /// Whether the receiver holds the document under its interest, so that it is owed also what matches nothing.
+  /// Whether the receiver holds the document under its interest: it then gets the document even if it does not match.
   package var isHeld: Bool
 
-  /// Makes a want that quotes what is here, of what the gate lets through.
+  /// Makes a request that includes the local version, of a document that the gate lets through.
   package init(_ cleared: consuming Cleared, id: DocumentID, vector: VersionVector, isHeld: Bool = false) {
     self.init(collection: cleared.collection, id: id, vector: vector, isHeld: isHeld)
   }
 
-  /// Makes a want that says nothing of what is here: the whole document comes.
+  /// Makes a request that discloses no version: the answer is the full state.
   package init(whole id: DocumentID, in collection: String, isHeld: Bool = false) {
     self.init(collection: collection, id: id, vector: VersionVector(), isHeld: isHeld)
   }
@@ -28,7 +28,7 @@ package struct DocumentWant: Hashable, Sendable {
 }
 
 extension DocumentWant {
-  /// Asks for a document, quoting what is here where the gate lets it through.
+  /// Makes a request for a document, and discloses the local version if the gate lets it through.
   init(_ version: DocumentVersion, isHeld: Bool = false, _ gatekeeper: Gatekeeper?) {
     if let cleared = gatekeeper?.clear(version.collection) {
       self.init(cleared, id: version.id, vector: version.vector, isHeld: isHeld)
@@ -38,25 +38,25 @@ extension DocumentWant {
   }
 }
 
-/// A document as far as it is known somewhere; for memory, not for the wire.
+/// The version of a document that some peer has; used in memory, not on the wire.
 struct DocumentVersion: Hashable, Sendable {
   @TextKey private(set) var collection: String
   let id: DocumentID
-  /// Empty where nothing is known, or default data only.
+  /// Empty if nothing is known, or if there is only default data.
   var vector = VersionVector()
-  /// Whether default data is here, which no vector tells.
+  /// Whether there is default data, which no version vector includes.
   var isDefault = false
 }
 
-/// The documents of one want frame.
+/// The requests of one `want` frame.
 package struct WantList: Hashable, Sendable {
-  /// The reconciliation that they belong to; 0 outside of one.
+  /// The reconciliation round that they belong to; 0 outside of one.
   package var round: UInt64
-  /// Whether they must become visible together.
+  /// Whether the documents must become visible together.
   package var isGroup: Bool
-  /// Whether the receiver is to be sent from now on what would be announced.
+  /// Whether this is a GRAFT: the sender switches from announcements to eager push.
   package var isGraft: Bool
-  /// Whether the next list goes on with what must become visible together.
+  /// Whether the next list continues the same transaction.
   package var goesOn: Bool
   package var wants: [DocumentWant]
 
@@ -103,15 +103,16 @@ package struct WantList: Hashable, Sendable {
   }
 }
 
-/// A receiver tells of a document that it holds: an offer to a peer that is interested, and a question
-/// to one that may know more.
+/// A receiver's notice that it holds a document.
+///
+/// It offers the document to a peer that is interested, and asks a peer that may have more of it.
 package struct DocumentHave: Hashable, Sendable {
   @TextKey package var collection: String
   package var id: DocumentID
   package var hash: UInt64
   package var vector: VersionVector
 
-  /// Makes a notice of what the gate lets through.
+  /// Makes a notice about a document that the gate lets through.
   package init(_ cleared: consuming Cleared, id: DocumentID, hash: UInt64, vector: VersionVector) {
     self.init(collection: cleared.collection, id: id, hash: hash, vector: vector)
   }
@@ -123,7 +124,7 @@ package struct DocumentHave: Hashable, Sendable {
     self.vector = vector
   }
 
-  /// Appends notices; `round` is the reconciliation that they belong to, or 0.
+  /// Appends notices; `round` is their reconciliation round, or 0.
   package static func encode(_ haves: [DocumentHave], round: UInt64, to out: inout ByteWriter) {
     out.writeVarint(round)
     out.writeVarint(haves.count)
@@ -153,12 +154,12 @@ package struct DocumentHave: Hashable, Sendable {
   }
 }
 
-/// A sender tells of a document that its peer may hold although it matches nothing here.
+/// A sender's notice of a document that the peer may hold, although the sender's copy does not match its interest.
 package struct DocumentOffer: Hashable, Sendable {
   @TextKey package var collection: String
   package var item: DocumentHash
 
-  /// Makes an offer of what the gate lets through.
+  /// Makes an offer of a document that the gate lets through.
   package init(_ cleared: consuming Cleared, item: DocumentHash) {
     self.init(collection: cleared.collection, item: item)
   }

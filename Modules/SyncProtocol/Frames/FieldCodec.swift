@@ -1,7 +1,7 @@
 import CRDTCore
 
 extension ByteWriter {
-  /// A collection's name; empty where it is the previous one's.
+  /// Writes the name of a collection, or an empty name if it equals the previous one.
   mutating func writeCollection(_ name: String, after previous: inout String?) {
     writeString(previous.map(name.isSame) == true ? "" : name)
     previous = name
@@ -9,7 +9,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-  /// A string of at most `limit` bytes.
+  /// Reads a string of at most `limit` bytes.
   mutating func readString(limit: Int) throws(CodecError) -> String {
     let start = offset
     let string = try readString()
@@ -57,12 +57,12 @@ extension ByteReader {
   }
 }
 
-/// Which names may stand in a frame.
+/// The rule for collection names in frames.
 package enum CollectionName {
   private static let systemPrefix = Array("__".utf8)
   private static let virtualPrefix = Array("system:".utf8)
 
-  /// Whether documents of a collection of this name can flow at all: the system's own never do.
+  /// Returns whether documents of a collection with this name can be synced; the system's own never are.
   package static func maySync(_ name: String) -> Bool {
     var name = name
     return name.withUTF8 { utf8 in

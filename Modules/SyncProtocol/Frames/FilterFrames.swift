@@ -1,18 +1,18 @@
 import CRDTCore
 
-/// One end asks the other one to tell what it holds of a collection, beginning with a filter.
+/// Asks the other end to report the documents that it holds of a collection, beginning with a filter.
 struct FilterAsk: Hashable, Sendable {
-  /// What the asker tells: the filter is of the other role.
+  /// The role of the asker; the filter is for the other role.
   var role: Telling.Role
-  /// Names the ask among those of its role and collection; rising in a session.
+  /// Identifies the request within its role and collection; rises during a session.
   var number: UInt64
   @TextKey var collection: String
   /// About how many documents the asker holds in its role.
   var count: UInt64
-  /// Bytes of notices that the asker has told since sides were last changed, or would have to.
+  /// Bytes of notices that the asker has sent since the last change of sides, or would have to send.
   var spent: UInt64
 
-  /// Makes an ask about what the gate lets through.
+  /// Makes a request about a collection that the gate lets through.
   init(_ cleared: consuming Cleared, role: Telling.Role, number: UInt64, count: UInt64, spent: UInt64) {
     self.role = role
     self.number = number
@@ -42,9 +42,9 @@ struct FilterAsk: Hashable, Sendable {
   }
 }
 
-/// A piece of a filter on its way, or the refusal to make one.
+/// A chunk of a filter, or the refusal to make one.
 struct FilterFrame: Hashable, Sendable {
-  /// A piece of a filter.
+  /// A chunk of a filter.
   struct Part: Hashable, Sendable {
     var totalBytes: Int
     var offset: Int
@@ -53,11 +53,11 @@ struct FilterFrame: Hashable, Sendable {
 
   enum Body: Hashable, Sendable {
     case part(Part)
-    /// A filter would cost so many bytes, more than the asker has told.
+    /// The filter would cost so many bytes, more than the asker's notices.
     case refused(price: UInt64)
   }
 
-  /// What the asker tells, as in its ask.
+  /// The role of the asker, as in its request.
   var role: Telling.Role
   var number: UInt64
   @TextKey var collection: String
@@ -70,7 +70,7 @@ struct FilterFrame: Hashable, Sendable {
     self.collection = collection
   }
 
-  /// Makes the frames of a filter of what is held here.
+  /// Makes the frames of a filter of the documents held here.
   static func frames(
     _ cleared: consuming Cleared, role: Telling.Role, number: UInt64, _ filter: IDFilter
   ) -> [FilterFrame] {
@@ -84,7 +84,7 @@ struct FilterFrame: Hashable, Sendable {
     }
   }
 
-  /// Makes the answer of a peer that has nothing to tell.
+  /// Makes the answer of a peer that has nothing to report.
   static func nothing(role: Telling.Role, number: UInt64, _ collection: String) -> FilterFrame {
     FilterFrame(
       role, number: number, collection, .part(Part(totalBytes: 1, offset: 0, bytes: [0])))

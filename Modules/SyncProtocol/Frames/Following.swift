@@ -1,21 +1,20 @@
 package import CRDTCore
 
-/// A receiver asks to go on where its cursor stands in the sender's log.
+/// A receiver's request to resume from its checkpoint in the sender's log.
 package struct ResumeFrame: Hashable, Sendable {
-  /// The number of the interest from now on.
+  /// The generation of the interest from now on.
   package var generation: UInt64
-  /// Names the interest, which the sender may remember.
+  /// The hash of the interest, which the sender may have cached.
   package var interest: UInt64
-  /// The sender's sequence up to which the receiver has all that concerns it.
+  /// The sequence in the sender's log up to which the receiver has everything that concerns it.
   package var sequence: UInt64
-  /// The low word of the id of the sender's commit there: a log that was put back, and went on, has another one.
+  /// The low word of the commit's id at that position: a log that was restored and continued has another one.
   package var commitCheck: UInt32
-  /// See ``check(policy:)``.
+  /// The policy under which the log was followed; see ``check(policy:)``.
   package var policyCheck: UInt32
-  /// How many milliseconds before what the sender said of its clock in its hello the last of its writes was that the
-  /// receiver has met.
+  /// How far the last of the sender's writes that the receiver has is behind the timestamp in the sender's hello.
   ///
-  /// Told by who gets changes from nobody else: what the sender has written since it is to be sent unasked.
+  /// In milliseconds. Set by a receiver that gets changes from nobody else: the sender pushes its later writes unasked.
   package var lag: UInt64?
 
   package init(
@@ -30,18 +29,19 @@ package struct ResumeFrame: Hashable, Sendable {
     self.lag = lag
   }
 
-  /// Stands for the policy under which the log was followed: one that withheld something else has another one.
+  /// Returns a check of the policy under which the log was followed; another policy has another check.
   package static func check(policy: UInt64) -> UInt32 {
     UInt32(truncatingIfNeeded: HashLanes(policy, 0, seed: 1).first)
   }
 
-  /// The lag of a reading; 0 where it is not behind the other.
+  /// Returns how far a timestamp is behind another, in milliseconds; 0 if it is not behind.
   package static func lag(of met: ClockReading, behind highest: ClockReading) -> UInt64 {
     highest.milliseconds - min(met.milliseconds, highest.milliseconds)
   }
 
-  /// The last reading of the millisecond that is so far behind: what was written later within it the receiver may lack,
-  /// and asks for.
+  /// Returns the last HLC timestamp in the millisecond that is `lag` behind `highest`.
+  ///
+  /// The receiver may lack later writes of that millisecond, and requests them.
   package static func met(_ lag: UInt64, behind highest: ClockReading) -> ClockReading {
     let end = ClockReading(milliseconds: highest.milliseconds - min(lag, highest.milliseconds) + 1)
     return ClockReading(rawValue: end.rawValue - 1)
@@ -66,12 +66,12 @@ package struct ResumeFrame: Hashable, Sendable {
   }
 }
 
-/// What a peer has met of a site, told to a store that writes as that site: it can tell whether it has written that itself.
+/// What a peer has seen of a store's own site, so that the store can detect a clone.
 package struct SeenFrame: Hashable, Sendable {
-  /// A place in the log of the store, as it was when the peer followed it.
+  /// A position in the store's log, as it was when the peer followed it.
   package struct Place: Hashable, Sendable {
     package var sequence: UInt64
-    /// The low word of the id of the commit there.
+    /// The low word of the commit's id at that position.
     package var commitCheck: UInt32
 
     package init(sequence: UInt64, commitCheck: UInt32) {
@@ -80,9 +80,9 @@ package struct SeenFrame: Hashable, Sendable {
     }
   }
 
-  /// The highest reading of the site, where that is above the one in the store's hello.
+  /// The highest HLC timestamp of the site, if it is above the one in the store's hello.
   package var reading: ClockReading?
-  /// How far the peer has followed the store's log, where it does not go on from there.
+  /// The peer's checkpoint in the store's log, if the peer does not resume from it.
   package var place: Place?
 
   package init(reading: ClockReading?, place: Place?) {
@@ -105,20 +105,20 @@ package struct SeenFrame: Hashable, Sendable {
   }
 }
 
-/// A sender says whether it goes on from a receiver's cursor.
+/// A sender's answer to a request to resume.
 package struct ResumedFrame: Hashable, Sendable {
   package enum Verdict: UInt8, Hashable, Sendable {
-    /// What the receiver may lack since its cursor follows.
+    /// Everything that the receiver may lack since its checkpoint follows.
     case follows = 0
-    /// The interest is not known here: the receiver is to send it, and to ask again.
+    /// The interest is not cached: the receiver has to send it, and to ask again.
     case unknownInterest = 1
-    /// The log no longer goes back to the cursor, or is another one: the receiver is to compare.
+    /// The log does not go back to the checkpoint, or is another one: the receiver has to reconcile.
     case restart = 2
   }
 
   package var generation: UInt64
   package var verdict: Verdict
-  /// The sender's sequence through which what follows goes; 0 where nothing follows.
+  /// The last sequence that the following data covers; 0 if nothing follows.
   package var sequence: UInt64
 
   package init(generation: UInt64, verdict: Verdict, sequence: UInt64 = 0) {
@@ -143,14 +143,14 @@ package struct ResumedFrame: Hashable, Sendable {
   }
 }
 
-/// A sender says that all that concerns the receiver up to a sequence has gone out.
+/// A sender's high-water mark: everything that concerns the receiver up to a sequence has been sent.
 package struct MarkFrame: Hashable, Sendable {
   package var sequence: UInt64
-  /// The low word of the id of the commit there.
+  /// The low word of the commit's id at that position.
   package var commitCheck: UInt32
-  /// Stands for what the sender may send to such a peer.
+  /// The fingerprint of what the sender may send to such a peer.
   package var policyPrint: UInt64
-  /// How many of the receiver's wants and haves, as frames of the session, have been answered with all there is.
+  /// How many of the receiver's `want` and `have` frames in the session have been answered completely.
   package var asksTaken: UInt64
 
   package init(sequence: UInt64, commitCheck: UInt32, policyPrint: UInt64, asksTaken: UInt64) {

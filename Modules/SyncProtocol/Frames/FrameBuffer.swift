@@ -1,18 +1,18 @@
 import CRDTCore
 
-/// The beginning of a frame whose rest has not arrived; frames that arrive whole never come here.
+/// The beginning of an incomplete frame; frames that arrive complete bypass this buffer.
 package struct FrameBuffer {
   package private(set) var bytes: [UInt8] = []
-  /// How many bytes went through it: only those of frames that arrived in several pieces.
+  /// How many bytes were copied: only those of frames that arrived in several pieces.
   package private(set) var copiedBytes = 0
 
   package init() {}
 
   package var isEmpty: Bool { bytes.isEmpty }
-  /// Whether the frame is complete, and was not removed.
+  /// Whether the frame is complete and not removed yet.
   package private(set) var isWhole = false
 
-  /// Adds bytes from `position` on, up to the end of the frame that is begun.
+  /// Appends bytes from `position` on, up to the end of the current frame.
   ///
   /// - Returns: Whether the frame is complete.
   package mutating func complete(with source: RawSpan, from position: inout Int) throws(SyncError) -> Bool {
@@ -31,12 +31,12 @@ package struct FrameBuffer {
     }
   }
 
-  /// Keeps what no whole frame begins with.
+  /// Appends bytes that do not complete a frame.
   package mutating func append(_ source: RawSpan) {
     unsafe source.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
     copiedBytes += source.byteCount
   }
 
-  /// Drops what has gathered, for the next frame.
+  /// Removes everything, for the next frame.
   package mutating func removeAll() { (bytes, isWhole) = ([], false) }
 }

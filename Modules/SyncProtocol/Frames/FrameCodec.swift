@@ -2,15 +2,15 @@ package import CRDTCore
 import CZlib
 import Failpoints
 
-/// Cuts a byte stream into frames, and wraps payloads into them.
+/// Splits a byte stream into frames, and encodes payloads as frames.
 ///
-/// A frame is the varint length of its type and its payload, a type byte, the payload, and a big-endian CRC-32 (that of
-/// zlib) of everything before it, the length included, which is combined with the frame's number.
+/// A frame consists of a varint length, a type byte, the payload, and a CRC-32 checksum. The length counts the type and
+/// the payload. The checksum is that of zlib, big-endian, over everything before it, XORed with the frame's number.
 ///
-/// The first frame of a stream, which is hello, has a head that every version of the protocol reads: a big-endian `u32`
-/// length, which counts the checksum too. Its first byte is zero, as that of no other frame is.
+/// The first frame of a stream is the hello. Every version of the protocol can read its head: a big-endian `u32` length
+/// that includes the checksum. Its first byte is zero, which no other frame begins with.
 package enum FrameCodec {
-  /// Where a frame lies in the bytes at hand.
+  /// The position of a frame in a buffer.
   package struct Bounds: Hashable, Sendable {
     package let type: UInt8
     package let payload: Range<Int>
@@ -18,17 +18,17 @@ package enum FrameCodec {
   }
 
   private static let checksumBytes = 4
-  /// Bytes of the longest length: of 128 KiB.
+  /// The maximum bytes of the length field, for 128 KiB.
   private static let lengthBytes = 3
 
-  /// Finds the frame that starts at `offset`, and checks that it is whole and in its place.
+  /// Finds the frame that starts at `offset`, and verifies its checksum and its number.
   ///
   /// - Parameters:
-  ///   - bytes: What has come.
+  ///   - bytes: The received bytes.
   ///   - offset: Where the frame begins.
-  ///   - number: Which frame it is to be: the first two of a stream have the number 0.
+  ///   - number: The expected number: the first two frames of a stream have the number 0.
   /// - Returns: `nil` while the frame is not complete.
-  /// - Throws: `limit` for a length that no frame has, as soon as the length is there; `checksum`.
+  /// - Throws: `limit` for an invalid length, as soon as the length is there; `checksum`.
   package static func next(
     in bytes: RawSpan, at offset: Int, number: UInt32 = 0
   ) throws(SyncError) -> Bounds? {
@@ -42,10 +42,10 @@ package enum FrameCodec {
     return bounds
   }
 
-  /// Finds the frame that starts at `offset`, whatever its checksum says: for who reads along.
+  /// Finds the frame that starts at `offset` without verifying its checksum, for observers of the stream.
   ///
   /// - Returns: `nil` while the frame is not complete.
-  /// - Throws: `limit` for a length that no frame has.
+  /// - Throws: `limit` for an invalid length.
   package static func bounds(in bytes: RawSpan, at offset: Int) throws(SyncError) -> Bounds? {
     guard let head = try head(in: bytes, at: offset), head.end <= bytes.byteCount else { return nil }
     let last = head.end - checksumBytes
@@ -53,14 +53,14 @@ package enum FrameCodec {
     return Bounds(type: type, payload: head.type + 1..<last, end: head.end)
   }
 
-  /// How many bytes the frame has that starts with these.
+  /// Returns the size of the frame that starts with these bytes.
   ///
   /// - Returns: `nil` while its head is not complete.
   package static func byteCount(of bytes: RawSpan) throws(SyncError) -> Int? {
     try head(in: bytes, at: 0)?.end
   }
 
-  /// Where the type byte of a frame stands, and where the frame ends.
+  /// Returns where the type byte of a frame is, and where the frame ends.
   private static func head(in bytes: RawSpan, at offset: Int) throws(SyncError) -> (type: Int, end: Int)? {
     guard offset >= 0, offset < bytes.byteCount else { return nil }
     guard beginsStream(bytes, at: offset) else { return try laterHead(in: bytes, at: offset) }
@@ -74,7 +74,7 @@ package enum FrameCodec {
     return (offset + 4, offset + 4 + length)
   }
 
-  /// Whether the first byte of a frame, which must be there, is that of the first frame of a stream.
+  /// Returns whether the first byte of a frame, which must exist, begins the first frame of a stream.
   package static func beginsStream(_ bytes: RawSpan, at offset: Int) -> Bool {
     unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self) == 0
   }
@@ -105,21 +105,21 @@ package enum FrameCodec {
     }
   }
 
-  /// Has a frame's checksum tell which frame it is.
+  /// Combines a frame's checksum with the frame's number.
   package static func number(_ frame: inout [UInt8], as number: UInt32) {
     for index in 0..<checksumBytes {
       frame[frame.count - 1 - index] ^= UInt8(truncatingIfNeeded: number >> UInt32(8 * index))
     }
   }
 
-  /// Makes a frame of a payload that `body` writes; `payloadBytes` is about how long that will be.
+  /// Makes a frame with the payload that `body` writes; `payloadBytes` is an estimate of its size.
   package static func frame(
     _ type: FrameType, isFirst: Bool = false, payloadBytes: Int = 48, _ body: (inout ByteWriter) -> Void
   ) -> [UInt8] {
     frame(rawType: type.rawValue, isFirst: isFirst, payloadBytes: payloadBytes, body)
   }
 
-  /// Makes a frame of any type byte, known or not.
+  /// Makes a frame with any type byte, known or not.
   package static func frame(
     rawType: UInt8, isFirst: Bool = false, payloadBytes: Int = 48, _ body: (inout ByteWriter) -> Void
   ) -> [UInt8] {
@@ -134,7 +134,7 @@ package enum FrameCodec {
     } else {
       head.writeVarint(writer.count - reserved)
     }
-    // Moves the payload only where its length was guessed wrong.
+    // This moves the payload only if the estimate led to a length field of another size.
     writer.bytes.replaceSubrange(0..<reserved, with: head.bytes)
     writer.writeFixed(checksum(writer.bytes.span.bytes))
     return writer.bytes
@@ -142,7 +142,7 @@ package enum FrameCodec {
 
   private static func varintBytes(_ value: Int) -> Int { value < 1 << 7 ? 1 : value < 1 << 14 ? 2 : 3 }
 
-  /// zlib's CRC-32.
+  /// Returns zlib's CRC-32.
   package static func checksum(_ bytes: RawSpan) -> UInt32 {
     unsafe bytes.withUnsafeBytes { buffer in
       // SAFETY: zlib reads the buffer during the call only; a frame's length fits its count type.

@@ -1,4 +1,4 @@
-/// What a frame's type byte says; a type that is not listed is skipped.
+/// The type byte of a frame; receivers skip unknown types.
 package enum FrameType: UInt8, CaseIterable, Sendable {
   case hello = 0x01
   case interest = 0x02
@@ -39,7 +39,7 @@ package enum FrameType: UInt8, CaseIterable, Sendable {
 }
 
 extension FrameType {
-  /// Whether a peer may still say what it is interested in after such a frame, or says it with that.
+  /// Whether the peer may still send its interest after such a frame, or sends it with the frame.
   var mayPrecedeInterest: Bool {
     switch self {
     case .staged, .interest, .resume, .unreadable, .withheld, .presenceWanted, .presence: true

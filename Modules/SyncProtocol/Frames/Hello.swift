@@ -1,22 +1,21 @@
 package import CRDTCore
 
-/// The first frame of either side: who it is and what it speaks.
+/// The first frame of either side: its identity and its protocol versions.
 package struct Hello: Hashable, Sendable {
-  /// `DNLN`, so that a stranger is told apart at once.
+  /// `DNLN`, so that other protocols are recognized at once.
   package static let magic: UInt32 = 0x444E_4C4E
 
   package var versions: ClosedRange<UInt16>
-  /// Bits that a later release may set for what it is able to do beside the version: none is set here, and none means
-  /// anything.
+  /// Bits for optional abilities in later releases: none is set here, and none has a meaning.
   package var reserved: UInt64 = 0
   package var kind: PeerKind
   @TextKey package var appID: String
   @TextKey package var peerName: String
   package var site: SiteID
   package var logEpoch: UInt64
-  /// The highest reading that the site has given out, where it says so.
+  /// The highest HLC timestamp that the site has issued, if it is sent.
   package var highest: ClockReading?
-  /// After this long without a frame this peer takes the link for dead, where that is not the usual time.
+  /// The peer considers the link dead after this long without a frame; `nil` for the usual time.
   package var silence: Duration?
 
   package init(
@@ -65,7 +64,7 @@ package struct Hello: Hashable, Sendable {
     out.writeBlob(content.bytes)
   }
 
-  /// Reads a hello; fields of unknown tags are skipped.
+  /// Decodes a hello; unknown fields are skipped.
   package init(from reader: inout ByteReader) throws(CodecError) {
     guard try reader.readFixed(as: UInt32.self) == Self.magic else {
       throw CodecError(.malformed, "the peer does not speak this protocol")

@@ -1,11 +1,11 @@
 import CRDTCore
 import QueryEngine
 
-/// A peer's subscriptions, in as many frames as they take.
+/// A peer's subscriptions, in as many frames as necessary.
 struct InterestFrame {
   static let firstFlag: UInt8 = 1
   static let lastFlag: UInt8 = 2
-  /// Collections whose queries are what they were are not compared again.
+  /// Collections with unchanged queries need no new reconciliation.
   static let continuedFlag: UInt8 = 4
 
   var generation: UInt64
@@ -13,16 +13,18 @@ struct InterestFrame {
   var isLast: Bool
   var isContinued: Bool
   var queries: [EncodedQuery]
-  /// Bytes on the wire.
+  /// Bytes of the queries on the wire.
   var byteCount: Int
 
-  /// A query as it came, to be taken apart when there is time.
+  /// An encoded query, which is parsed when there is time.
   struct EncodedQuery {
     let bytes: [UInt8]
-    /// Where in the frame's payload it begins.
+    /// Its offset in the frame's payload.
     let offset: Int
 
-    /// - Throws: What is wrong with the query, by its place in the payload.
+    /// Returns the query.
+    ///
+    /// - Throws: The error in the query, with its offset in the payload.
     func decoded() throws(CodecError) -> SubscriptionQuery {
       do throws(CodecError) {
         var reader = ByteReader(bytes.span.bytes)
@@ -35,7 +37,7 @@ struct InterestFrame {
     }
   }
 
-  /// Makes the frames that carry encoded queries.
+  /// Returns the frames that carry encoded queries.
   static func frames(
     generation: UInt64, _ queries: [[UInt8]], isContinued: Bool
   ) -> [[UInt8]] {

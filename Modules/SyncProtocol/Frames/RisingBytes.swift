@@ -1,7 +1,7 @@
 import CRDTCore
 
 extension ByteWriter {
-  /// Bytes that are above those before them: how many they share with these, and the rest.
+  /// Writes bytes that are above the previous ones: the length of the common prefix, then the rest.
   mutating func writeRising(_ bytes: [UInt8], after previous: [UInt8]) {
     var shared = 0
     while shared < min(previous.count, bytes.count), previous[shared] == bytes[shared] { shared += 1 }
@@ -11,7 +11,8 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-  /// Replaces `bytes`, at first empty, by those that follow them; there is one way to write these.
+  /// Replaces `bytes`, initially empty, with the bytes that follow them; only the canonical encoding is
+  /// accepted.
   mutating func readRising(_ bytes: inout [UInt8], limit: Int = Limits.documentIDBytes) throws(CodecError) {
     let start = offset
     guard let shared = Int(exactly: try readVarint()), shared <= bytes.count else {
@@ -26,7 +27,7 @@ extension ByteReader {
     unsafe rest.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
   }
 
-  /// An id that is above the one before, of which `bytes` are those.
+  /// Reads an id that is above the previous one, whose bytes are `bytes`.
   mutating func readRisingID(_ bytes: inout [UInt8]) throws(CodecError) -> DocumentID {
     let start = offset
     try readRising(&bytes)
@@ -37,6 +38,6 @@ extension ByteReader {
 }
 
 extension RawSpan {
-  /// The first byte, of which there must be one.
+  /// The first byte; the span must not be empty.
   fileprivate var first: UInt8 { unsafe unsafeLoadUnaligned(fromByteOffset: 0, as: UInt8.self) }
 }

@@ -1,11 +1,11 @@
 import CRDTCore
 import DocStore
 
-/// Which part of a large group a sender sends: the whole becomes visible with the last one.
+/// Identifies a segment of a large transaction, which becomes visible as a whole with the last segment.
 struct ComponentPart: Hashable, Sendable {
-  /// Counts the groups that a session sends in parts, from 1.
+  /// The number of the segmented transaction in the session, from 1.
   let component: UInt64
-  /// Counts its parts, from 0.
+  /// The number of the segment in its transaction, from 0.
   let part: UInt64
   let isLast: Bool
 
@@ -29,7 +29,7 @@ struct ComponentPart: Hashable, Sendable {
   }
 }
 
-/// Where a part that has come goes.
+/// Where to stage a received segment.
 struct ComponentStep: Sendable {
   let name: ComponentName
   let part: ComponentPart
@@ -37,11 +37,11 @@ struct ComponentStep: Sendable {
   var id: StagingID { name.id }
 }
 
-/// The parts of one large group as they come in: in their order, or not at all.
+/// Tracks the segments of one large transaction, which must arrive in order.
 struct IncomingComponent {
   private var open: (component: UInt64, next: UInt64, name: ComponentName)?
 
-  /// The place of a part; `nil` when one before it is missing, so that it is of no use.
+  /// Returns where to stage a segment; `nil` when an earlier segment is missing, which makes it useless.
   mutating func step(for part: ComponentPart, makeName: () -> ComponentName) -> ComponentStep? {
     if part.part == 0 {
       open = (part.component, 0, makeName())

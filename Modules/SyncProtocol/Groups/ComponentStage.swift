@@ -1,21 +1,21 @@
 import DocStore
 import Synchronization
 
-/// What the sessions of one store have put aside of large groups that come in parts.
+/// Tracks the staged segments of large transactions for all sessions of one store.
 final class ComponentStage: Sendable {
   private struct State {
-    /// Names under which parts come in.
+    /// Names whose segments are arriving.
     var used: Set<StagingID> = []
-    /// Those for which there was no room: they become visible part by part.
+    /// Names that ran out of room: their transactions become visible segment by segment.
     var torn: Set<StagingID> = []
-    /// Those that a session has left before the last part came, and nobody has looked at since.
+    /// Names that a session left before the last segment arrived, and that were not collected since.
     var left: [StagingID] = []
     var lastName: UInt64 = 0
   }
 
   private let state = Mutex(State())
 
-  /// A new name, which this process has not given before, nor found in the store.
+  /// Returns a new name that neither this process nor the store has used.
   func makeName(_ random: UInt64, isKept: (StagingID) -> Bool) -> ComponentName {
     let id = state.withLock { state in
       var id: StagingID
@@ -29,20 +29,20 @@ final class ComponentStage: Sendable {
     return ComponentName(id, of: self)
   }
 
-  /// Takes note of a group that is here whole.
+  /// Records that a transaction is complete.
   func finish(_ id: StagingID) { state.withLock { _ = $0.used.remove(id) } }
 
   fileprivate func leave(_ id: StagingID) {
     state.withLock { state in
       state.torn.remove(id)
       guard state.used.remove(id) != nil else { return }
-      // Older ones the store forgets by itself.
+      // The store drops older ones by itself.
       if state.left.count == SyncLimits.leftGroups { state.left.removeFirst() }
       state.left.append(id)
     }
   }
 
-  /// What was left since the call before.
+  /// Removes and returns the names left unfinished since the previous call.
   func takeLeft() -> [StagingID] {
     state.withLock { state in
       defer { state.left = [] }
@@ -57,7 +57,9 @@ final class ComponentStage: Sendable {
   func noteTorn(_ id: StagingID) { state.withLock { _ = $0.torn.insert(id) } }
 }
 
-/// Names the parts of one large group in the store, for as long as the session is there or one of them is being stored.
+/// Names the staged segments of one large transaction.
+///
+/// The name stays in use while the session has it or a segment is being stored.
 final class ComponentName: Sendable {
   let id: StagingID
   private let stage: ComponentStage

@@ -1,30 +1,31 @@
 import CRDTCore
 
-/// Collects documents that are to become visible together, in their wire form.
+/// Encodes documents that have to become visible together.
 struct GroupEncoder {
-  /// The sender holds the document under its own interest and wants back what it lacks.
+  /// The sender holds the document under its own interest, and wants the receiver to send back what it lacks.
   static let heldFlag: UInt8 = 1
-  /// The document answers one of the receiver's, so that default data is not sent back once more.
+  /// The document answers one of the receiver's, so default data is not sent back again.
   static let replyFlag: UInt8 = 2
-  /// The group is a commit that was not asked for.
+  /// The transaction is a commit sent by eager push.
   static let liveFlag: UInt8 = 4
   /// The commit came from another peer.
   static let forwardedFlag: UInt8 = 8
-  /// After the flags follows a check of the sender's state.
+  /// A check of the sender's state follows the flags.
   static let checkFlag: UInt8 = 16
   static let knownFlags: UInt8 = 31
-  /// Those that a run may have: it never answers anything.
+  /// The flags that a run may have; a run never answers anything.
   static let runFlags: UInt8 = heldFlag | liveFlag | forwardedFlag
-  /// Memory that is kept from one group to the next.
+  /// Memory that is kept for the next transaction.
   private static let keptBytes = 1 << 20
 
-  /// What follows a count of no documents: runs, then documents.
+  /// After a document count of zero, this value introduces runs, then documents.
   static let runsForm: UInt8 = 1
-  /// What follows a count of no documents: which part of a large group it is, then documents, the heads of all of them
-  /// first (``PartColumns``).
+  /// After a document count of zero, this value introduces the number of a segment, then its documents.
+  ///
+  /// All heads precede all contents (``PartColumns``).
   static let partForm: UInt8 = 4
 
-  /// Where the documents are from; perhaps also where one is from that was left out.
+  /// The collections of the documents; may include one whose document was left out.
   private(set) var collections = CollectionSet()
   private var bodyCount = 0
   private var body = ByteWriter()
@@ -34,14 +35,14 @@ struct GroupEncoder {
   private var runs = ByteWriter()
   private var previousOfRuns: String?
 
-  /// Which part of a large group it is, if it is one.
+  /// The segment of a large transaction, if this is one.
   var part: ComponentPart?
 
   var documentCount: Int { bodyCount + runDocuments }
   var byteCount: Int { body.count + runs.count }
   var isEmpty: Bool { documentCount == 0 }
 
-  /// Begins anew.
+  /// Removes everything, for the next transaction.
   mutating func removeAll() {
     if body.bytes.capacity > Self.keptBytes {
       body = ByteWriter()
@@ -57,12 +58,12 @@ struct GroupEncoder {
     (runCount, runDocuments, previousOfRuns) = (0, 0, nil)
   }
 
-  /// Gives back the memory that is kept for the next group, where none has begun.
+  /// Frees the memory that is kept for the next transaction, unless one has begun.
   mutating func rest() { if isEmpty { (body, runs) = (ByteWriter(), ByteWriter()) } }
 
-  /// Adds what `base` lacks of a document, perhaps with a check of all of it.
+  /// Adds what `base` lacks of a document, with an optional check of the full state.
   ///
-  /// - Returns: Its size, with nothing added, when it takes more than `limit` bytes; else `nil`.
+  /// - Returns: `nil`; or, without adding anything, the document's size if it takes more than `limit` bytes.
   mutating func append(
     _ cleared: consuming Cleared, id: RawSpan, flags: UInt8 = 0, record: borrowing RecordView,
     base: VersionVector, check: UInt32?, tables: RecordTables, limit: Int
@@ -71,7 +72,7 @@ struct GroupEncoder {
     writeHead(cleared, id: id, flags: flags | (check == nil ? 0 : Self.checkFlag))
     if let check { body.writeFixed(check) }
     let head = body.count
-    // Most documents take two bytes for their length; of others it is moved into place.
+    // Most documents take two bytes for their length; the contents of others are moved.
     body.writeFixed(UInt16(0))
     do throws(CodecError) {
       try WireDocument.append(record, lacking: base, tables: tables, to: &body)
@@ -98,7 +99,7 @@ struct GroupEncoder {
     return nil
   }
 
-  /// Adds a document that is encoded already.
+  /// Adds a document that is already encoded.
   mutating func append(_ cleared: consuming Cleared, id: RawSpan, flags: UInt8, wire: [UInt8]) {
     writeHead(cleared, id: id, flags: flags)
     body.writeBlob(wire)
@@ -113,7 +114,7 @@ struct GroupEncoder {
     body.write(flags)
   }
 
-  /// Adds alike changes.
+  /// Adds a run of similar changes.
   mutating func append(_ cleared: consuming Cleared, _ run: OutgoingRun) {
     collections.insert(cleared.collection)
     runs.writeCollection(cleared.collection, after: &previousOfRuns)
@@ -123,7 +124,7 @@ struct GroupEncoder {
     runDocuments += run.count
   }
 
-  /// What stands before the documents.
+  /// The bytes before the documents.
   private var head: [UInt8] {
     var out = ByteWriter(capacity: 16 + runs.count)
     if runCount > 0 {
@@ -140,7 +141,7 @@ struct GroupEncoder {
     return out.bytes
   }
 
-  /// Appends the group, after its length, to a stream of groups.
+  /// Appends the transaction, preceded by its length, to a stream.
   func write(to stream: inout [UInt8]) {
     var out = ByteWriter()
     swap(&out.bytes, &stream)
@@ -158,7 +159,7 @@ struct GroupEncoder {
 
   private func varintBytes(_ value: Int) -> Int { max(1, (Int.bitWidth - value.leadingZeroBitCount + 6) / 7) }
 
-  /// The group alone, as a transfer of its own; a part of a large one in columns.
+  /// The transaction as a transfer of its own; a segment in columns.
   var bytes: [UInt8] {
     guard part != nil else { return head + body.bytes }
     return head + PartColumns.split(body.bytes.span.bytes, count: bodyCount)

@@ -2,20 +2,20 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Merges one group in a write transaction: all of it or nothing.
+/// Merges one of the peer's transactions in a write transaction: all of it or nothing.
 ///
-/// Whether a delta or a successor fits is certain only when it has been merged. So those are merged first and
-/// kept; when all of them fit, everything is stored. A whole document always fits, and neither does it matter to
-/// others whether one that is alone does: those are merged and stored at once. Each record is read once.
+/// Whether a delta or an operation delta fits is certain only after merging it. So these are merged first and kept
+/// in memory, and everything is stored once all of them fit. A full state always fits, and no other document depends
+/// on whether a single one fits: these are merged and stored at once. Each record is read once.
 ///
-/// What is damaged here cannot be merged with: it is passed over, and the rest of its group is taken in.
+/// Damaged local records cannot be merged: they are skipped, and the rest of the transaction is applied.
 struct GroupMerge {
   private let group: IncomingGroup
   private let transaction: WriteTransaction
-  /// Whether documents may have been let go of here, of which notes are kept.
+  /// Whether documents may have been evicted here, with notes about them.
   private let hasLeft: Bool
 
-  /// A document that is merged, and what stood here.
+  /// A merged document, and the state before it.
   private struct Step {
     let merge: PreparedMerge
     let known: Knowledge?
@@ -83,7 +83,7 @@ struct GroupMerge {
     try note(result, of: document, over: known, merged: nil, &outcome)
   }
 
-  /// Whether all that the documents build on is here.
+  /// Returns whether the local states include the bases of all documents.
   func hasBases(_ outcome: inout ApplyOutcome) throws -> Bool {
     for document in group.documents {
       guard case .vectors(let base, _, _) = document.basis, !base.isEmpty else { continue }
@@ -95,9 +95,9 @@ struct GroupMerge {
     return true
   }
 
-  /// Merges the runs, and stores nothing.
+  /// Merges the runs without storing anything.
   ///
-  /// - Returns: What each came to that is not here already; `nil` when one of them does not fit.
+  /// - Returns: The merges of each run that is not already known; `nil` when one of the runs does not fit.
   private func prepareRuns(_ outcome: inout ApplyOutcome) throws -> [[PreparedMerge]]? {
     var merges: [[PreparedMerge]] = []
     for run in group.runs {
@@ -105,7 +105,7 @@ struct GroupMerge {
       do {
         result = try RunMerge(run: run, transaction: transaction).prepare()
       } catch let error as StoreError where error.code == .corrupt {
-        // One by one those that stand can be told from those that do not.
+        // Requesting the documents one by one separates the intact ones from the damaged ones.
         guard try hasDamage(run) else { throw error }
         result = .missingBase
       }
@@ -120,9 +120,9 @@ struct GroupMerge {
     return merges
   }
 
-  /// Merges what may not fit, and stores nothing.
+  /// Merges the documents that may not fit, without storing anything.
   ///
-  /// - Returns: `false` as soon as something does not fit.
+  /// - Returns: `false` as soon as one does not fit.
   private func prepare(_ steps: inout [Step?], _ outcome: inout ApplyOutcome) throws -> Bool {
     steps.reserveCapacity(group.documents.count)
     for document in group.documents {
@@ -150,7 +150,7 @@ struct GroupMerge {
     return true
   }
 
-  /// Takes note of what became of a document; `merged` is the sum of that where it has changed and that is known.
+  /// Records the result for a document; `merged` is the new summary, if it has changed and is known.
   private func note(
     _ result: MergeResult, of document: IncomingDocument, over known: Knowledge?, merged: Summary?,
     _ outcome: inout ApplyOutcome
@@ -164,19 +164,19 @@ struct GroupMerge {
       }
     case .unchanged: if !document.isKnown(known) { outcome.refusedDocuments += 1 }
     case .missingBase: break
-    // The peer could not take what is here either.
+    // The peer could not merge the local document either.
     case .refused(let error): return outcome.note(error, of: document.id, in: document.collection)
     }
-    // After a successor both have the same state; what did not fit is asked for.
+    // After an operation delta both have the same state; what did not fit is requested.
     guard result != .missingBase, let known, case .vectors(let base, let vector, _) = document.basis else {
       return
     }
     guard !SyncDefect.debtForgotten.isPlanted else { return }
-    // Default data has no vector, so that without a check a difference in it shows only when it is sent back.
+    // Default data has no vector: without a check, a difference shows only when the data is sent back.
     let isUnchecked = document.check == nil && !document.isReply
     let isWholeUnchecked = isUnchecked && base.isEmpty
     let isDefault = isUnchecked && vector.isEmpty || isWholeUnchecked && known.isDefault
-    // It comes whole, as what is shown there mostly does, and is dead here over the same version.
+    // The peer sent a full state, usually of a living document; the local one is dead over the same version.
     let isDeadHere = isWholeUnchecked && known.isDead && known.vector == vector
     if !isDefault, !isDeadHere, !known.isCertified, vector.dominates(known.vector ?? VersionVector()) {
       let summary = result == .unchanged ? known.summary : merged
@@ -184,7 +184,7 @@ struct GroupMerge {
         try hasOtherContent(document, vector, summary)
       }
       guard isOther ?? false else { return }
-      // By the whole of the peer's state, over the same version, both are settled: was it that already?
+      // A full state of the peer over the same version settles both; otherwise request it.
       guard base.isEmpty, known.vector == vector else {
         return outcome.differing.append(
           DocumentVersion(collection: document.collection, id: document.id))
@@ -200,8 +200,10 @@ struct GroupMerge {
         }))
   }
 
-  /// Whether a document that was let go of here has come in a state without what left, which was under way since before
-  /// its sender had that: the sender takes it for told, and is to be asked.
+  /// Returns whether an evicted document has arrived in a state that lacks what was evicted.
+  ///
+  /// Such a state was in flight since before its sender had the evicted version. The sender assumes that the receiver
+  /// has it, so the receiver must request it.
   private func lacksWhatLeft(_ document: IncomingDocument) throws -> Bool {
     guard case .vectors(_, let vector, _) = document.basis,
       let collection = try transaction.collection(document.collection),
@@ -211,8 +213,9 @@ struct GroupMerge {
     return !vector.dominates(left)
   }
 
-  /// Whether what stands here now, with `summary` where that is known, is of the version of the peer's document, and of
-  /// another content.
+  /// Returns whether the local document has the version of the peer's document, and other content.
+  ///
+  /// `summary` is the local summary, if it is known.
   private func hasOtherContent(
     _ document: IncomingDocument, _ vector: VersionVector, _ summary: Summary?
   ) throws -> Bool {
@@ -229,7 +232,7 @@ struct GroupMerge {
     return isOther ?? false
   }
 
-  /// What is wrong with a document on the wire; `nil` where the damage is here.
+  /// Returns what is wrong with a received document; `nil` when the damage is local.
   private func damage(of wire: RawSpan, in collection: String) -> SyncError? {
     do throws(CodecError) {
       try WireDocument.validate(wire)
@@ -239,11 +242,11 @@ struct GroupMerge {
     }
   }
 
-  // MARK: - What is damaged here
+  // MARK: - Local damage
 
-  /// Runs what reads the record of a document.
+  /// Runs a body that reads the record of a document.
   ///
-  /// - Returns: `nil` where that is damaged, of which the outcome takes note.
+  /// - Returns: `nil` when the record is damaged, which the outcome records.
   private func passingDamage<R>(
     _ id: DocumentID, in collection: String, _ outcome: inout ApplyOutcome, _ body: () throws -> R
   ) throws -> R? {
@@ -255,7 +258,7 @@ struct GroupMerge {
     }
   }
 
-  /// Whether an error came of a document's record, of which the outcome takes note.
+  /// Returns whether damage of a document's record caused the error, and records it in the outcome.
   private func isDamagedHere(
     _ id: DocumentID, in collection: String, _ error: any Error, _ outcome: inout ApplyOutcome
   ) throws -> Bool {
@@ -270,9 +273,9 @@ struct GroupMerge {
     try run.ids.contains { try transaction.damage(of: $0, in: run.collection) != nil }
   }
 
-  // MARK: - What to ask for
+  // MARK: - Requests
 
-  /// What to ask for in place of the group.
+  /// Returns the versions to request in place of the transaction.
   func versions(_ outcome: inout ApplyOutcome) throws -> [DocumentVersion] { try versions([], &outcome) }
 
   private func versions(
@@ -305,35 +308,35 @@ struct GroupMerge {
   }
 }
 
-/// What stood here of a document that a peer sends.
+/// The local state of a document before the peer's is merged.
 private struct Knowledge {
-  /// Only where the peer's document tells one, too.
+  /// Set only when the peer's document has one, too.
   var vector: VersionVector?
   var summary: Summary
   var isDead = false
-  /// Whether only the time of its deletion was known, which no vector tells the peer.
+  /// Whether only the time of its deletion was known, which a version vector does not include.
   var isCertified: Bool { isDead && vector?.isEmpty ?? false }
-  /// Whether it was default data alone, which no vector tells it either.
+  /// Whether it had only default data, which a version vector does not include either.
   var isDefault: Bool { !isDead && vector?.isEmpty ?? false }
-  /// Whether what a successor leads to stood here.
+  /// Whether the local state was already the result of the operation delta.
   var isSame = false
 }
 
 extension WireBasis {
-  /// Whether it can be merged with whatever is here.
+  /// Whether it can be merged with any local state.
   var isSelfContained: Bool {
     if case .vectors(let base, _, _) = self { base.isEmpty } else { false }
   }
 }
 
 extension IncomingDocument {
-  /// Whether all of it was here before; what did not change anything although it was not, was refused.
+  /// Returns whether all of it was known before; a document that is not known and changed nothing was refused.
   fileprivate func isKnown(_ known: Knowledge?) -> Bool {
     guard case .vectors(_, let vector, _) = basis else { return known?.isSame ?? false }
     return vector.isEmpty || known?.isCertified == true || known?.vector?.dominates(vector) == true
   }
 
-  /// What to do with it, and what is known of it here.
+  /// Returns how to merge the document, and sets `known` to the local state.
   fileprivate func way(
     over existing: StoredDocument?, _ sites: SiteTable, _ known: inout Knowledge?
   ) throws(CodecError) -> MergeWay {
@@ -351,7 +354,7 @@ extension IncomingDocument {
       known = Knowledge(
         vector: here, summary: existing.summary, isDead: !record.isAlive)
       guard base.isEmpty else { return here.dominates(base) ? .join : .leave }
-      // A whole document also tells what is gone, though nobody may remember its removal.
+      // A full state also shows what is gone, even if nobody has the tombstone any more.
       guard here == vector || !here.isEmpty, !SyncDefect.repairSkipped.isPlanted else { return .join }
       if here == vector { SyncPoint.repaired.reached() }
       return .repair
@@ -360,7 +363,7 @@ extension IncomingDocument {
 }
 
 extension WriteTransaction {
-  /// What is here of a document.
+  /// Returns the local version of a document.
   fileprivate func version(of id: DocumentID, in collection: String) throws -> DocumentVersion {
     var version = DocumentVersion(collection: collection, id: id)
     guard let collection = try self.collection(collection) else { return version }

@@ -1,59 +1,59 @@
 import CRDTCore
 import DocStore
 
-/// One document of a group from the peer; its entries are validated when they are merged.
+/// One document of a received transaction; its entries are validated during the merge.
 struct IncomingDocument: Sendable {
   let collection: String
   let id: DocumentID
-  /// Where its wire form lies in the group's block.
+  /// The range of its wire form in the transaction's block.
   let wire: Range<Int>
   let isHeld: Bool
   let isReply: Bool
   let isLive: Bool
   let isForwarded: Bool
-  /// A check of the sender's state, where it told one.
+  /// A check of the sender's state, if the sender included one.
   let check: UInt32?
   let basis: WireBasis
-  /// Its record, where that could be made before the write transaction.
+  /// Its record, if it could be made before the write transaction.
   var draft: RecordDraft?
 }
 
 /// Documents from the peer that become visible together.
 struct IncomingGroup: Sendable {
-  /// Bytes that may hold several groups.
+  /// Bytes that may hold several transactions.
   let block: [UInt8]
   private(set) var documents: [IncomingDocument]
   let runs: [IncomingRun]
-  /// Whether one of the documents fits some states only.
+  /// Whether one of the documents requires a particular base.
   let hasDependents: Bool
-  /// Where the group lies in the block.
+  /// The range of the transaction in the block.
   let range: Range<Int>
-  /// Which part of a large group it is, if it is one.
+  /// The segment of a large transaction, if this is one.
   let part: ComponentPart?
-  /// Where it goes as a part.
+  /// Where to stage it, if it is a segment.
   var step: ComponentStep?
-  /// The sender's frame with which it began to come, or a later one of it.
+  /// The number of the sender's frame with which it began to arrive, or of a later frame of it.
   var begun: UInt64 = 0
 
   var byteCount: Int { range.count }
 
-  /// Bytes of the version vectors of documents that many have written to.
+  /// Bytes of the version vectors of documents with many writers.
   private let vectorBytes: Int
-  /// Bytes of the records that were made of its documents, which may be many times what came.
+  /// Bytes of the drafted records, which may be many times the received bytes.
   private var draftBytes = 0
 
-  /// About how many bytes it takes beside its block.
+  /// Approximate memory besides its block.
   var cost: Int { ArrivedGroup.cost(documents: documentCount, max(byteCount, draftBytes) + vectorBytes) }
 
-  /// Documents, those in runs among them.
+  /// The number of documents, including those in runs.
   var documentCount: Int { runs.reduce(documents.count) { $0 + $1.ids.count } }
 
-  /// Whether it is a commit that was not asked for.
+  /// Whether it is a commit sent by eager push.
   var isLive: Bool { runs.first?.isLive ?? documents.first?.isLive ?? false }
-  /// Whether another peer brought the commit.
+  /// Whether the sender forwarded the commit from another peer.
   var isForwarded: Bool { runs.first?.isForwarded ?? documents.first?.isForwarded ?? false }
 
-  /// Whether it has no documents but those of another group, where both have few.
+  /// Returns whether it has no documents other than those of another transaction, if both have few.
   func changesOnly(documentsOf other: IncomingGroup) -> Bool {
     guard part == nil, other.part == nil, runs.isEmpty, other.runs.isEmpty, other.documents.count <= 4,
       documents.count <= other.documents.count
@@ -63,15 +63,15 @@ struct IncomingGroup: Sendable {
     }
   }
 
-  /// Calls `body` with the collection and the id of each document, those in runs first.
+  /// Calls `body` with the collection and id of each document, those in runs first.
   func forEachName(_ body: (String, DocumentID) throws -> Void) rethrows {
     for run in runs { for id in run.ids { try body(run.collection, id) } }
     for document in documents { try body(document.collection, document.id) }
   }
 
-  /// Reads the group that lies in `range` of `block`, all but the documents' entries.
+  /// Decodes the transaction in `range` of `block`, except the entries of the documents.
   ///
-  /// Documents of collections that `accepts` denies are left out.
+  /// Documents of collections that `accepts` rejects are left out.
   init(
     _ block: [UInt8], _ range: Range<Int>, accepts: (String) -> Bool
   ) throws(CodecError) {
@@ -101,7 +101,7 @@ struct IncomingGroup: Sendable {
     var vectorBytes = 0
     var accepted: (collection: String, isAccepted: Bool)?
     var contents = reader
-    // The heads of a part's documents stand before all that they say.
+    // In a segment, the heads of all documents precede all contents.
     let isInColumns = part != nil
     if isInColumns { for _ in 0..<count { try contents.skipDocumentHead() } }
     for _ in 0..<count {
@@ -145,12 +145,12 @@ struct IncomingGroup: Sendable {
     self.part = part
   }
 
-  /// Leaves out documents, not those in runs.
+  /// Removes documents, except those in runs.
   mutating func removeDocuments(where body: (IncomingDocument) throws -> Bool) rethrows {
     try documents.removeAll(where: body)
   }
 
-  /// Makes records of documents that may be new here, while the writer is busy with others.
+  /// Drafts the records of documents that may be new here, while the writer is busy.
   mutating func makeDrafts(with drafter: inout RecordDrafter) {
     let block = block
     drafter.refresh()
@@ -179,7 +179,7 @@ struct IncomingGroup: Sendable {
 }
 
 extension WireBasis {
-  /// Bytes of memory of its vectors, where they are longer than those of most documents.
+  /// The memory of its vectors, if they are longer than those of most documents.
   fileprivate var vectorBytes: Int {
     guard case .vectors(let base, let vector, _) = self else { return 0 }
     let count = base.elements.count + vector.elements.count

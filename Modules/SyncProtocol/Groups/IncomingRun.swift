@@ -1,22 +1,22 @@
 import CRDTCore
 
-/// Alike changes from the peer, as single writes on top of states that are here.
+/// A run: similar changes from the peer, each one write on top of a local state.
 struct IncomingRun: Sendable {
   let collection: String
-  /// Whether it is a commit that was not asked for, and whether another peer brought it; told with announcements.
+  /// Whether the run belongs to a commit sent by eager push, and whether the sender forwarded it.
   let isLive: Bool
   let isForwarded: Bool
   let head: RunHead
   let check: RunCheck
-  /// By ascending id bytes.
+  /// The ids in ascending order of their bytes.
   let ids: [DocumentID]
-  /// The entries of each document's successor, one after the other, and where each ends.
+  /// The entries of all operation deltas in one buffer, and the end of each.
   private let entries: [UInt8]
   private let ends: [Int]
 
-  /// Reads a run, values and all; `limit` is how many documents it may have.
+  /// Decodes a run including its values; `limit` is the maximum number of documents.
   ///
-  /// - Throws: A `CodecError` for anything but what a sender writes.
+  /// - Throws: A `CodecError` for anything that no sender writes.
   init(from reader: inout ByteReader, after previous: inout String?, limit: Int) throws(CodecError) {
     collection = try reader.readCollection(after: &previous)
     let flags = try reader.readByte()
@@ -65,7 +65,7 @@ struct IncomingRun: Sendable {
     return ids
   }
 
-  /// Hands the entries of a document's successor to `body`.
+  /// Calls `body` with the entries of a document's operation delta.
   func withEntries<R>(of member: Int, _ body: (RawSpan) throws -> R) rethrows -> R {
     let start = member == 0 ? 0 : ends[member - 1]
     return try body(entries.span.bytes.extracting(start..<ends[member]))

@@ -1,12 +1,12 @@
 import CRDTCore
 import DocStore
 
-/// Live changes that are alike: one writer's writes of one time to the same fields of documents of one collection.
+/// A run: live writes of one site at one time to the same fields of many documents in one collection.
 struct OutgoingRun {
-  /// Fewer are not worth a run's head.
+  /// The minimum number of changes that is worth a run's head.
   static let minimum = 8
 
-  /// A document's part: its id, and its successor, which holds the values.
+  /// One document: its id, and its operation delta with the values.
   private struct Member {
     let id: DocumentID
     let successor: WireSuccessor
@@ -17,7 +17,7 @@ struct OutgoingRun {
   let head: RunHead
   private var members: [Member] = []
   private var check = RunCheck()
-  /// Where each member's values lie in its successor, as many of each as the head says.
+  /// The ranges of each member's values in its operation delta, as many per member as the head says.
   private var values: [Range<Int>] = []
 
   var count: Int { members.count }
@@ -36,10 +36,11 @@ struct OutgoingRun {
     let head: RunHead
   }
 
-  /// Takes runs out of documents that have successors, in the order of their first members; `flags` is what the
-  /// receiver is told of each.
+  /// Extracts runs from documents with operation deltas, in the order of their first members.
   ///
-  /// - Returns: The runs, and the documents that are in none, in their order.
+  /// `flags` returns the flags that are sent with each document.
+  ///
+  /// - Returns: The runs, and the documents that are in no run, in order.
   static func gather(
     _ documents: [LiveDocument], flags: (borrowing LiveDocument) -> UInt8,
     isEligible: (borrowing LiveDocument) -> Bool
@@ -47,11 +48,11 @@ struct OutgoingRun {
     var places: [Key: Int] = [:]
     var latest: (key: Key, place: Int)?
     var runs: [OutgoingRun] = []
-    // The run of each document; -1 for none.
+    // The index of each document's run; -1 for none.
     var chosen: [Int] = []
     chosen.reserveCapacity(documents.count)
     var values: [Range<Int>] = []
-    // Each is looked at in place, for it holds much that would be counted in a copy.
+    // Access the elements in place: a copy would retain much.
     let span = documents.spanOfValues
     for index in span.indices {
       values.removeAll(keepingCapacity: true)
@@ -86,7 +87,7 @@ struct OutgoingRun {
     return (runs.filter { $0.members.count >= minimum }, rest.map { documents[$0] })
   }
 
-  /// Appends all but the collection and the flags: head, checks, ids, then the values column by column.
+  /// Appends everything except the collection and the flags: head, checks, ids, then the values column by column.
   func write(to out: inout ByteWriter) {
     let order = order
     head.write(to: &out)
@@ -108,9 +109,9 @@ struct OutgoingRun {
     }
   }
 
-  /// Places of the members by ascending ids.
+  /// The indices of the members in ascending order of their ids.
   private var order: [Int] {
-    // Most ids differ in their first bytes, which are compared at once; and members are much to move about.
+    // Most ids differ in their first bytes, which are compared as one number; members are expensive to move.
     var order = members.indices.map { (head: members[$0].id.bytes.firstWord, place: $0) }
     order.sort { first, second in
       if first.head != second.head { return first.head < second.head }
@@ -122,7 +123,7 @@ struct OutgoingRun {
 }
 
 extension [UInt8] {
-  /// The first eight bytes as a number that sorts as they do, with zeros for those that are lacking.
+  /// The first eight bytes as a number with the same order; missing bytes count as zeros.
   fileprivate var firstWord: UInt64 {
     let bytes = span.bytes
     if bytes.byteCount >= 8 {

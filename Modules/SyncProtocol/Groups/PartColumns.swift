@@ -1,11 +1,11 @@
 import CRDTCore
 
-/// A part of a large group with the heads of its documents first, and then what they say.
+/// The encoding of a segment: the heads of all documents, then their contents.
 ///
-/// A head tells why a document is sent, which is another reason after a link broke; what the document says is the same
-/// bytes then, and need not come again.
+/// A head says why a document is sent, which can change after a link broke. The contents stay the same bytes, and
+/// need not be sent again.
 enum PartColumns {
-  /// Takes documents apart that each follow their head.
+  /// Splits documents that each follow their head.
   static func split(_ documents: RawSpan, count: Int) -> [UInt8] {
     var heads = ByteWriter(capacity: count * 32)
     var contents = ByteWriter(capacity: documents.byteCount)
@@ -25,7 +25,9 @@ enum PartColumns {
     return heads.bytes + contents.bytes
   }
 
-  /// Where the heads end in what may be only the beginning of a group; `nil` in others, and where the end is not there.
+  /// Returns where the heads end in a prefix of a transaction.
+  ///
+  /// Returns `nil` if the transaction is not a segment, or if the prefix ends within the heads.
   static func headsEnd(in group: ArraySlice<UInt8>) -> Int? {
     guard group.starts(with: [0, GroupEncoder.partForm]) else { return nil }
     var reader = ByteReader(group.span.bytes, offset: 2)
@@ -40,7 +42,7 @@ enum PartColumns {
 }
 
 extension ByteReader {
-  /// Passes over a document's collection, id and flags, and the check that they may announce.
+  /// Skips a document's collection, id and flags, and the check if the flags announce one.
   mutating func skipDocumentHead() throws(CodecError) {
     for _ in 0..<2 { _ = try readBlob() }
     if try readByte() & GroupEncoder.checkFlag != 0 { _ = try readBytes(4) }

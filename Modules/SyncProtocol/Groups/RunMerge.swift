@@ -4,16 +4,16 @@ import Failpoints
 
 /// Merges a run in a write transaction: all of it or nothing, in two steps.
 ///
-/// Each document's successor is made anew on top of the state that stands here. The sum of those states' names must be
-/// the one that the run announces, and so must that of the states they come to.
+/// Each operation delta is rebuilt on top of the local state. The sum of the hashes of these states must equal the
+/// one in the run, and so must the sum of the resulting states.
 struct RunMerge {
   let run: IncomingRun
   let transaction: WriteTransaction
 
   enum Outcome {
-    /// All of it fits, and can be stored.
+    /// All of it fits and can be stored.
     case prepared([PreparedMerge])
-    /// All of it is here already.
+    /// All of it is already applied.
     case known
     case missingBase
   }
@@ -23,10 +23,10 @@ struct RunMerge {
     return try prepareInSteps()
   }
 
-  /// Merges each document as it is read, as if all that the run builds on were here, which it nearly always is.
+  /// Merges each document as it is read, in the expectation that all bases are present, as they nearly always are.
   ///
-  /// - Returns: `nil` when it is not.
-  /// - Throws: Whatever that came to; what is wrong is found out step by step.
+  /// - Returns: `nil` when they are not.
+  /// - Throws: Any error of the attempt; `prepareInSteps` finds the cause.
   private func prepareAtOnce() throws -> [PreparedMerge]? {
     var check = RunCheck()
     var codec = RunCodec(run.head)

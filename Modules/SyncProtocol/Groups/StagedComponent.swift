@@ -2,26 +2,26 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// How much a group is.
+/// The size of a transaction.
 struct GroupExtent: Sendable {
   var documents: Int
   var byteCount: Int
 }
 
-/// The parts of one large group that the store has put aside, and how they become visible: all at once.
+/// The staged segments of one large transaction, which become visible all at once.
 ///
-/// Only one part of it is in memory at a time, beside what the store keeps of a transaction.
+/// Only one segment is in memory at a time, besides what the store keeps of a transaction.
 struct StagedComponent {
-  /// The high half of the names of all of them in the store.
+  /// The high half of the staging ids of all segmented transactions.
   private static let mark: UInt64 = 0x636F_6D70_6F6E_656E
-  /// Parts that a group may have.
+  /// The maximum number of segments of a transaction.
   static let partLimit: UInt64 = 1 << 16
-  /// Pieces of one part in the store, at most.
+  /// The maximum number of chunks per segment in the store.
   private static let piecesPerPart: UInt32 = 1 << 10
 
   private let id: StagingID
   private let accepts: (String) -> Bool
-  /// What of a part is to be merged.
+  /// Returns the part of a segment that is to be merged.
   private let select: (IncomingGroup) throws -> IncomingGroup
 
   init(
@@ -38,9 +38,9 @@ struct StagedComponent {
   static func firstPiece(of part: UInt64) -> UInt32 { UInt32(part) * piecesPerPart }
   static func part(of piece: UInt32) -> UInt64 { UInt64(piece / piecesPerPart) }
 
-  /// Forgets those that are not in use: what was left unfinished comes again as a whole.
+  /// Drops the segments of transactions that are not in use: unfinished transactions are sent again as a whole.
   ///
-  /// - Returns: Which ones.
+  /// - Returns: The dropped transactions.
   static func makeRoom(
     _ transaction: WriteTransaction, except used: (StagingID) -> Bool
   ) throws -> Set<StagingID> {
@@ -49,8 +49,9 @@ struct StagedComponent {
     return unused
   }
 
-  /// Hands parts that are put aside to `body`, from a number on and until it returns `false`: their numbers, who sent
-  /// them, and the bytes of the group.
+  /// Calls `body` with staged segments in order, from `first` on, until it returns `false`.
+  ///
+  /// `body` receives the number of the segment, the site that sent it, and its bytes.
   static func forEachPart(
     of id: StagingID, from first: UInt64 = 0, in transaction: borrowing ReadTransaction,
     _ body: (UInt64, SiteID, ArraySlice<UInt8>) throws -> Bool
@@ -60,9 +61,9 @@ struct StagedComponent {
     try pieces.handOut(body)
   }
 
-  /// Puts a part aside.
+  /// Stages a segment.
   ///
-  /// - Returns: `false`, with nothing of it put aside, when there is no room.
+  /// - Returns: `false`, with nothing staged, when there is no room.
   func put(
     _ group: IncomingGroup, as part: UInt64, from sender: SiteID, in transaction: WriteTransaction
   ) throws -> Bool {
@@ -70,7 +71,7 @@ struct StagedComponent {
     head.write(sender)
     let bytes = head.bytes + group.block[group.range]
     let first = Self.firstPiece(of: part)
-    // A peer puts aside no more than its part of what all may, beside others.
+    // A transaction may stage no more than a quarter of the working limit while others are staged.
     let pieces =
       try transaction.stagedParts(of: id).count + bytes.count / WriteTransaction.stagedPartBytes + 1
     if pieces * WriteTransaction.stagedPartBytes > transaction.workingLimit / 4,
@@ -90,13 +91,13 @@ struct StagedComponent {
     return true
   }
 
-  /// Whether all parts before one are here.
+  /// Returns whether all segments before `part` are staged.
   func isWhole(before part: UInt64, in transaction: WriteTransaction) throws -> Bool {
     let parts = Set(try transaction.stagedParts(of: id).map(Self.part))
     return UInt64(parts.count) == part && parts.allSatisfy { $0 < part }
   }
 
-  /// What there is of the group, with a part that is not put aside.
+  /// Returns the size of the staged segments and of one that is not staged.
   func extent(with part: IncomingGroup, in transaction: WriteTransaction) throws -> GroupExtent {
     var extent = GroupExtent(documents: part.documentCount, byteCount: part.byteCount)
     try forEachPart(in: transaction) { part in
@@ -107,7 +108,7 @@ struct StagedComponent {
     return extent
   }
 
-  /// Merges all parts, of which `last` was not put aside, or asks for all in another form where one does not fit.
+  /// Merges all segments, of which `last` is not staged; if one does not fit, requests all in another form.
   func publish(
     with last: IncomingGroup, in transaction: WriteTransaction, _ outcome: inout ApplyOutcome
   ) throws {
@@ -146,7 +147,7 @@ struct StagedComponent {
     }
   }
 
-  /// Whether none of the parts was damaged since they were put aside.
+  /// Returns whether none of the staged segments is damaged.
   func isIntact(in transaction: WriteTransaction) throws -> Bool {
     do {
       try transaction.forEachStaged(of: id) { _, _ in true }
@@ -156,14 +157,14 @@ struct StagedComponent {
     }
   }
 
-  /// Hands each part to `body` until that returns `false`; it cannot write.
+  /// Calls `body`, which must not write, with each segment until it returns `false`.
   private func forEachPart(
     in transaction: WriteTransaction, _ body: (IncomingGroup) throws -> Bool
   ) throws {
     try forEachPart(in: transaction) { _, group in try body(group) }
   }
 
-  /// The first part that is put aside, and its number.
+  /// Returns the first staged segment and its number.
   private func firstPart(in transaction: WriteTransaction) throws -> (IncomingGroup, part: UInt64)? {
     var first: (IncomingGroup, part: UInt64)?
     try forEachPart(in: transaction) { part, group in
@@ -196,15 +197,15 @@ struct StagedComponent {
   }
 }
 
-/// Puts the pieces of parts together, and hands out each part when it is whole.
+/// Assembles segments from their chunks, and passes on each complete segment.
 private struct PartPieces {
   private var part: UInt64 = 0
   private var bytes: [UInt8] = []
   private var goesOn = true
 
-  /// Takes the next piece.
+  /// Adds the next chunk.
   ///
-  /// - Returns: Whether `body` wants more parts.
+  /// - Returns: Whether `body` wants more segments.
   mutating func take(
     _ piece: UInt32, _ content: [UInt8], _ body: (UInt64, SiteID, ArraySlice<UInt8>) throws -> Bool
   ) throws -> Bool {
@@ -215,7 +216,7 @@ private struct PartPieces {
     return goesOn
   }
 
-  /// Hands out the last part.
+  /// Passes on the last segment.
   mutating func handOut(_ body: (UInt64, SiteID, ArraySlice<UInt8>) throws -> Bool) throws {
     guard goesOn, !bytes.isEmpty else { return }
     var reader = ByteReader(bytes.span.bytes)

@@ -1,48 +1,48 @@
 import CRDTCore
 
-/// What a sender has announced and this peer is not done with.
+/// The announced transactions that this peer has not settled yet.
 struct AnnouncedGroups {
-  /// How far an announced group has come.
+  /// The state of an announced transaction.
   enum Standing: Equatable {
-    /// What it builds on may be about to be applied, with the groups up to this one.
+    /// Its base may be about to be applied: check again once the receiver has applied transactions up to `until`.
     case early(until: UInt64)
-    /// It may come from elsewhere.
+    /// Another session may deliver it.
     case held(isBehind: Bool)
-    /// It was asked for.
+    /// It was requested from the sender.
     case wanted
-    /// It was asked for in vain: a reconciliation later than this finds what there is.
+    /// It was requested in vain: a reconciliation that starts after this round finds what exists.
     case lost(round: UInt64)
   }
 
   struct Group {
-    /// Its place among all that were announced in the session, from 1.
+    /// Its position among all announcements of the session, from 1.
     let number: UInt64
-    /// Those of its documents that concern this peer.
+    /// The documents that concern this peer.
     let documents: [AnnouncedDocument]
-    /// Those of the documents' changes that are waited for.
+    /// The changes that this peer still waits for.
     let changes: [PullScheduler.Change]
     let since: Duration
     var deadline: Duration
     var standing: Standing
   }
 
-  /// In the order of their announcement.
+  /// The transactions, in the order of their announcement.
   private(set) var groups: [Group] = []
   private(set) var received: UInt64 = 0
   private(set) var documentCount = 0
-  /// Documents that were settled since the sender was told of any.
+  /// Documents settled since the last report to the sender.
   private(set) var untold = 0
-  /// When the next group is to be looked at.
+  /// When the next transaction is due.
   private(set) var deadline: Duration?
-  /// Whether something came in, by which what was asked for may be here.
+  /// Whether data has arrived that may include a requested transaction.
   var isAnswered = false
-  /// What the sender was told of ``settled``, and when.
+  /// The value of ``settled`` last sent to the sender, and when.
   private(set) var told: (settled: UInt64, at: Duration) = (0, .zero)
 
-  /// How many announced groups are done with, up to the first that is not.
+  /// How many announced transactions are settled, up to the first that is not.
   var settled: UInt64 { (groups.first?.number).map { $0 - 1 } ?? received }
 
-  /// Whether something that was announced is neither here nor asked for.
+  /// Whether an announced transaction is neither received nor requested.
   var isOpen: Bool { groups.contains { $0.standing != .wanted } }
 
   mutating func countOne() -> UInt64 {
@@ -56,7 +56,7 @@ struct AnnouncedGroups {
     deadline = min(deadline ?? group.deadline, group.deadline)
   }
 
-  /// Has every group that waits for another session looked at now.
+  /// Makes all transactions due that wait for another session.
   mutating func hurry(now: Duration) {
     for index in groups.indices where groups[index].standing == .held(isBehind: true) {
       groups[index].deadline = now
@@ -64,13 +64,12 @@ struct AnnouncedGroups {
     }
   }
 
-  /// Whether a group is to be looked at.
+  /// Returns whether a transaction is due.
   func isDue(now: Duration) -> Bool { isAnswered || deadline.map { $0 <= now } ?? false }
 
-  /// Looks at the groups whose time has come, one after the other, and at those that were asked for as far as they are
-  /// here.
+  /// Calls `body` for each transaction that is due, and for requested ones that may have arrived.
   ///
-  /// `body` gives a group its next standing and deadline; `nil` when it is done with.
+  /// `body` returns the next state and deadline of a transaction, or `nil` once it is settled.
   mutating func look(
     now: Duration, _ body: (Group) throws -> (Standing, deadline: Duration)?
   ) rethrows {
@@ -84,7 +83,7 @@ struct AnnouncedGroups {
           untold += group.documents.count
           continue
         }
-        // They come in the order in which they were asked for.
+        // Requested transactions arrive in the order of the requests.
         if group.standing == .wanted { isAnswered = false }
         group.standing = standing
         group.deadline = deadline

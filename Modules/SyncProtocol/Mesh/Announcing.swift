@@ -1,27 +1,27 @@
-/// Which way live groups take to one peer, and what is announced to it and not settled.
+/// How live transactions reach one peer, by eager or lazy push, and the announcements it has not settled.
 struct Announcing {
-  /// What came from others is sent, not announced.
+  /// Whether forwarded changes are pushed eagerly instead of announced.
   private(set) var sendsForwards = false
-  /// What was written here is sent, not announced.
+  /// Whether local writes are pushed eagerly instead of announced.
   private(set) var sendsOwn = true
   private var announced: UInt64 = 0
   private var settled: UInt64 = 0
   private var open = WorkQueue<(documents: Int, sequence: UInt64)>()
   private(set) var openDocuments = 0
-  /// The least sequence of an announced group that the peer is not done with.
+  /// The lowest sequence of an announced transaction that the peer has not settled.
   private(set) var firstOpen: UInt64?
-  /// What goes out at the end of the call.
+  /// Announcements that go out at the end of the call.
   private var waiting: [[AnnouncedDocument]] = []
 
-  /// The peer asked for what was announced: it depends on this way.
+  /// Processes a GRAFT: the peer requested an announced transaction, so it depends on this link.
   mutating func graft() {
     sendsForwards = true
     sendsOwn = true
   }
 
-  /// Takes the peer's word.
+  /// Processes a PRUNE of the peer.
   ///
-  /// - Throws: `malformed` when it settles what was not announced.
+  /// - Throws: `malformed` when it settles more than was announced.
   mutating func take(_ prune: Prune) throws(SyncError) {
     guard prune.settled >= settled, prune.settled <= announced else {
       throw SyncError(.malformed, "Announcements are settled that were not made")
@@ -36,7 +36,7 @@ struct Announcing {
     firstOpen = open.map(\.sequence).min()
   }
 
-  /// Takes a group to be announced, which the peer is to settle.
+  /// Queues the announcement of a transaction, which the peer has to settle.
   mutating func add(_ documents: [AnnouncedDocument], sequence: UInt64) {
     waiting.append(documents)
     announced += 1
@@ -45,7 +45,7 @@ struct Announcing {
     firstOpen = min(firstOpen ?? sequence, sequence)
   }
 
-  /// Hands out what waits.
+  /// Removes and returns the queued announcements.
   mutating func takeWaiting() -> [[AnnouncedDocument]] {
     defer { waiting = [] }
     return waiting

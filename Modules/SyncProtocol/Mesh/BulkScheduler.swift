@@ -1,30 +1,30 @@
 import CRDTCore
 import Synchronization
 
-/// Who brings much: of several sessions whose peers have about the same of a collection, one is asked at a time.
+/// Schedules large initial transfers: of several sessions whose peers have similar data, one pulls at a time.
 ///
-/// The others compare again when it is done, and then find little or nothing. Peers that have clearly more or less than
-/// the one that is asked are not held back, and nobody waits long for one that is slow or brings nothing.
+/// The others reconcile again when it is done, and then find few differences or none. A peer that has clearly more
+/// or less data is not held back. No session waits long for one that is slow or delivers nothing.
 final class BulkScheduler: Sendable {
-  /// How long a session that has brought much may bring nothing before another is asked.
+  /// How long a session that has delivered much may deliver nothing before another takes over.
   static let patience = Duration.seconds(5)
-  /// How long it is waited for a session that has brought little, or nothing yet.
+  /// How long others wait for a session that has delivered little or nothing.
   static let trial = Duration.milliseconds(500)
-  /// Plain bytes from which on it is much.
+  /// Plain bytes above which a session has delivered much.
   static let muchBytes: UInt64 = 4 << 10
-  /// How long it is waited for a session that is slow.
+  /// How long others wait for a slow session.
   static let slowPatience = Duration.seconds(2)
-  /// Plain bytes a second from which on it is not.
+  /// Plain bytes per second above which a session is not slow.
   static let quickRate = 262_144.0
 
   private struct Holder {
     let since: Duration
-    /// What the session had received before, and has now.
+    /// The plain bytes that the session had received when it began, and has received now.
     let bytesBefore: UInt64
     var bytes: UInt64
     var progressedAt: Duration
     var isApplying = false
-    /// How many documents its peer has of each collection that it brings.
+    /// How many documents its peer has in each collection that it pulls.
     var counts: [TextKey: UInt64?] = [:]
 
     func isInTheWay(for waited: Duration, now: Duration) -> Bool {
@@ -38,16 +38,15 @@ final class BulkScheduler: Sendable {
 
   private struct State {
     var holders: [UInt64: Holder] = [:]
-    /// Since when sessions wait.
+    /// When each waiting session began to wait.
     var waiting: [UInt64: Duration] = [:]
   }
 
   private let state = Mutex(State())
 
-  /// Asks for leave to be brought much of a collection, of which the session's peer has `count` documents, if that is
-  /// known.
+  /// Requests permission to pull a large collection, of which the session's peer has `count` documents if known.
   ///
-  /// - Returns: `nil` when it may go on; else after how long to ask again, at the latest.
+  /// - Returns: `nil` when the session may go on; else the time after which to ask again at the latest.
   func claim(
     _ collection: String, of count: UInt64?, for session: UInt64, received: UInt64, now: Duration
   ) -> Duration? {
@@ -71,14 +70,14 @@ final class BulkScheduler: Sendable {
     }
   }
 
-  /// Whether two peers seem to have about the same: it is the usual case among peers that sync with each other.
+  /// Returns whether two peers seem to have about the same data, which is usual among peers that sync.
   private static func areAlike(_ count: UInt64?, _ other: UInt64?) -> Bool {
     guard let count, let other else { return true }
     let (less, more) = (min(count, other), max(count, other))
     return more - less <= more / 20
   }
 
-  /// Takes note of how a session fares that is being brought much.
+  /// Records the progress of a session that pulls much.
   func note(_ session: UInt64, received: UInt64, progressedAt: Duration, isApplying: Bool) {
     state.withLock { state in
       guard let holder = state.holders[session] else { return }
@@ -88,9 +87,9 @@ final class BulkScheduler: Sendable {
     }
   }
 
-  /// Takes back the leave, or forgets the session.
+  /// Removes a session's permission and its wait.
   ///
-  /// - Returns: Those that wait for it.
+  /// - Returns: The sessions that wait.
   func leave(_ session: UInt64) -> [UInt64] {
     state.withLock { state in
       state.waiting[session] = nil

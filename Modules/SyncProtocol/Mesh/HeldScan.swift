@@ -1,19 +1,21 @@
 import CRDTCore
 import DocStore
 
-/// A walk over what one end holds of a collection in a role: what a receiver holds under its interest; or what a sender
-/// holds that does not match the receiver's, and certificates, which are known by the hashes of ids alone.
+/// A walk over the documents that one end holds of a collection, for one role.
 ///
-/// It can stop anywhere and go on later, also on another snapshot: what changes in between is an event.
+/// For a receiver these are the documents that match its interest. For a sender they are the documents that do not
+/// match the receiver's interest, and the compacted tombstones. Of those only the hashes of ids are known.
+///
+/// The walk can stop anywhere and go on later, even on another snapshot: changes in between arrive as events.
 struct HeldScan {
   let role: Telling.Role
   @TextKey private(set) var collection: String
   private(set) var isDone = false
   private var place = Place.record(DocumentNumber(1))
-  /// The last document that there was at the first step: what is new since is an event.
+  /// The last document at the first step; later documents arrive as events.
   private var last: DocumentNumber?
 
-  /// Where it goes on.
+  /// Where the walk goes on.
   private enum Place {
     case record(DocumentNumber)
     case certificate(UInt64)
@@ -24,8 +26,9 @@ struct HeldScan {
     self.collection = collection
   }
 
-  /// Visits records in the order in which they are stored, then certificates, until all or the budget is spent; what is
-  /// visited costs one.
+  /// Visits records in storage order, then compacted tombstones, until all are visited or the budget is spent.
+  ///
+  /// Each visit costs one unit of the budget.
   mutating func step(
     _ transaction: borrowing ReadTransaction, _ interest: Interest, budget: inout Int,
     damaged: (DamagedRecord) -> Void,
@@ -65,9 +68,9 @@ struct HeldScan {
     if let next { place = .certificate(next) } else { isDone = true }
   }
 
-  /// Visits records by number.
+  /// Visits records in the order of their numbers.
   ///
-  /// - Returns: Where to go on; `nil` when all were visited.
+  /// - Returns: Where to go on; `nil` when all are visited.
   private mutating func visitRecords(
     _ transaction: borrowing ReadTransaction, in collection: Collection, from first: DocumentNumber,
     budget: inout Int, damaged: (DamagedRecord) -> Void, _ visit: HeldVisitor
@@ -93,13 +96,13 @@ struct HeldScan {
   }
 }
 
-/// Gets one document that is held, in place.
+/// Receives one held document, in place.
 typealias HeldVisitor = (
   _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView, _ sites: SiteTable
 ) throws -> Void
 
 extension SessionContext {
-  /// Goes on with a walk, on a snapshot of now.
+  /// Continues a walk on a current snapshot.
   func step(
     _ scan: inout HeldScan, _ interest: Interest, budget: inout Int, record visit: HeldVisitor,
     certificate visitCertificate: (_ idHash: UInt64) -> Void = { _ in }
@@ -111,7 +114,7 @@ extension SessionContext {
     }
   }
 
-  /// Bytes that one more filter may take: of those of its role, and of what is held for this peer and for all.
+  /// Returns how many bytes one more filter may take, within the limits of its role, this peer and all peers.
   func filterRoom(_ telling: Tellings) -> Int {
     min(
       telling.room,
@@ -119,14 +122,14 @@ extension SessionContext {
         of: id, own: configuration.peerMemoryBytes / 2, limit: configuration.allPeersMemoryBytes / 2))
   }
 
-  /// About how many documents of a collection one end holds in a role: all records that there are.
+  /// Returns about how many documents of a collection either role can hold: the count of all its records.
   func recordCount(of collection: String) throws(SyncError) -> UInt64 {
     try read { try $0.recordCount(of: collection) }
   }
 
-  /// Deletions of a collection of which only a certificate is left; of many those of all collections.
+  /// Returns how many compacted tombstones a collection has; if it has many, the count for all collections.
   ///
-  /// - Complexity: O(1), as only few are counted.
+  /// - Complexity: O(1), as the count is bounded.
   func certificateCount(of collection: String) throws(SyncError) -> UInt64 {
     try read { transaction in
       var count = 0
@@ -141,21 +144,23 @@ extension SessionContext {
 }
 
 extension ReadTransaction {
-  /// The records of a collection, those of deleted documents included.
+  /// Returns the number of records of a collection, including tombstones.
   fileprivate borrowing func recordCount(of collection: String) throws -> UInt64 {
     let info = try collections().first { $0.name.isSame(as: collection) }
     return info.map { UInt64($0.documentCount + $0.tombstoneCount) } ?? 0
   }
 }
 
-/// A piece of work for a half, which may take several calls.
+/// A task of one half that may take several calls.
 enum TellingTask {
-  /// Count what is held, for a filter.
+  /// Count the held documents, to size a filter.
   case count(HeldScan, UInt64, number: UInt64)
-  /// Put what is held in a filter, then send it.
+  /// Add the held documents to a filter, then send it.
   case fill(HeldScan, IDFilter, number: UInt64)
-  /// Tell of documents, as they are by now.
+  /// Send notices of documents in their current state.
   case tell(String, ArraySlice<DocumentID>)
-  /// Tell of what is held: where there is a number, of that alone which the other side has told of, while that counts.
+  /// Send notices of all held documents.
+  ///
+  /// With a number, only documents that the other side has reported count, and only while that number is current.
   case tellHeld(HeldScan, number: UInt64?)
 }

@@ -1,8 +1,8 @@
 import CRDTCore
 
-/// A set of document ids that never denies a member.
+/// A Bloom filter of document ids: it never denies a member.
 ///
-/// An id goes in by one hash, which is all that a certificate knows of its document.
+/// An id is represented by one hash, since a compacted tombstone has nothing else of its document.
 ///
 /// Source: Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", CACM 1970; the positions by
 /// double hashing after Kirsch and Mitzenmacher, "Less Hashing, Same Performance", 2006.
@@ -15,10 +15,10 @@ struct IDFilter: Hashable {
 
   init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// What stands for an id, at every peer.
+  /// Returns the hash of an id, which is the same at every peer.
   static func hash(_ id: RawSpan) -> UInt64 { HashLanes(id).first }
 
-  /// What stands for an id, at every peer.
+  /// Returns the hash of an id, which is the same at every peer.
   static func hash(_ id: DocumentID) -> UInt64 { hash(id.bytes.span.bytes) }
 
   mutating func insert(_ hash: UInt64) {
@@ -45,18 +45,18 @@ struct IDFilter: Hashable {
   }
 }
 
-/// How large a filter is.
+/// The size of a Bloom filter.
 ///
-/// It is sized by how much the other side looks up in it: with seven probes each doubling of the bits divides chance hits by
-/// up to 128, and two bits for each doubling of the lookups keep them below the filter's own bytes. One below a kilobyte is
-/// nearly exact.
+/// It depends on the number of lookups that the other side will make. With seven probes, each doubling of the bits
+/// divides false positives by up to 128. Two more bits per doubling of the lookups keep the cost of false positives
+/// below the size of the filter. A filter below a kilobyte is nearly exact.
 struct FilterSize: Hashable {
   static let leastBits: UInt64 = 10
-  /// Bits of a filter that may as well be exact.
+  /// The number of bits up to which a filter may be nearly exact.
   static let exactBits: UInt64 = 8_192
   let byteCount: Int
 
-  /// The size for `count` ids, when the other side holds so many `others` to look up.
+  /// Makes the size for `count` ids, when the other side looks up `others` documents.
   init(count: UInt64, others: UInt64, _ tuning: SyncTuning) {
     guard count > 0 else {
       byteCount = 1

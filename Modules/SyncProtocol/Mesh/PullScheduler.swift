@@ -1,31 +1,31 @@
 import CRDTCore
 import Synchronization
 
-/// Who asks for what is announced: of several sessions that could bring a change, one does.
+/// Decides which session requests an announced change, when several sessions could deliver it.
 ///
-/// A session that is told of a change waits while another may bring it, or has asked for it; at its deadline it asks
-/// itself. What a sender has yet to send unasked counts as asked for. The scheduler knows hashes and times, no documents. All
-/// calls come back at once, and call nothing.
+/// A session with an announcement waits while another session may deliver the change or has requested it. At its
+/// deadline it sends a request itself. A change that a sender has yet to push unasked counts as requested. The
+/// scheduler knows only hashes and times. Its calls never block, and call no other type.
 ///
-/// Source: Leitão, Pereira and Rodrigues, "Epidemic Broadcast Trees", 2007, begun with lazy links.
+/// Source: Leitão, Pereira and Rodrigues, "Epidemic Broadcast Trees", 2007; all links start as lazy.
 final class PullScheduler: Sendable {
-  /// What a session is to do about a change that is not here.
+  /// What a session does about a missing change.
   enum Decision: Equatable {
     case want
-    /// Look again after this long, or, where it waits for one that has asked, when nudged.
+    /// Check again after this long, or at a wake-up if it waits for a session that has sent a request.
     case wait(Duration, isBehind: Bool)
   }
 
-  /// A change of a document, by the latest write in it.
+  /// A change of a document, identified by its latest write.
   struct Change: Hashable {
-    /// Names it, at whatever session it is announced.
+    /// The name of the change, the same in all sessions that announce it.
     let name: UInt64
-    /// Who made that write; `nil` for default data.
+    /// The site of that write; `nil` for default data.
     let writer: SiteID?
     let reading: ClockReading
   }
 
-  /// What a sender has yet to send without being asked: what it wrote after one reading, through another.
+  /// The unsolicited batch that a sender still owes: its own writes after one HLC timestamp, through another.
   struct Promise: Hashable {
     let site: SiteID
     let after: ClockReading
@@ -36,20 +36,20 @@ final class PullScheduler: Sendable {
     }
   }
 
-  /// How long changes are waited for, whatever the round trips.
+  /// The bounds of how long a session waits for others, whatever the round trips.
   static let holds: ClosedRange<Duration> = .milliseconds(20) ... .seconds(1)
-  /// How long changes are waited for while others have some that are not applied yet.
+  /// How long a session waits while others have received transactions that are not applied.
   static let patience = Duration.seconds(5)
 
   fileprivate struct Member {
-    /// `nil` while it is not known.
+    /// `nil` until it is measured.
     var roundTrip: Duration?
     var progressedAt: Duration
-    /// Whether groups have come in that are not applied.
+    /// Whether received transactions wait to be applied.
     var isApplying = false
     var pending = 0
 
-    /// Long enough for it to have brought what it has on its way.
+    /// How long others wait for this session: long enough for data in flight to arrive.
     var hold: Duration {
       min(
         max((roundTrip ?? .milliseconds(50)) * 2, PullScheduler.holds.lowerBound),
@@ -59,9 +59,9 @@ final class PullScheduler: Sendable {
 
   fileprivate struct State {
     var members: [UInt64: Member] = [:]
-    /// Which session has asked for a change, by its name.
+    /// The session that has requested each change, by the change's name.
     var wanted: [UInt64: UInt64] = [:]
-    /// What sessions are to be sent unasked.
+    /// The unsolicited batches that sessions are yet to receive.
     var promises: [UInt64: Promise] = [:]
     var pending = 0
   }
@@ -72,19 +72,19 @@ final class PullScheduler: Sendable {
     state.withLock { $0.members[session] = Member(progressedAt: now) }
   }
 
-  /// Whether a change may come by another session.
+  /// Returns whether another session may deliver a change.
   func hasOthers(than session: UInt64) -> Bool {
     state.withLock { $0.members.count > ($0.members[session] == nil ? 0 : 1) }
   }
 
-  /// Takes note of what a session has of its peer, and is yet to be sent unasked.
+  /// Records the progress of a session, and the unsolicited batch that it is yet to receive.
   func note(
     _ session: UInt64, roundTrip: Duration?, progressedAt: Duration, isApplying: Bool, promise: Promise?
   ) {
     state.withLock { state in
       guard var member = state.members[session] else { return }
       member.roundTrip = roundTrip
-      // Until something comes it is waited for from when the session began.
+      // Before any progress, the wait counts from the start of the session.
       member.progressedAt = max(member.progressedAt, progressedAt)
       member.isApplying = isApplying
       state.members[session] = member
@@ -92,9 +92,9 @@ final class PullScheduler: Sendable {
     }
   }
 
-  /// Forgets a session.
+  /// Removes a session.
   ///
-  /// - Returns: Those that wait for changes, some of which it may have asked for.
+  /// - Returns: The sessions that wait for changes; the removed session may have requested some of them.
   func leave(_ session: UInt64) -> [UInt64] {
     state.withLock { state in
       guard let member = state.members.removeValue(forKey: session) else { return [] }
@@ -105,7 +105,7 @@ final class PullScheduler: Sendable {
     }
   }
 
-  /// Makes room for changes to wait for; `false` when there is none.
+  /// Reserves room for changes to wait for; returns `false` if there is none.
   func admit(_ count: Int, of session: UInt64) -> Bool {
     state.withLock { state in
       guard state.pending + count <= SyncLimits.awaitedChanges, state.members[session] != nil else {
@@ -117,7 +117,7 @@ final class PullScheduler: Sendable {
     }
   }
 
-  /// Gives room back, and what the session had asked for.
+  /// Releases the room of changes, and the session's requests for them.
   func dismiss(_ changes: [Change], of session: UInt64) {
     state.withLock { state in
       for change in changes where state.wanted[change.name] == session { state.wanted[change.name] = nil }
@@ -127,9 +127,9 @@ final class PullScheduler: Sendable {
     }
   }
 
-  /// Decides about changes that are not here, of which a session was told.
+  /// Decides about missing changes that were announced to a session.
   ///
-  /// The session has `waited` for so long already; `nil` for news. There is at least one.
+  /// `changes` is not empty. `waited` is how long the session has waited; `nil` for a new announcement.
   func decide(_ changes: [Change], for session: UInt64, waited: Duration?, now: Duration) -> Decision {
     state.withLock { state in
       if let hold = state.holdBehindOthers(changes, session, now) { return .wait(hold, isBehind: true) }
@@ -144,8 +144,9 @@ final class PullScheduler: Sendable {
 }
 
 extension PullScheduler.State {
-  /// How long to wait for those that have asked for all of the changes, or are sent them unasked; `nil` when one comes to
-  /// none, or its session brings nothing.
+  /// Returns how long to wait for the sessions that have requested all of the changes, or receive them unasked.
+  ///
+  /// Returns `nil` if no session does so for one of the changes, or if that session makes no progress.
   fileprivate func holdBehindOthers(
     _ changes: [PullScheduler.Change], _ session: UInt64, _ now: Duration
   ) -> Duration? {

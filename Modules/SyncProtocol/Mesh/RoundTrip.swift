@@ -1,10 +1,10 @@
-/// How long the peer takes to answer, from what is asked anyway.
+/// Measures how long the peer takes to answer, by the requests that are sent anyway.
 struct RoundTrip {
-  /// The shortest answer so far.
+  /// The shortest round trip so far.
   private(set) var shortest: Duration?
   private var asked: (answer: FrameType, at: Duration)?
 
-  /// What answers a frame at once, for frames that are.
+  /// Returns the type of the answer, for frames that the peer answers at once.
   private static func answer(to type: FrameType) -> FrameType? {
     switch type {
     case .compare: .answer

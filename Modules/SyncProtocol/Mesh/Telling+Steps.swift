@@ -1,53 +1,53 @@
 import CRDTCore
 
-/// What a half says is to be done.
+/// The steps that a half asks its owner to perform.
 extension Telling {
-  /// What a half decides on.
+  /// The subject of a half.
   enum Role: UInt8, CaseIterable, Sendable {
-    /// The receiver tells the sender what it holds.
+    /// The receiver sends notices of what it holds.
     case haves = 0
-    /// The sender tells the receiver what it holds and does not send.
+    /// The sender sends notices of what it holds and does not send.
     case offers = 1
 
-    /// The half at the other end.
+    /// The role of the half at the other end.
     var other: Role { self == .haves ? .offers : .haves }
 
-    /// About the bytes of a notice on the wire; a have carries a version vector.
+    /// Approximate bytes of a notice on the wire; a `have` includes a version vector.
     var noticeBytes: UInt64 { self == .haves ? 62 : 36 }
   }
 
-  /// What is to be done for a half, in order.
+  /// What the owner of a half has to do, in order.
   enum Step: Equatable {
-    /// Tell of these documents, as they are by now.
+    /// Send notices of these documents in their current state.
     case tell([DocumentID])
-    /// Tell of all that is held in the role.
+    /// Send notices of all documents held in the role.
     case tellAll
     /// Ask the other side for its filter.
     case ask(number: UInt64, spent: UInt64)
-    /// Tell of what the other side has told of, of all that is held in the role.
+    /// Send notices of those held documents that the other side has reported.
     case lookAtAll(number: UInt64)
-    /// Count what is held in the role, for a filter that the other side asks for.
+    /// Count the documents held in the role, for a filter that the other side requested.
     case count(number: UInt64)
-    /// Make that filter, then send it.
+    /// Build that filter, then send it.
     case fill(number: UInt64, FilterSize)
-    /// Answer that there is nothing to tell.
+    /// Answer that there is nothing to report.
     case answerNothing(number: UInt64)
-    /// Answer that this side goes on checking nothing, as a filter would cost more than the other side has told.
+    /// Refuse the filter, since it would cost more than the other side's notices; this side goes on checking nothing.
     case refuse(number: UInt64, price: UInt64)
   }
 
-  /// What an event comes to.
+  /// The result of an event.
   struct Verdict: Equatable {
-    /// Tell of the document.
+    /// Whether to send a notice of the document.
     var tells = false
     var steps: [Step] = []
   }
 
-  /// How what a comparison leaves over of a range is told.
+  /// How to report the documents that a reconciliation leaves over in a range.
   enum Leftovers: Equatable {
-    /// One by one.
+    /// Send one notice for each.
     case tell
-    /// With all else that is held: these are the steps to it, if it is not on its way.
+    /// Handle them together with all other held documents; the steps start that unless it is already pending.
     case all([Step])
   }
 }

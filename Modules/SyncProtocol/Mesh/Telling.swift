@@ -1,21 +1,24 @@
 import CRDTCore
 import Failpoints
 
-/// One end's half of the rule who tells whom what it holds, for one direction and collection; both ends run the same one.
+/// One end's half of the rule that decides which side sends notices of held documents.
 ///
-/// The receiver's half decides on haves of what it newly holds under its interest, the sender's half on offers of what it
-/// newly holds and does not send. The side with less to tell tells: the other one asks it for a filter of what it holds,
-/// and from then on tells only what that side has told of, too. Events go in, steps come out; it knows no session.
-/// `Tools/models/live_model.md` has the rule and its reasons, `live_model.py` beside it proves it.
+/// There is one half per direction and collection, and both ends run the same one. The receiver's half decides about
+/// `have` notices of documents that it newly holds under its interest. The sender's half decides about offers of
+/// documents that it newly holds and does not send.
+///
+/// The side with fewer documents leads: it reports all of them. The other side requests a Bloom filter of them, and
+/// from then on reports only documents that the leader has reported too. The type takes events and returns steps; it
+/// does not know the session. `Tools/models/live_model.md` explains the rule, and `live_model.py` checks it.
 struct Telling {
   private enum State {
-    /// Each event is told. Both halves begin so.
+    /// A notice is sent for each event; both halves begin in this state.
     case tells
-    /// Each event is told, and the other side relies on that.
+    /// A notice is sent for each event, and the other side relies on that.
     case leads
-    /// The other side was asked for its filter; events wait.
+    /// The other side's filter was requested; events wait for it.
     case asked(Asked)
-    /// The other side leads: what it has told of is told.
+    /// The other side leads: a notice is sent only for documents that it has reported.
     case checks(Checks)
   }
 
@@ -23,11 +26,11 @@ struct Telling {
     /// Whether the other side relies on this one.
     let hasLed: Bool
     var waiting: Set<DocumentID> = []
-    /// What these take in memory, about.
+    /// Approximate memory of the waiting ids.
     var waitingBytes = 0
     var looksAtAll: Bool
     var told: ToldDocuments
-    /// What has come of the filter.
+    /// The bytes of the filter received so far.
     var bytes: [UInt8] = []
     var totalBytes = 0
   }
@@ -37,16 +40,16 @@ struct Telling {
     var lookups: UInt64 = 0
     /// How many lookups the filter is good for.
     let room: UInt64
-    /// Whether all that is held is being looked at.
+    /// Whether all held documents are being looked up.
     var isLooking: Bool
   }
 
-  /// A filter that the other side has asked for.
+  /// A filter that the other side has requested.
   private struct Making {
     let number: UInt64
     /// How many documents the other side holds in its role.
     let others: UInt64
-    /// What the other side has told, or would tell.
+    /// The bytes of notices that the other side has sent, or would send.
     let spent: UInt64
     var size: FilterSize?
   }
@@ -54,17 +57,17 @@ struct Telling {
   private let role: Role
   private let tuning: SyncTuning
   private var state = State.tells
-  /// Of the last ask, and of what is looked at; never used again.
+  /// The number of the last request or scan; numbers are never reused.
   private var number: UInt64
-  /// Bytes that were told since sides were changed, or would be.
+  /// Bytes of notices sent since the last change of sides, or that would have been sent.
   private var spent: UInt64 = 0
-  /// The bytes after which the other side is asked.
+  /// The value of `spent` at which the other side is asked for its filter.
   private var due: UInt64
   private var making: Making?
-  /// An ask that came while a filter was being made for an earlier one, which its side does not wait for any more.
+  /// A request that arrived while a filter was being built for an earlier one, which has become obsolete.
   private var nextAsk: FilterAsk?
 
-  /// Makes a half whose asks have numbers above one.
+  /// Makes a half whose request numbers are above `number`.
   init(_ role: Role, above number: UInt64, _ tuning: SyncTuning) {
     self.role = role
     self.tuning = tuning
@@ -72,12 +75,12 @@ struct Telling {
     due = tuning.freeNotices * role.noticeBytes
   }
 
-  // MARK: - What it says of itself
+  // MARK: - Its state
 
-  /// The last number that it has used.
+  /// The last number that was used.
   var lastNumber: UInt64 { number }
 
-  /// Whether the other side may rely on being told.
+  /// Whether the other side may rely on notices from this one.
   var isLeading: Bool {
     switch state {
     case .leads: true
@@ -86,15 +89,15 @@ struct Telling {
     }
   }
 
-  /// Whether something waits for the other side's answer.
+  /// Whether anything waits for the other side's answer.
   var isWaiting: Bool {
     if case .asked(let asked) = state { asked.looksAtAll || !asked.waiting.isEmpty } else { false }
   }
 
-  /// Whether all that is held waits for the other side's answer.
+  /// Whether all held documents wait for the other side's answer.
   var awaitsAll: Bool { if case .asked(let asked) = state { asked.looksAtAll } else { false } }
 
-  /// Whether all that is held is looked up in the other side's filter, now or when it comes.
+  /// Whether all held documents are looked up in the other side's filter, now or when it arrives.
   var looksAtAll: Bool {
     switch state {
     case .tells, .leads: false
@@ -103,16 +106,16 @@ struct Telling {
     }
   }
 
-  /// Whether the other side is asked for its filter.
+  /// Whether the other side's filter is requested.
   var isAsking: Bool { if case .asked = state { true } else { false } }
 
-  /// Whether only that is told which the other side has told of.
+  /// Whether notices are sent only for documents that the other side has reported.
   var isChecking: Bool { if case .checks = state { true } else { false } }
 
   /// How many documents wait for an answer.
   var waitingCount: Int { if case .asked(let asked) = state { asked.waiting.count } else { 0 } }
 
-  /// Bytes of filters in memory, those on their way included.
+  /// Bytes of the filters in memory, including those in flight.
   var filterBytes: Int {
     let made = making?.size?.byteCount ?? 0
     return switch state {
@@ -122,7 +125,7 @@ struct Telling {
     }
   }
 
-  /// Bytes in memory of its filters, and of what waits and was told by name, about.
+  /// Approximate memory of its filters, waiting ids and reported ids.
   var heldBytes: Int {
     let ids =
       switch state {
@@ -135,21 +138,21 @@ struct Telling {
 
   // MARK: - Documents
 
-  /// Decides on a document that is new in the role.
+  /// Decides about a document that is new in the role.
   mutating func receive(event id: DocumentID) -> Verdict {
     switch state {
     case .tells, .leads:
       spent += role.noticeBytes
-      // Not while it makes a filter: the other side waits for that.
+      // Do not change sides while building a filter: the other side waits for it.
       guard making == nil, spent >= due else { return Verdict(tells: true) }
       return Verdict(tells: true, steps: [ask()])
     case .asked(var asked):
-      // Taken out while it changes, so that it is not copied.
+      // Move the payload out of the state while it changes, so that it is not copied.
       state = .tells
       if !asked.looksAtAll, asked.waiting.insert(id).inserted {
         asked.waitingBytes += id.bytes.count + SyncLimits.waitingIDBytes
       }
-      // Beyond the bound nothing waits by name: all is looked at when the filter comes.
+      // Above the bound, stop keeping ids: look up all held documents when the filter arrives.
       if asked.waiting.count > tuning.exactNotices {
         SyncPoint.noticesOverflowed.reached()
         asked.waiting = []
@@ -166,7 +169,7 @@ struct Telling {
       let lookups = checks.lookups
       state = .checks(checks)
       var verdict = Verdict(tells: isTold && !SyncDefect.noticesNotChecked.isPlanted)
-      // The filter was sized for fewer lookups than there are by now: chance hits would grow with them.
+      // The filter was sized for fewer lookups: false positives would grow from here.
       if isWorn, making == nil {
         spent = lookups * role.noticeBytes
         verdict.steps = [ask()]
@@ -175,7 +178,7 @@ struct Telling {
     }
   }
 
-  /// Takes note that the other side told of a document.
+  /// Records a notice of the other side.
   mutating func receive(told hash: UInt64) {
     switch state {
     case .tells, .leads: return
@@ -190,7 +193,7 @@ struct Telling {
     }
   }
 
-  /// Whether a document that is looked at is to be told.
+  /// Returns whether to send a notice of a document that is looked up.
   func tells(_ hash: UInt64) -> Bool {
     switch state {
     case .tells, .leads: true
@@ -199,23 +202,23 @@ struct Telling {
     }
   }
 
-  /// Whether what is looked at under a number is still to be.
+  /// Returns whether the scan with this number is still current.
   func looks(under number: UInt64) -> Bool {
     if case .checks(let checks) = state { checks.isLooking && self.number == number } else { false }
   }
 
-  /// Takes note that all that is held was looked at.
+  /// Records that all held documents have been looked up.
   mutating func finishLook(under number: UInt64) {
     guard looks(under: number), case .checks(var checks) = state else { return }
     checks.isLooking = false
     state = .checks(checks)
   }
 
-  // MARK: - A comparison
+  // MARK: - Reconciliation
 
-  /// Decides how to tell of documents that a comparison leaves over, of which the other side may hold so many.
+  /// Decides how to report documents that a reconciliation leaves over, when the other side may hold `others`.
   ///
-  /// What was told counts as spent.
+  /// Notices that are sent count as spent.
   mutating func receive(leftovers count: UInt64, facing others: UInt64) -> Leftovers {
     let cost = count.multiplied(by: role.noticeBytes)
     switch state {
@@ -249,23 +252,24 @@ struct Telling {
     var looksAtAll = looksAtAll
     if case .checks(let checks) = state, checks.isLooking { looksAtAll = true }
     number += 1
-    // A half that led leads on if it is refused: the other side still checks.
+    // A half that led goes on leading if the request is refused: the other side still checks.
     state = .asked(Asked(hasLed: isLeading, looksAtAll: looksAtAll, told: ToldDocuments(tuning)))
     return .ask(number: number, spent: spent)
   }
 
-  /// Takes the other side's ask: it would rather have this side tell.
+  /// Processes a filter request: the other side wants this side to report.
   ///
   /// - Parameters:
-  ///   - ask: How much it has told, and holds.
-  ///   - isOpen: Whether what is held here may be told.
-  /// - Returns: What is to be done.
+  ///   - ask: How much the other side has reported, and how much it holds.
+  ///   - isOpen: Whether the policy lets this side report what it holds.
+  /// - Returns: The steps to perform.
   mutating func receive(ask: FilterAsk, isOpen: Bool) -> [Step] {
     guard isOpen else {
-      // Where the sender may tell nothing the receiver need not tell either; where the receiver may not, the sender goes on.
+      // A sender that may not report answers with nothing, and the receiver need not report either. A receiver that
+      // may not report refuses, and the sender goes on reporting.
       return role == .offers ? [.answerNothing(number: ask.number)] : [.refuse(number: ask.number, price: 0)]
     }
-    // Both ask at once: who has more to tell may check, in doubt the sender. Both know both figures.
+    // Both sides ask at once. The side with more to report may check; on a tie, the sender. Both know both figures.
     if isAsking, (spent, role.rawValue) > (ask.spent, role.other.rawValue) {
       return [.refuse(number: ask.number, price: 0)]
     }
@@ -281,21 +285,21 @@ struct Telling {
     return [.count(number: ask.number)]
   }
 
-  /// Goes on with an ask that came meanwhile.
+  /// Starts on a request that arrived meanwhile.
   private mutating func beginNext() -> [Step] {
     guard making == nil, let ask = nextAsk else { return [] }
     nextAsk = nil
     return begin(ask)
   }
 
-  /// Takes how much is held in the role: the filter that the other side asked for costs so much.
+  /// Processes the count of held documents, which determines the size of the requested filter.
   ///
-  /// From then on each event is told, also while the filter is being made.
+  /// From then on a notice is sent for each event, even while the filter is being built.
   /// - Parameters:
-  ///   - count: How many documents that are.
-  ///   - number: Of the ask.
+  ///   - count: The number of held documents.
+  ///   - number: The number of the request.
   ///   - room: Bytes that the filter may take.
-  /// - Returns: What is to be done.
+  /// - Returns: The steps to perform.
   mutating func receive(count: UInt64, number: UInt64, room: Int) -> [Step] {
     guard var making, making.number == number else { return [] }
     let size = FilterSize(count: count, others: making.others, tuning)
@@ -320,7 +324,7 @@ struct Telling {
     }
     self.number += 1
     state = .leads
-    // The next change of sides is worth at least what the other side's filter will cost.
+    // Changing sides again must be worth at least the cost of the other side's filter.
     let theirs = FilterSize(count: making.others, others: count, tuning)
     due = max(spent + tuning.freeNotices * role.noticeBytes, UInt64(theirs.byteCount))
     making.size = size
@@ -329,25 +333,25 @@ struct Telling {
     return steps + [.fill(number: number, size)]
   }
 
-  /// Whether a filter that is being made is still wanted.
+  /// Returns whether a filter that is being built is still wanted.
   func makes(_ number: UInt64) -> Bool { making?.number == number }
 
-  /// Takes note that the filter goes out now.
+  /// Records that the filter is being sent.
   mutating func finishFilter(_ number: UInt64) -> [Step] {
     guard makes(number) else { return [] }
     making = nil
     return beginNext()
   }
 
-  /// Takes a piece of the other side's filter.
+  /// Processes a chunk of the other side's filter.
   ///
   /// - Parameters:
-  ///   - part: The piece.
-  ///   - number: Of the ask that it answers.
+  ///   - part: The chunk.
+  ///   - number: The number of the request that it answers.
   ///   - held: About how many documents are held in the role.
   ///   - room: Bytes that the filter may take.
-  /// - Returns: What is to be done.
-  /// - Throws: `malformed` where the pieces are not in order.
+  /// - Returns: The steps to perform.
+  /// - Throws: `malformed` when the chunks are out of order.
   mutating func receive(
     _ part: FilterFrame.Part, number: UInt64, held: UInt64, room: Int
   ) throws(SyncError) -> [Step] {
@@ -376,13 +380,13 @@ struct Telling {
     return hits.isEmpty ? [] : [.tell(hits.sorted())]
   }
 
-  /// Takes the other side's refusal to tell: its filter would cost more than this side has told.
+  /// Processes a refusal: the other side's filter would cost more than the notices of this side.
   mutating func receive(refusal price: UInt64, number: UInt64, held: UInt64) -> [Step] {
     guard case .asked(let asked) = state, number == self.number else { return [] }
     state = asked.hasLed ? .leads : .tells
     let would = held.multiplied(by: role.noticeBytes)
     if asked.looksAtAll, spent < would, price <= would {
-      // What waited has become all that there is, and is worth more.
+      // The waiting set has grown to all held documents, which justifies a higher price.
       spent = would
       return [ask(looksAtAll: true)]
     }
@@ -391,9 +395,9 @@ struct Telling {
     return asked.waiting.isEmpty ? [] : [.tell(asked.waiting.sorted())]
   }
 
-  /// Begins anew: what was told before counts for nothing, and is found by comparing.
+  /// Starts over: earlier notices no longer count, and reconciliation finds the differences.
   ///
-  /// - Returns: The asks that the other side waits for in vain.
+  /// - Returns: The numbers of requests that the other side waits for in vain.
   mutating func reset() -> [UInt64] {
     let unmade = [making?.number, nextAsk?.number].compactMap(\.self)
     self = Telling(role, above: number + 1, tuning)

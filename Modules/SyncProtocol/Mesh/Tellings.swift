@@ -5,7 +5,7 @@ struct Tellings {
   private let role: Telling.Role
   private let tuning: SyncTuning
   private var halves: [TextKey: Telling] = [:]
-  /// The last number that any of them has used: a half that is made anew goes on from there.
+  /// The highest number used so far: a new half continues from it.
   private var lastNumber: UInt64 = 0
   private var visits = VisitAllowance()
 
@@ -14,7 +14,7 @@ struct Tellings {
     self.tuning = tuning
   }
 
-  /// The half of a collection; made where there is none.
+  /// The half of a collection, which is created if it is missing.
   subscript(_ collection: String) -> Telling {
     get { halves[collection] ?? Telling(role, above: lastNumber, tuning) }
     _modify {
@@ -25,30 +25,31 @@ struct Tellings {
   /// Whether anything waits for an answer.
   var isWaiting: Bool { halves.values.contains(where: \.isWaiting) }
 
-  /// Whether all that is held of a collection waits for an answer.
+  /// Whether all held documents of a collection wait for an answer.
   var awaitsAll: Bool { halves.values.contains(where: \.awaitsAll) }
 
   /// Bytes of all filters in memory.
   var filterBytes: Int { halves.values.reduce(0) { $0 + $1.filterBytes } }
 
-  /// Bytes in memory of all filters and ids, about.
+  /// Approximate memory of all filters and ids.
   var heldBytes: Int { halves.values.reduce(0) { $0 + $1.heldBytes } }
 
   /// How many documents wait for answers.
   var waitingCount: Int { halves.values.reduce(0) { $0 + $1.waitingCount } }
 
-  /// Bytes that one more filter may take.
+  /// How many bytes one more filter may take.
   var room: Int { max(SyncLimits.roleFilterBytes - filterBytes, 0) }
 
-  /// Whether a filter of so many records may be made now because the peer asks for it; then they count as visited, once
-  /// to count what goes in, and once to put it in.
+  /// Returns whether the peer's request for a filter of so many records may be served now.
+  ///
+  /// If so, the records count as visited twice: once to count them, and once to add them to the filter.
   mutating func mayMakeFilter(ofAtMost records: UInt64, now: Duration) -> Bool {
     visits.take(records.multiplied(by: 2).adding(SyncLimits.leastFilterVisits), now: now)
   }
 
-  /// Begins anew in some collections, or in all.
+  /// Starts over in some collections, or in all.
   ///
-  /// - Returns: The asks that the other side waits for in vain, by collection.
+  /// - Returns: The requests that the other side waits for in vain, by collection.
   mutating func reset(where isChanged: (TextKey) -> Bool = { _ in true }) -> [(String, UInt64)] {
     var unmade: [(String, UInt64)] = []
     for name in halves.keys.filter(isChanged).sorted() {
@@ -60,7 +61,7 @@ struct Tellings {
   }
 }
 
-/// How many records may be visited for what a peer asks for again and again: so many at once, then so many a second.
+/// Limits the records visited for repeated requests of a peer: a burst, then a fixed rate per second.
 private struct VisitAllowance {
   private var left = SyncLimits.filterVisits
   private var filledAt: Duration?
@@ -72,7 +73,7 @@ private struct VisitAllowance {
     left = min(left + Int(more), SyncLimits.filterVisits)
     filledAt = now
     guard left > 0 else { return false }
-    // One large collection may take more than there is.
+    // One large collection may exceed the remaining allowance.
     left -= Int(min(records, UInt64(Int.max / 2)))
     return true
   }

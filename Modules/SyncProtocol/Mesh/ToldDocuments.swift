@@ -1,7 +1,9 @@
 import CRDTCore
 import Failpoints
 
-/// What the other side has told of: a filter, then ids; beyond a bound these are folded into a second filter.
+/// The documents that the other side has reported: a filter, then ids.
+///
+/// Above a bound, the ids are folded into a second filter.
 struct ToldDocuments {
   private let tuning: SyncTuning
   private var ids: Set<UInt64> = []
@@ -11,13 +13,13 @@ struct ToldDocuments {
 
   init(_ tuning: SyncTuning) { self.tuning = tuning }
 
-  /// Whether so many are folded in that they hit much by chance.
+  /// Whether the second filter has so many ids that false positives are frequent.
   var isFull: Bool { foldedCount > 3 * tuning.exactNotices }
 
   /// Bytes of its filters.
   var byteCount: Int { (filter?.bytes.count ?? 0) + (folded?.bytes.count ?? 0) }
 
-  /// Bytes of its ids in memory, about.
+  /// Approximate memory of its ids.
   var idBytes: Int { ids.count * SyncLimits.toldIDBytes }
 
   mutating func insert(_ hash: UInt64) {

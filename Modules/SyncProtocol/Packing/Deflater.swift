@@ -1,7 +1,8 @@
 import CRDTCore
 import CZlib
 
-/// Raw deflate with a flush after each piece: one compressor for a session, or for pieces on their own.
+/// Raw deflate with a flush after each piece: one stream for a session, or pieces that are compressed
+/// individually.
 ///
 /// zlib keeps a pointer to its state's address, hence a class around memory that never moves.
 final class Deflater {
@@ -9,11 +10,12 @@ final class Deflater {
   private var level: Int
   private var strategy = Z_DEFAULT_STRATEGY
 
-  /// Makes a compressor.
+  /// Creates a compressor.
   ///
   /// - Parameters:
-  ///   - level: How hard it tries, 1 to 9.
-  ///   - window: The last bytes of the stream that it goes on with, as ``window(limit:)`` of another one gave them.
+  ///   - level: The compression level, 1 to 9.
+  ///   - window: The last bytes of the stream that it continues, as ``window(limit:)`` of another
+  ///     compressor returned them.
   /// - Throws: `storage` when zlib gets no memory or is of another version than the headers.
   init(level: Int, after window: [UInt8] = []) throws(SyncError) {
     self.level = level
@@ -30,8 +32,9 @@ final class Deflater {
     try learn(window.span.bytes)
   }
 
-  /// The last plain bytes of the stream, at most so many: another compressor that goes on from them makes bytes that the other
-  /// end's window fits.
+  /// Returns the last plain bytes of the stream, at most `limit`.
+  ///
+  /// Another compressor can continue from them: its output fits the window of the receiver's inflater.
   func window(limit: Int) throws(SyncError) -> [UInt8] {
     var failure: Int32 = Z_OK
     let window = unsafe [UInt8](unsafeUninitializedCapacity: 1 << MAX_WBITS) { output, count in
@@ -41,7 +44,8 @@ final class Deflater {
       count = Int(length)
     }
     guard failure == Z_OK else { throw SyncError(.storage, "zlib does not tell its window (\(failure))") }
-    // An array of the whole slice would be the same one, with room for all of zlib's window; a session at rest keeps this.
+    // `Array(slice)` would share the buffer, which has room for zlib's whole window. An idle session keeps
+    // this array.
     var last: [UInt8] = []
     last.reserveCapacity(min(window.count, limit))
     last.append(contentsOf: window.suffix(limit))
@@ -63,9 +67,10 @@ final class Deflater {
     unsafe stream.deallocate()
   }
 
-  /// Changes how hard it tries, between two pieces; without `seekingRepeats` it only gives frequent bytes short codes.
+  /// Changes the compression level between two pieces; without `seekingRepeats`, only frequent bytes get
+  /// short codes.
   func set(level: Int, seekingRepeats: Bool = true) throws(SyncError) {
-    // Runs of one byte cost nothing to look for.
+    // Searching for runs of one byte costs nothing.
     let strategy = seekingRepeats ? Z_DEFAULT_STRATEGY : Z_RLE
     guard level != self.level || strategy != self.strategy else { return }
     (self.level, self.strategy) = (level, strategy)
@@ -80,7 +85,7 @@ final class Deflater {
     guard rc == Z_OK else { throw SyncError(.storage, "zlib refuses a level (\(rc))") }
   }
 
-  /// Compresses the next piece of the session's stream; the last four bytes of the flush are left out.
+  /// Compresses the next piece of the session's stream, without the last four bytes of the flush.
   func compressNext(_ plain: RawSpan) throws(SyncError) -> [UInt8] {
     var packed = try run(plain, flush: Z_SYNC_FLUSH)
     guard packed.count >= 4 else { throw SyncError(.storage, "zlib gave no flush marker") }
@@ -88,7 +93,7 @@ final class Deflater {
     return packed
   }
 
-  /// Compresses a piece that decodes on its own, given the plain bytes before it.
+  /// Compresses a piece individually, with the plain bytes before it as the dictionary.
   func compressAlone(_ plain: RawSpan, after dictionary: RawSpan, level: Int) throws(SyncError) -> [UInt8] {
     unsafe deflateReset(stream)
     try set(level: level)

@@ -1,16 +1,16 @@
 import CRDTCore
 
-/// What was done to a piece's plain bytes: the flags of its head.
+/// How a piece's plain bytes are packed: the flags of its head.
 enum PiecePacking: UInt8 {
   case deflated = 0
   case stored = 1
   case dense = 4
 
-  /// Alone in a frame: the group that was begun is not continued.
+  /// Drops the group that was begun; such a frame has no content.
   static let abortFlag: UInt8 = 2
 }
 
-/// A piece of the stream of small groups: packed with what came before it, or stored.
+/// The head of a fragment of the stream of small groups: packed with what came before it, or stored.
 struct FragmentHead: Hashable {
   /// `nil` when the incomplete group at the stream's end is to be dropped.
   var packing: PiecePacking?
@@ -40,15 +40,15 @@ struct FragmentHead: Hashable {
   }
 }
 
-/// A piece of one large group.
+/// The head of a chunk of one large group.
 struct ChunkHead: Hashable {
   /// `nil` when the group is to be dropped.
   var packing: PiecePacking?
-  /// Counts the large groups of this direction, from 1.
+  /// The number of the large group in this direction, from 1.
   var transfer: UInt64
   /// Plain bytes of the whole group.
   var totalBytes = 0
-  /// Where in the group this piece begins.
+  /// The offset of this chunk in the group.
   var offset = 0
   var plainBytes = 0
 
@@ -69,7 +69,7 @@ struct ChunkHead: Hashable {
     self.plainBytes = plainBytes
   }
 
-  /// Says that a transfer is not continued.
+  /// Makes the head that ends a transfer early.
   init(dropping transfer: UInt64) { self.transfer = transfer }
 
   init(from reader: inout ByteReader) throws(CodecError) {
@@ -99,7 +99,7 @@ struct ChunkHead: Hashable {
 }
 
 extension ByteReader {
-  /// - Returns: `nil` for what drops a group.
+  /// - Returns: `nil` if the group is to be dropped.
   fileprivate mutating func readPacking() throws(CodecError) -> PiecePacking? {
     let flags = try readByte()
     if flags == PiecePacking.abortFlag { return nil }

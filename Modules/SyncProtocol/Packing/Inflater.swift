@@ -1,7 +1,7 @@
 import CRDTCore
 import CZlib
 
-/// The other end of a deflater: never more output than announced, whatever the input says.
+/// Raw inflate, which never writes more output than announced, whatever the input says.
 final class Inflater {
   private let stream: UnsafeMutablePointer<z_stream>
 
@@ -21,7 +21,7 @@ final class Inflater {
     unsafe stream.deallocate()
   }
 
-  /// Expands the next piece of the session's stream, appending exactly `plainCount` bytes.
+  /// Expands the next piece of the session's stream, and appends exactly `plainCount` bytes.
   func expandNext(_ packed: RawSpan, plainCount: Int, into output: inout [UInt8]) throws(SyncError) {
     var input = unsafe packed.withUnsafeBytes { unsafe Array($0) }
     input.append(contentsOf: [0, 0, 0xFF, 0xFF])
@@ -32,7 +32,7 @@ final class Inflater {
     output.append(contentsOf: plain)
   }
 
-  /// Expands a piece that was compressed on its own.
+  /// Expands a piece that was compressed individually.
   func expandAlone(
     _ packed: RawSpan, after dictionary: RawSpan, plainCount: Int, into output: inout [UInt8]
   ) throws(SyncError) {
@@ -52,7 +52,7 @@ final class Inflater {
     output.append(contentsOf: plain)
   }
 
-  /// Runs zlib over the whole input with room for one byte more than announced.
+  /// Runs zlib over the whole input, with room for one byte more than announced.
   private func run(_ packed: RawSpan, plainCount: Int, flush: Int32) -> ([UInt8]?, Int32) {
     var rc: Int32 = Z_OK
     var isWhole = false

@@ -1,15 +1,15 @@
 import CRDTCore
 
-/// A piece of a large group that is to be packed outside of its session: it needs nothing of any other piece.
+/// A chunk to be compressed outside of its session; it needs the result of no other chunk.
 public struct PackJob: Sendable {
-  /// Counts the jobs of a session.
+  /// The number of the job in its session.
   let ticket: UInt64
   /// The whole group; shared, not copied.
   let group: [UInt8]
   let range: Range<Int>
   let level: Int
 
-  /// Packs the piece, on any thread.
+  /// Compresses the chunk, on any thread.
   ///
   /// - Complexity: About a millisecond for 64 KiB.
   public func run(with bench: PackBench) -> PackedPiece {
@@ -22,14 +22,14 @@ public struct PackJob: Sendable {
   }
 }
 
-/// What became of a job.
+/// The result of a job.
 public struct PackedPiece: Sendable {
   let ticket: UInt64
-  /// `nil` when packing does not make it smaller.
+  /// The compressed bytes; `nil` when compression does not make the chunk smaller.
   let result: Result<[UInt8]?, SyncError>
 }
 
-/// What one thread needs for packing, kept from piece to piece; used by one thread at a time.
+/// The compressor of one thread, reused for each chunk; used by one thread at a time.
 public final class PackBench {
   private var deflater: Deflater?
 

@@ -3,11 +3,12 @@ import Failpoints
 
 /// Turns groups into fragments and chunks.
 final class Packer {
-  /// How much plain text before a chunk helps to compress it.
+  /// How many plain bytes before a chunk serve as its dictionary.
   static let dictionaryBytes = 32 << 10
-  /// Pieces of fewer bytes are not worth handing to another thread.
+  /// Smaller chunks are not worth handing to another thread.
   static let jobBytes = 16 << 10
-  /// What is kept of the stream's window at rest: enough for a document or two like those that went out last.
+  /// Bytes of the stream's window that an idle session keeps: enough for one or two documents like the last
+  /// ones.
   static let restedBytes = 4 << 10
   var policy: PackingPolicy
   private var stream: Deflater?
@@ -15,13 +16,13 @@ final class Packer {
   private var window: [UInt8] = []
   private var bench = PackBench()
   private lazy var dense = DenseCoder()
-  /// Pieces to send stored, because the last packed one did not shrink.
+  /// The number of pieces to store without compression, since the last one hardly shrank.
   private var storedRun = 0
 
-  /// A piece in its frame.
+  /// A packed piece in its frame.
   struct Piece {
     let frame: [UInt8]
-    /// Without the frame around it.
+    /// The size of the content without its frame.
     let packedBytes: Int
   }
 
@@ -29,19 +30,18 @@ final class Packer {
     policy = PackingPolicy(level: level, isLocal: isLocal, patience: patience)
   }
 
-  /// Frees the compressors, which take a quarter of a mebibyte each: a session may send nothing for hours.
+  /// Frees the compressors, which take 256 KiB each: a session may send nothing for hours.
   func rest() throws(SyncError) {
     bench = PackBench()
     guard let stream else { return }
-    // The other end has it in its window too.
+    // The receiver's window contains these bytes, too.
     window = try stream.window(limit: Self.restedBytes)
     self.stream = nil
   }
 
   /// Packs the next piece of the stream of small groups into a frame.
   ///
-  /// Whether it is stored is settled before the compressor sees it: what one end's window holds, the
-  /// other's must hold too.
+  /// Whether it is stored is decided before the compressor sees it: both ends must have the same window.
   func fragment(
     _ plain: RawSpan, rate: Double?, for use: PackingPolicy.Use
   ) throws(SyncError) -> Piece {
@@ -72,14 +72,15 @@ final class Packer {
     return Piece(frame: frame, packedBytes: content.byteCount)
   }
 
-  /// A piece of a large group, packed or to be packed elsewhere.
+  /// A chunk, compressed or to be compressed by another thread.
   enum Chunk {
     case packed(PackingLine.Content)
     case job(level: Int)
   }
 
-  /// Packs the bytes of a large group from `offset` on, or leaves that to others if it may; `goesNext` says that no
-  /// other piece goes out before it.
+  /// Packs the bytes of a large group from `offset` on, or leaves that to another thread if it may.
+  ///
+  /// `goesNext` says that no other chunk is sent before this one.
   func chunk(
     of group: RawSpan, offset: Int, plainBytes: Int, rate: Double?, isBulk: Bool, mayLeave: Bool,
     goesNext: Bool
@@ -87,7 +88,7 @@ final class Packer {
     let plain = group.extracting(offset..<offset + plainBytes)
     var choice = chunkChoice(rate: rate, isBulk: isBulk)
     if choice == .dense {
-      // The model goes by the order of the wire; of what does not shrink it learns nothing.
+      // The model learns in sending order, and learns nothing from chunks that do not shrink.
       if storedRun > 0 { choice = .stored } else if !goesNext { choice = .deflated(level: 9) }
     }
     switch choice {
@@ -102,7 +103,7 @@ final class Packer {
     }
   }
 
-  /// The frame of a packed piece; `packed` is `nil` for one that goes as it is.
+  /// Returns the frame of a chunk; `packed` is `nil` if it is sent uncompressed.
   func frame(_ head: ChunkHead, _ packed: [UInt8]?, of group: RawSpan) -> Piece {
     let plain = group.extracting(head.offset..<head.offset + head.plainBytes)
     let count = packed?.count ?? head.plainBytes
@@ -113,20 +114,21 @@ final class Packer {
     return Piece(frame: frame, packedBytes: count)
   }
 
-  /// How a piece of a large group is packed: as over a slow link while the link may well be one.
+  /// Chooses how to pack a chunk; a link that may be slow counts as slow.
   private func chunkChoice(rate: Double?, isBulk: Bool) -> PackingPolicy.Choice {
     policy.choice(rate: rate ?? (policy.isLongLink ? 0 : nil), for: isBulk ? .bulk : .large)
   }
 
-  /// The most plain bytes of a piece.
+  /// Returns the maximum of plain bytes in one piece.
   func pieceLimit(rate: Double?) -> Int {
     chunkChoice(rate: rate, isBulk: false) == .dense
       ? SyncLimits.densePieceBytes : SyncLimits.smallGroupBytes
   }
 
-  /// Learns bytes that are not sent because the peer has them, where it packs densely.
+  /// Teaches the dense model bytes that are not sent because the peer has them, if chunks are packed
+  /// densely.
   ///
-  /// - Returns: Whether it does, so that the other end must learn them, too.
+  /// - Returns: Whether it did, so that the other end must do the same.
   func learn(_ plain: RawSpan, rate: Double?) -> Bool {
     guard chunkChoice(rate: rate, isBulk: false) == .dense else { return false }
     dense.learn(plain)

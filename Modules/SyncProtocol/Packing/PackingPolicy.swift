@@ -1,7 +1,7 @@
 import CRDTCore
 import Failpoints
 
-/// How pieces are to be packed: pinned by the application, or by how fast the link has shown itself.
+/// Decides how pieces are packed: by the application's setting, or by the measured rate of the link.
 struct PackingPolicy {
   enum Choice: Equatable {
     case stored
@@ -9,17 +9,18 @@ struct PackingPolicy {
     case dense
   }
 
-  /// Storing is judged after this long, and tried again this long after it was of no use.
+  /// How long storing is tried before it is judged, and how long after a failed trial the next one may
+  /// begin.
   private static let trial = Duration.milliseconds(150)
   private static let pause = Duration.seconds(5)
 
-  /// zlib's level, where the application has set one.
+  /// zlib's level, if the application has set one.
   let pinned: Int?
-  /// Whether both ends are on one machine, where packing much costs more than it saves.
+  /// Whether both ends are on one machine, where strong compression costs more than it saves.
   let isLocal: Bool
-  /// The compressor has to have held the link back for this long before pieces are stored.
+  /// How long the compressor must have held back the link before pieces are stored.
   private let patience: Duration
-  /// The peer's hello took long: the link may be slow.
+  /// Whether the peer's hello took long, so that the link may be slow.
   var isLongLink = false
   private var heldBack: (since: Duration, plainBytes: UInt64)?
   private var storing: (since: Duration, plainBytes: UInt64, formerRate: Double)?
@@ -31,28 +32,30 @@ struct PackingPolicy {
     self.isLocal = isLocal
   }
 
-  /// What a piece holds, and so what waits for it.
+  /// What a piece contains, and so what waits for it.
   enum Use {
     /// One of many pieces, so that the link would wait for the compressor.
     case bulk
-    /// A change alone, or a few, on a link with nothing else under way: somebody may be waiting to see it.
+    /// One change, or a few, on a link with nothing else in flight: somebody may be waiting to see it.
     case change
-    /// A part of a large document or transaction, which is packed beside others.
+    /// A part of a large document or transaction, which is compressed while others are sent.
     case large
-    /// Many documents of a few bytes each: most of it are ids, in which little repeats.
+    /// Many documents of a few bytes each: most of the piece are ids, which have few repeats.
     case ids
     case other
 
-    /// Whether it is worth looking for what repeats: for ids the quickest search takes two thirds of the time, and
-    /// finds what takes more than short codes for frequent bytes.
+    /// Whether searching for repeats is worthwhile at a level.
+    ///
+    /// For ids, the quickest search takes two thirds of the time, and its repeats take more bytes than
+    /// short codes for frequent bytes.
     func seeksRepeats(at level: Int) -> Bool { self != .ids || level > 1 }
 
-    /// zlib's level where packing is to hold nothing up: the second takes a fifth longer than the first and saves three
-    /// hundredths of a text.
+    /// zlib's level where compression must delay nothing: level 2 takes a fifth longer than level 1 and
+    /// saves 3 % of a text.
     var quickLevel: Int { self == .large ? 2 : 1 }
   }
 
-  /// How the next piece is packed, given the bytes that the link moves in a second, where they are known.
+  /// Chooses how to pack the next piece; `rate` is in bytes per second, if known.
   func choice(rate: Double?, for use: Use) -> Choice {
     if let pinned { return pinned == 0 ? .stored : .deflated(level: pinned) }
     if isLocal {
@@ -73,13 +76,13 @@ struct PackingPolicy {
     }
   }
 
-  /// Learns at the end of each call whether there was more to pack, with room for it on the link.
+  /// Records, at the end of each call, whether there was more to compress and room for it on the link.
   ///
   /// - Parameters:
-  ///   - isHeldBack: There was, so the link waited for the compressor.
-  ///   - isIdle: Nothing waits, and nothing is on its way.
-  ///   - plainBytes: All that was sent so far.
-  ///   - rate: Bytes that the link moves in a second, where that is known.
+  ///   - isHeldBack: Whether there was, so that the link waited for the compressor.
+  ///   - isIdle: Whether nothing waits and nothing is in flight.
+  ///   - plainBytes: All plain bytes sent so far.
+  ///   - rate: The rate of the link in bytes per second, if known.
   ///   - now: The time.
   mutating func note(isHeldBack: Bool, isIdle: Bool, plainBytes: UInt64, rate: Double?, now: Duration) {
     guard pinned == nil, !isLocal else { return }

@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// The other end of a packer.
+/// Expands what a packer has packed.
 final class Unpacker {
   private var stream: Inflater?
   private var alone: Inflater?
@@ -20,10 +20,10 @@ final class Unpacker {
     }
   }
 
-  /// Learns bytes that were here already.
+  /// Teaches the dense model bytes that were here already.
   func learn(_ plain: RawSpan) { dense.learn(plain) }
 
-  /// Appends a chunk's plain bytes to those of its group before it.
+  /// Appends a chunk's plain bytes to the earlier bytes of its group.
   func expand(_ head: ChunkHead, _ content: RawSpan, onto group: inout [UInt8]) throws(SyncError) {
     switch head.packing {
     case nil: return

@@ -1,12 +1,12 @@
 public import CRDTCore
 
-/// What a peer says of itself to those who ask who is there.
+/// What a peer publishes about itself to peers that observe presence.
 public struct PeerPresence: Hashable, Sendable {
-  /// Tells one state of what a peer says from another: the later one is the greater.
+  /// The version of a peer's presence: later states compare greater.
   public struct Version: Hashable, Comparable, Sendable {
-    /// When the peer's process began to take part, in milliseconds since 1970 by its clock.
+    /// When the peer's process began to take part, in milliseconds since 1970 by its own clock.
     public let start: UInt64
-    /// Counts the states since then, from 1.
+    /// The number of the state since then, from 1.
     public let number: UInt64
 
     public init(start: UInt64, number: UInt64) {
@@ -14,7 +14,7 @@ public struct PeerPresence: Hashable, Sendable {
       self.number = number
     }
 
-    /// Before the first state of any peer.
+    /// The version before the first state of any peer.
     public static let none = Version(start: 0, number: 0)
 
     public static func < (left: Version, right: Version) -> Bool {
@@ -22,31 +22,31 @@ public struct PeerPresence: Hashable, Sendable {
     }
   }
 
-  /// The store that the peer writes with.
+  /// The site of the peer's store.
   public var site: SiteID
-  /// Which state this is.
+  /// The version of this state.
   public var version: Version
-  /// A device or the cloud peer.
+  /// A device or the big peer.
   public var kind: PeerKind
-  /// What the peer's device is called.
+  /// The name of the peer's device.
   @TextKey public var deviceName: String
-  /// The operating system that it runs on, for example `Linux 6.1`.
+  /// The operating system, for example `Linux 6.1`.
   @TextKey public var system: String
-  /// The version of this library that it uses.
+  /// The version of this library.
   @TextKey public var release: String
-  /// Whether it is a big peer, or is connected to one.
+  /// Whether the peer is a big peer, or is connected to one.
   public var reachesBigPeer: Bool
-  /// What its application wants others to know.
+  /// The metadata that the application publishes.
   public var metadata: [TextKey: Value]
 
-  /// Encoded bytes of what the application adds.
+  /// The maximum of encoded bytes of the metadata.
   public static let metadataBytes = 4_096
-  /// UTF-8 bytes of each text.
+  /// The maximum of UTF-8 bytes of each text.
   public static let textBytes = 128
 
-  /// Collects what a peer says; texts that are too long are cut at a character.
+  /// Creates a presence; texts that are too long are cut at a character boundary.
   ///
-  /// - Precondition: The metadata have at most ``metadataBytes``, as ``byteCount(of:)`` says.
+  /// - Precondition: The metadata take at most ``metadataBytes``, as ``byteCount(of:)`` counts.
   public init(
     site: SiteID, version: Version, kind: PeerKind, deviceName: String, system: String, release: String,
     reachesBigPeer: Bool, metadata: [TextKey: Value] = [:]
@@ -62,14 +62,14 @@ public struct PeerPresence: Hashable, Sendable {
     self.metadata = metadata
   }
 
-  /// Bytes that an application's metadata take.
+  /// Returns the encoded bytes of an application's metadata.
   public static func byteCount(of metadata: [TextKey: Value]) -> Int {
     var out = ByteWriter()
     ValueCodec.write(.map(metadata), to: &out)
     return out.count
   }
 
-  /// Whether others can read an application's metadata, which must not be nested too deep.
+  /// Returns whether other peers can decode the metadata: the nesting must not be too deep.
   package static func isReadable(_ metadata: [TextKey: Value]) -> Bool {
     var out = ByteWriter()
     ValueCodec.write(.map(metadata), to: &out)
@@ -115,7 +115,7 @@ public struct PeerPresence: Hashable, Sendable {
 }
 
 extension String {
-  /// As many whole characters as fit.
+  /// Returns as many whole characters as fit.
   func prefix(utf8Bytes limit: Int) -> String {
     var result = self
     while result.utf8.count > limit { result.removeLast() }

@@ -1,41 +1,41 @@
 import CRDTCore
 
-/// What one session tells its peer of this one, and asks it about itself.
+/// Exchanges presence over one session, in both directions.
 ///
-/// A peer that observes asks for a state that is newer than the one it has, and asks again half a second after it came: so it is
-/// told as often as it can take in, what it is told is the newest, and who does not ask is told nothing.
+/// An observing peer requests a state newer than the one it has, and again half a second after an answer. So it gets
+/// updates no faster than it can process them, each update is the newest, and a peer that does not ask gets none.
 final class PresenceExchange {
   private let context: SessionContext
 
-  // MARK: - This peer's
+  // MARK: - The presence of this peer
 
   private var own: SignedPresence?
-  /// What the peer has, where it waits for something newer.
+  /// The version that the peer has, if it waits for a newer one.
   private var wanted: PeerPresence.Version?
-  /// The last one that went out, which is not sent again however often the peer asks.
+  /// The last version sent, which is not sent again however often the peer asks.
   private var sent = PeerPresence.Version.none
 
-  // MARK: - The other peer's
+  // MARK: - The presence of the other peer
 
   private var isObserving = false
-  /// Whether the peer may answer: it has been asked.
+  /// Whether a request is open, so that the peer may answer.
   private var isOwed = false
   private var received = PeerPresence.Version.none
-  /// When it is asked again.
+  /// When the next request is due.
   private(set) var asksAt: Duration?
 
-  /// How long after an answer the peer is asked again.
+  /// The time between an answer and the next request.
   static let interval = Duration.milliseconds(500)
 
   init(_ context: SessionContext) { self.context = context }
 
-  /// Takes what is told of this peer from now on.
+  /// Sets the presence to publish from now on.
   func tell(_ own: SignedPresence) {
     self.own = own
     answer()
   }
 
-  /// Begins or ends to ask the peer about itself.
+  /// Starts or stops requesting the peer's presence.
   func observe(_ observes: Bool) {
     guard observes != isObserving else { return }
     isObserving = observes
@@ -44,7 +44,7 @@ final class PresenceExchange {
     context.send(.presenceWanted) { $0.write(0) }
   }
 
-  /// Asks for what is newer than what has come.
+  /// Requests a state newer than the last one received.
   private func ask() {
     asksAt = nil
     isOwed = true
@@ -55,12 +55,12 @@ final class PresenceExchange {
     }
   }
 
-  /// Asks again where the time has come.
+  /// Sends the next request if it is due.
   func checkTime(_ now: Duration) {
     if let asksAt, now >= asksAt { ask() }
   }
 
-  /// Takes the peer's wish.
+  /// Processes the peer's request; `nil` withdraws it.
   func take(wanted: PeerPresence.Version?) {
     self.wanted = wanted
     answer()
@@ -73,7 +73,7 @@ final class PresenceExchange {
     context.send(.presence) { own.encode(to: &$0) }
   }
 
-  /// Takes what the peer says of itself.
+  /// Processes the peer's presence.
   func take(_ signed: SignedPresence) throws(SyncError) {
     guard isOwed else { throw SyncError(.outOfOrder, "The peer tells of itself unasked") }
     isOwed = false

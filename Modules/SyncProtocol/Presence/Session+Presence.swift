@@ -1,7 +1,7 @@
 import CRDTCore
 
 extension Session {
-  /// Takes what this peer says of itself from now on; the other is told where it asks.
+  /// Sets the presence that this peer publishes from now on; the other peer gets it on request.
   package func tellPresence(_ own: SignedPresence, now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       ownPresence = own
@@ -9,7 +9,7 @@ extension Session {
     }
   }
 
-  /// Begins or ends to ask what the other peer says of itself, which comes as ``Action/presence(_:)``.
+  /// Starts or stops observing the other peer's presence, which arrives as ``Action/presence(_:)``.
   package func observePresence(_ observes: Bool, now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       observesPresence = observes
@@ -17,7 +17,7 @@ extension Session {
     }
   }
 
-  /// Says and asks what was to be said and asked before the peers had met.
+  /// Publishes and requests presence as set before the session was open.
   func beginPresence() {
     if let ownPresence { presence.tell(ownPresence) }
     presence.observe(observesPresence)

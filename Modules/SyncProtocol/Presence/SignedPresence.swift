@@ -1,22 +1,22 @@
 package import CRDTCore
 
-/// What a peer says of itself, with its signature, so that others can pass it on and nobody can change it.
+/// A presence with a signature, so that other peers can forward it and cannot change it.
 public struct SignedPresence: Hashable, Sendable {
-  /// What it says.
+  /// The presence.
   public let presence: PeerPresence
-  /// The bytes that are signed.
+  /// The signed bytes.
   package let content: [UInt8]
-  /// What the layer above signs with; empty where nobody proves anything.
+  /// The signature by the layer above; empty where peers have no keys.
   package let signature: [UInt8]
 
-  /// Bytes of a signature.
+  /// The maximum number of bytes of a signature.
   package static let signatureBytes = 96
 
-  /// Signs what a peer says.
+  /// Signs a presence.
   ///
   /// - Parameters:
-  ///   - presence: What it says.
-  ///   - sign: Makes at most ``signatureBytes`` of the content's bytes.
+  ///   - presence: The presence.
+  ///   - sign: Returns a signature of at most ``signatureBytes`` for the content.
   /// - Throws: What `sign` throws.
   package init<Failure: Error>(
     _ presence: PeerPresence, sign: ([UInt8]) throws(Failure) -> [UInt8]
@@ -34,7 +34,7 @@ public struct SignedPresence: Hashable, Sendable {
     out.writeBlob(signature)
   }
 
-  /// Reads what a peer says; whether the signature is right is for the layer above to find.
+  /// Decodes a presence; the layer above verifies the signature.
   package init(from reader: inout ByteReader) throws(CodecError) {
     let start = reader.offset
     let content = try reader.readBlob()

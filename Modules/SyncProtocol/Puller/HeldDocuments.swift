@@ -1,7 +1,7 @@
 import CRDTCore
 import DocStore
 
-/// What the store holds under this peer's own interest.
+/// The documents in the store that match this peer's own interest.
 struct HeldDocuments: ReconcilingSet {
   private let puller: Puller
 
@@ -27,7 +27,7 @@ struct HeldDocuments: ReconcilingSet {
         var version = DocumentVersion(collection: collection, id: item.id)
         var isSame = false
         if let known {
-          // What is damaged here cannot be merged with.
+          // A damaged record cannot be merged with, so nothing is requested.
           try transaction.visitIntactRecord(
             known, item.id,
             damaged: {
@@ -85,7 +85,7 @@ struct HeldDocuments: ReconcilingSet {
           DocumentHave(
             cleared, id: key, hash: Fingerprint.hash(id: id, summary: summary),
             vector: try record.vector(sites: sites)))
-        // What is told costs more than what is passed over.
+        // A notice costs more than a visit without one, so it counts as eight records.
         left -= 7
         return true
       }

@@ -1,11 +1,11 @@
 import CRDTCore
 import DocStore
 
-/// A piece of the receiver's work outside of a reconciliation, which may take several calls.
+/// Work of the puller outside a reconciliation; it may take several calls.
 enum PullTask {
-  /// What telling of what is held comes to.
+  /// A step of sending notices or a filter of what this peer holds.
   case telling(TellingTask)
-  /// Tell what happened here since a sequence, of which so many documents were told already.
+  /// Send notices of the log after a sequence number; `told` counts the documents already sent.
   case ownLog(after: UInt64, told: Int)
 }
 
@@ -17,7 +17,7 @@ extension Puller {
     }
   }
 
-  /// Those of the sender's documents that are held here under the interest in another state.
+  /// Returns requests for the listed documents that are held here under the interest in another state.
   func differing(_ items: [(collection: String, item: DocumentHash)]) throws(SyncError) -> [DocumentWant] {
     let interest = interest
     let gatekeeper = context.gatekeeper

@@ -2,35 +2,42 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// What a sender announces is asked for unless it comes from elsewhere.
+/// Lazy push at the receiver: requests what a sender announces, unless another session brings it.
 extension Puller {
-  /// Frames received without anything wanted coming in, after which it is looked for otherwise.
+  /// How long a requested transaction may take without any progress before it is looked for by
+  /// reconciliation.
   private static var patience: Duration { .seconds(10) }
-  /// What waits for groups that are being applied is looked at this often.
+  /// How often to check announcements that wait for transactions to be applied.
   private static var applyingInterval: Duration { .milliseconds(50) }
-  /// Settled announcements are told of this often.
+  /// The time between two messages that say which announcements are settled.
   private static var tellingInterval: Duration { .milliseconds(250) }
-  /// So many settled announcements are told of at once, or an eighth of the documents that may be open.
+  /// How many settled announcements are reported before the interval has passed.
+  ///
+  /// An eighth of the documents that may be open also suffices.
   private static var tellingCount: UInt64 { 256 }
 
-  /// How this peer stands to an announced document.
+  /// How this peer's copy compares with an announced document.
   private struct Standing {
     var isLacking: Bool
     var isHere = false
-    /// What this peer includes.
+    /// The versions that this peer's copy includes.
     var vector = VersionVector()
-    /// Whether that includes what was announced.
+    /// Whether `vector` includes the announced versions.
     var isIncluded = false
-    /// Whether it is of this peer's interest: default data has no vector that would tell the sender so.
+    /// Whether the copy here matches this peer's interest.
+    ///
+    /// Default data has no version vector that would show this to the sender.
     var isHeld = false
-    /// Whether this peer has what the sender's state lacks, and the sender does not hear of it by itself: of a deletion
-    /// that others have forgotten no vector tells.
+    /// Whether this peer has something that the sender's state lacks, and the sender will not learn of it
+    /// otherwise.
+    ///
+    /// Version vectors do not show a compacted tombstone.
     var isOwed = false
   }
 
-  /// Takes announced groups.
+  /// Receives announced transactions.
   ///
-  /// - Returns: What the sender lacks.
+  /// - Returns: The documents of which the sender lacks something.
   func take(_ announcement: Announcement) throws(SyncError) -> [DocumentRequest] {
     let groups = announcement.groups.map { group in
       AnnouncedGroups.Group(
@@ -38,7 +45,8 @@ extension Puller {
         changes: [], since: context.now, deadline: context.now, standing: .held(isBehind: false))
     }
     context.statistics.groupsHeard += UInt64(groups.count)
-    // What is not taken in from there may be held here all the same, and be asked for.
+    // Documents that this peer does not accept from the sender may still be held here, and the sender may
+    // want them.
     var owed = announcement.groups.joined().filter { $0.isHeld && !concerns($0.collection) }
       .map { DocumentRequest($0) }
     try readStandings { standing in
@@ -50,18 +58,21 @@ extension Puller {
     return owed
   }
 
-  /// Whether a document has left that may be on its way as it was: then it concerns this peer when that is here.
+  /// Returns whether a document left the interest while older states of it may wait to be applied.
+  ///
+  /// Then the announcement concerns this peer once those transactions are applied.
   private func isEarly(_ documents: [AnnouncedDocument], _ standings: [Standing]) -> Bool {
     !queue.isApplied && zip(documents, standings).contains(where: mayCome)
   }
 
-  /// Whether a document has left that is not here, or is here in an older state that is of no interest either.
+  /// Returns whether a document left the interest and is missing here, or is here in an older state that
+  /// does not match either.
   private func mayCome(_ document: AnnouncedDocument, _ standing: Standing) -> Bool {
     document.leaves && (!standing.isHere || !standing.isHeld && !standing.isIncluded)
   }
 
   private func want(_ document: AnnouncedDocument, _ standing: Standing) -> DocumentWant {
-    // The same version of another content is settled by the whole of the sender's state.
+    // The versions are the same but the contents differ: only the sender's full state resolves that.
     let isWhole = standing.isLacking && standing.isIncluded && !standing.vector.isEmpty
     return DocumentWant(
       DocumentVersion(
@@ -81,14 +92,15 @@ extension Puller {
       owed += requests(group.documents, standings)
       return
     }
-    // What is early may come to be lacking.
+    // A deferred announcement may still turn out to be missing.
     let changes = zip(group.documents, standings).compactMap { isEarly || $1.isLacking ? $0.change : nil }
     let room = context.tuning.announcedDocuments * 2
     guard announced.documentCount + group.documents.count <= room,
       scheduler.admit(changes.count, of: context.id)
     else {
-      // What belongs together is asked for at once: by the time that all is compared, the sender may have forgotten what
-      // it binds. One document can wait for that, and what is early has to.
+      // The documents of one transaction are requested at once: when a reconciliation finds them, the sender
+      // may no longer know that they belong together. A single document can wait for the reconciliation, and
+      // a deferred one must.
       let isBound = group.documents.count > 1
       if isBound, standings.contains(where: \.isLacking) { pulls.append(wants(of: group, standings)) }
       for (document, standing) in zip(group.documents, standings)
@@ -105,9 +117,9 @@ extension Puller {
     announced.append(group)
   }
 
-  /// Looks at those announcements whose time has come.
+  /// Processes the announcements whose deadline has passed.
   ///
-  /// - Returns: What the sender lacks.
+  /// - Returns: The documents of which the sender lacks something.
   func lookAtAnnouncements() throws(SyncError) -> [DocumentRequest] {
     guard announced.isDue(now: context.now) else { return [] }
     var owed: [DocumentRequest] = []
@@ -122,7 +134,7 @@ extension Puller {
           return nil
         }
         if group.standing == .wanted {
-          // A state that no vector tells apart is settled by whatever answered.
+          // Where version vectors cannot tell states apart, any answer settles the request.
           let isHere = try group.documents.allSatisfy { document in
             let standing = try standing(document)
             return !standing.isLacking || document.hash != nil && standing.isIncluded
@@ -151,7 +163,7 @@ extension Puller {
     return owed
   }
 
-  /// What to do about a group that was asked for and is not here yet.
+  /// Returns the status and deadline of a transaction that was requested and has not arrived.
   private func waitLonger(for group: AnnouncedGroups.Group) -> (AnnouncedGroups.Standing, deadline: Duration)
   {
     let end = max(queue.progressedAt, group.since) + Self.patience
@@ -161,7 +173,7 @@ extension Puller {
     return (.lost(round: round), context.now + Self.tellingInterval)
   }
 
-  /// What to do about a group of which something is lacking.
+  /// Returns whether to request an announced transaction now or to wait for another session.
   private func decide(
     _ group: AnnouncedGroups.Group, _ standings: [Standing], isNew: Bool
   ) -> (AnnouncedGroups.Standing, deadline: Duration) {
@@ -172,17 +184,18 @@ extension Puller {
     case .want:
       (isNew ? SyncPoint.pulledAtOnce : .pulledLate).reached()
       pulls.append(wants(of: group, standings))
-      // What is asked for is looked at often: those behind it go by what this session says of it.
+      // Requests are checked often, since other sessions that wait for the same changes depend on the result.
       return (.wanted, context.now + PullScheduler.holds.upperBound / 4)
     }
   }
 
   private func wants(of group: AnnouncedGroups.Group, _ standings: [Standing]) -> [DocumentWant] {
-    // Who may not tell what it holds asks as if it held it: what has left, and is not here, must not come so.
+    // A receiver that may not disclose its versions always requests as a holder. So the request omits
+    // documents that left the interest and are not here.
     zip(group.documents, standings).filter { $1.isLacking || $1.isHere }.map(want)
   }
 
-  /// Asks for what was decided on, each group as one.
+  /// Sends the collected requests (GRAFT), one for each transaction of several documents.
   private func sendPulls() {
     let waiting = pulls
     pulls = []
@@ -193,14 +206,14 @@ extension Puller {
     }
   }
 
-  /// What is to be sent back of documents that the sender holds and has less of.
+  /// Returns requests on the sender's behalf for documents of which its copy lacks something.
   private func requests(_ documents: [AnnouncedDocument], _ standings: [Standing]) -> [DocumentRequest] {
     zip(documents, standings).compactMap { document, standing in
       standing.isOwed ? DocumentRequest(document) : nil
     }
   }
 
-  /// Reads the store while `body` asks how this peer stands to documents.
+  /// Reads the store in one transaction while `body` asks how this peer's copies compare with documents.
   private func readStandings(
     _ body: ((AnnouncedDocument) throws -> Standing) throws -> Void
   ) throws(SyncError) {
@@ -209,7 +222,7 @@ extension Puller {
     try context.read { transaction in
       let sites = transaction.sites
       let hasLeft = try transaction.hasLeavingNotes()
-      // Of what is too large nothing is announced.
+      // While the store has documents that are too large to send, nothing is left to announcements.
       let isAnnounced = try transaction.oversizeDocuments().isEmpty
       var followed: (collection: UInt32, log: FollowedLog?)?
       try body { document in
@@ -221,7 +234,7 @@ extension Puller {
         }
         let matcher = interest.matcher(for: collection)
         var found: Standing?
-        // What is damaged here cannot be merged with.
+        // A damaged record cannot be merged with, so nothing is requested.
         try transaction.visitIntactRecord(
           collection, document.id,
           damaged: {
@@ -234,7 +247,7 @@ extension Puller {
           let isSame = document.hash.map { $0 == Fingerprint.hash(id: id, summary: summary) }
           let isHeld = matcher?.matches(id, record) ?? false
           let isIncluded = vector.dominates(document.vector)
-          // Of another version the contents are others anyway.
+          // With different versions the contents differ anyway.
           let tellsContent = document.vector.isEmpty || document.vector == vector
           let isLacking = !isIncluded || isSame == false && tellsContent
           var isOwed =
@@ -243,7 +256,7 @@ extension Puller {
           if isOwed, !vector.isEmpty, let place,
             followed?.log?.tells(id, record, at: place.sequence) ?? false
           {
-            // It is announced to the sender as well, which asks for what it lacks.
+            // This peer's pusher announces the document as well; the sender then requests what it lacks.
             isOwed = false
           }
           found = Standing(
@@ -263,9 +276,9 @@ extension Puller {
     }
   }
 
-  // MARK: - What the sender is told
+  // MARK: - Replies to the sender
 
-  /// Tells which announcements are settled, if it is time.
+  /// Reports to the sender which announcements are settled, if it is time.
   func tellSettled() {
     guard announced.settled > announced.told.settled else { return }
     let isMuch =
@@ -275,7 +288,7 @@ extension Puller {
     sendPrune()
   }
 
-  /// When something about announcements is to be done next.
+  /// When announcements next need attention; `nil` if there are none.
   var announcementsTime: Duration? {
     let telling =
       announced.settled > announced.told.settled ? announced.told.at + Self.tellingInterval : nil
@@ -289,12 +302,12 @@ extension Puller {
     context.send(.prune) { prune.encode(to: &$0) }
   }
 
-  /// Has the sender announce what others brought before.
+  /// Sends PRUNE if the applied transactions were already known, so that the sender falls back to lazy push.
   ///
-  /// What it forwards, at once; what it writes itself, after some in a row.
+  /// One duplicate is enough for forwarded transactions. For the sender's own writes it takes three in a row.
   func prune(_ groups: [IncomingGroup], known: Set<Int>) {
     context.statistics.groupsKnown += UInt64(known.count)
-    // What can come no other way is not to be announced, even if it came twice.
+    // With a single session there is no other source, so nothing is pruned, even if it arrived twice.
     guard scheduler.hasOthers(than: context.id) else { return }
     var forwards = false
     for (index, group) in groups.enumerated() {
@@ -316,7 +329,9 @@ extension Puller {
 }
 
 extension AnnouncedDocument {
-  /// Its latest write alone: of the ones before it, and of the state, some senders tell and some do not.
+  /// The change for the scheduler, named by the latest write only.
+  ///
+  /// Some senders announce earlier writes or a hash of the state, and others do not.
   fileprivate var change: PullScheduler.Change {
     let state = vector.isEmpty ? hash ?? 0 : 0
     var lanes = HashLanes(id.bytes.span.bytes, seed: HashLanes(collection).first ^ state)
@@ -331,7 +346,7 @@ extension AnnouncedDocument {
 }
 
 extension DocumentRequest {
-  /// The sender of an announcement lacks something of what it holds.
+  /// Makes a request for what the sender of an announcement lacks.
   fileprivate init(_ announced: AnnouncedDocument) {
     self.init(
       collection: announced.collection, id: announced.id, vector: announced.vector, isHeld: true)

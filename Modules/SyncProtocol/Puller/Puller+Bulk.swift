@@ -1,21 +1,24 @@
 import CRDTCore
 import Failpoints
 
-/// Much that a sender has, and that another session may be bringing already.
+/// Large transfers of this session that wait for another session of the store.
 struct PostponedBulk {
-  /// Whether this session brings much.
+  /// Whether this session has permission for a large transfer.
   var isHeld = false
-  /// Collections that are compared again when they may be, with what their sender has of them.
+  /// Collections to compare again once permitted, with the sender's document count if it is known.
   var collections: [TextKey: UInt64?] = [:]
-  /// When to ask for leave again.
+  /// When to ask for permission again.
   var nextLook = Duration.zero
 }
 
-/// Much is brought by one session of the store at a time: the reconciliations of others stand still meanwhile, with what
-/// is the same at their peers not asked for, and go on by comparing it again.
+/// Pulls large amounts of data over one session of the store at a time.
+///
+/// The other sessions pause reconciliation of those collections meanwhile, and later compare them again. So
+/// nothing is requested twice when peers have the same documents.
 extension Puller {
-  /// Whether much of a collection may be asked for now, of which the sender has so many documents; else the whole of it is
-  /// compared again when it may.
+  /// Returns whether a collection of `count` documents at the sender may be requested now.
+  ///
+  /// If not, the whole collection is compared again once that is permitted.
   func mayAskForMuch(of collection: String, count: UInt64?) -> Bool {
     let wait = context.shared.bulk.claim(
       collection, of: count, for: context.id, received: context.statistics.plainBytesReceived,
@@ -30,12 +33,12 @@ extension Puller {
     return false
   }
 
-  /// When leave is to be asked for again; `nil` where nothing waits.
+  /// When to ask for permission again; `nil` if nothing waits.
   var bulkTime: Duration? { phase == .asking && !bulk.collections.isEmpty ? bulk.nextLook : nil }
 
   var isBulkDue: Bool { bulkTime.map { $0 <= context.now } ?? false }
 
-  /// Compares again what was postponed, as far as it may be now.
+  /// Compares the postponed collections again, as far as that is permitted now.
   func takeUpBulk() {
     guard isBulkDue else { return }
     let postponed = bulk.collections
@@ -46,7 +49,7 @@ extension Puller {
     }
   }
 
-  /// Looks again at once.
+  /// Asks for permission again in the next call.
   func hurryBulk() { bulk.nextLook = context.now }
 
   func noteBulk() {
@@ -56,7 +59,7 @@ extension Puller {
       isApplying: !queue.isApplied)
   }
 
-  /// Lets another session bring what it has, and waits for none any more.
+  /// Gives up the permission so that another session may use it, and drops the postponed collections.
   func releaseBulk() {
     guard bulk.isHeld || !bulk.collections.isEmpty else { return }
     bulk.collections = [:]

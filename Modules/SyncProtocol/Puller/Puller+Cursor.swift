@@ -2,50 +2,56 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// What a receiver knows of its way along the sender's log.
+/// How far the receiver has followed the sender's log.
 struct Following {
-  /// A mark, and what had come before it.
+  /// A high-water mark from the sender, and the state of this peer when it arrived.
   struct Mark {
     let frame: MarkFrame
     let groups: UInt64
-    /// What the sender had acknowledged by then of this peer's log: what it had to answer came before the mark.
+    /// The position in this peer's own log up to which the sender had acknowledged everything when the mark
+    /// arrived.
+    ///
+    /// The sender queued all its answers to that before the mark.
     var own: UInt64
   }
 
-  /// Frames with wants and haves that were sent: what was asked for, and what may be answered.
+  /// How many frames with wants or haves were sent; each of them may be answered.
   var asksSent: UInt64 = 0
-  /// The last mark that the sender has set.
+  /// The latest high-water mark from the sender.
   var mark: Mark?
-  /// The cursor that is in the store, or on its way there.
+  /// The checkpoint that is stored or being stored.
   var stored: SyncCheckpoint?
   var storedAt: Duration?
-  /// The sender's sequence when all was last compared; `nil` when that was just now.
+  /// The sender's sequence number at the last full reconciliation; `nil` if that has just ended.
   var compared: UInt64?
-  /// The last commit of this store that the session was told of.
+  /// The latest commit of this store that the session has processed.
   var told: UInt64 = 0
-  /// The last commit up to which the sender has all it has to know of this store.
+  /// The latest commit of this store up to which the sender has everything that it must know.
   var own: UInt64 = 0
-  /// The end of this store's log when all of it was looked at, while some of it waits to be told.
+  /// The end of this store's log when the scan finished; set while some notices of the scan are not sent yet.
   var ownLogEnd: UInt64?
-  /// Part of what the sender has to know goes there as it follows this store's log.
+  /// Whether the pusher announces part of the log, instead of the puller sending notices.
   var isAnnouncing = false
-  /// Something was refused since all was compared: it must come again, so no cursor may pass it.
+  /// Whether the store has refused a document since the last full reconciliation.
+  ///
+  /// The sender must send it again, so no checkpoint may pass it.
   var isSpoiled = false
-  /// What the sender was asked to send unasked.
+  /// What the sender was asked to push eagerly.
   var promise: PullScheduler.Promise?
-  /// Stands for what is asked for, and what is let in.
+  /// A hash of what this peer asks for and accepts; see `interestPrint(_:)`.
   var interestPrint: UInt64 = 0
 }
 
-/// Goes on where the last session of the same two peers stopped.
+/// Resumes where the last session of the same two peers stopped.
 ///
-/// What the receiver keeps is a cursor: a place in the sender's log, written in one transaction with data that it
-/// covers, or later. The sender keeps nothing, and goes from that place on through its log.
+/// The receiver stores a checkpoint: a position in the sender's log. It is written in the same store
+/// transaction as the data that it covers, or in a later one. The sender stores nothing and resumes its log
+/// from that position.
 extension Puller {
-  /// How often a cursor is written that no data takes along.
+  /// The minimum time between two checkpoints that are written without data.
   static var cursorInterval: Duration { .seconds(5) }
 
-  /// Begins to pull: from where the cursor stands, or, without one that fits, with comparing all.
+  /// Starts to pull: resumes from the stored checkpoint, or reconciles everything if no checkpoint is valid.
   func begin(_ interest: Interest) throws(SyncError) {
     evicted.epoch = try context.read { $0.evictionEpoch }
     guard !interest.isEmpty, let cursor = try storedCursor(interest) else { return subscribe(to: interest) }
@@ -69,26 +75,26 @@ extension Puller {
     context.send(.resume) { frame.encode(to: &$0) }
   }
 
-  /// Whether the sender may send what it has written without announcing it.
+  /// Whether the sender may eagerly push its own writes.
   ///
-  /// Where others bring changes, too, what one announces is asked for once.
+  /// With other sessions, lazy push is used, so that each change is requested only once.
   private var mayGetUnasked: Bool { !context.shared.pulls.hasOthers(than: context.id) }
 
-  /// How far this peer is behind the sender's clock; `nil` where it is not to send anything unasked.
+  /// Returns how far this peer is behind the sender's clock; `nil` if the sender must not push eagerly.
   private func lag() throws(SyncError) -> UInt64? {
     guard mayGetUnasked, let peer = context.peer, let highest = context.peerHighest else { return nil }
     let met = try context.read { try $0.highestReading(of: peer.site) }
     return ResumeFrame.lag(of: met ?? .zero, behind: highest)
   }
 
-  /// What a sender sends unasked that is told of that lag.
+  /// Returns what a sender will push eagerly after it has received this lag.
   private func promise(of lag: UInt64) -> PullScheduler.Promise? {
     guard let peer = context.peer, let highest = context.peerHighest else { return nil }
     return PullScheduler.Promise(
       site: peer.site, after: ResumeFrame.met(lag, behind: highest), through: highest)
   }
 
-  /// What the sender is yet to send unasked.
+  /// What the sender has yet to push eagerly.
   var promise: PullScheduler.Promise? {
     switch phase {
     case .resuming, .following: following.promise
@@ -96,21 +102,24 @@ extension Puller {
     }
   }
 
-  /// Stands for what this peer asks for, and for what of it it lets in and takes.
+  /// Returns a hash of the interest, of its collections that the policy accepts, and of the store's epoch.
   func interestPrint(_ interest: Interest) -> UInt64 {
     let gatekeeper = context.gatekeeper
     let accepted = interest.names.filter { gatekeeper?.mayAccept($0) ?? false }
-    // A store that takes a new site may have the same versions of other contents as its twin: it compares all.
+    // A store that takes a new site may have the same versions as its clone with other contents. So the
+    // store's epoch is part of the hash, which forces a full reconciliation.
     return accepted.reduce(HashLanes(interest.hash, context.store.epoch, seed: 3)) {
       $0.combined(with: HashLanes($1))
     }.first
   }
 
-  /// The cursor in the store, if it is one in the sender's present log, of the same interest, and if this store's
-  /// own log goes back to it, with no more after it than the sender can be told of.
+  /// Returns the stored checkpoint, if it is still valid.
+  ///
+  /// It must belong to the sender's current log and to the same interest. This store's own log must reach
+  /// back to it, with no more changes since then than may be sent as notices.
   private func storedCursor(_ interest: Interest) throws(SyncError) -> SyncCheckpoint? {
     guard let peer = context.peer else { return nil }
-    // Who follows this peer's log, too, is sent what was written here, and need not be told of it.
+    // A sender that follows this peer's log receives local writes by that, and needs no notices of them.
     let isFollowed = mayGetUnasked && context.shared.interests.hasInterest(of: peer.site)
     let print = interestPrint(interest)
     let gatekeeper = context.gatekeeper
@@ -133,7 +142,7 @@ extension Puller {
     }
   }
 
-  /// The sender says whether it goes on from the cursor.
+  /// Receives the sender's answer to the request to resume.
   func take(_ frame: ResumedFrame) throws(SyncError) {
     guard frame.generation == generation, case .resuming(let cursor, let isRepeated) = phase else { return }
     switch frame.verdict {
@@ -144,7 +153,7 @@ extension Puller {
       }
       phase = .following(through: frame.sequence)
       if frame.sequence == cursor.sequence {
-        // Nothing happened there: as good as a mark.
+        // Nothing has happened since the checkpoint, so it counts as a high-water mark.
         let mark = MarkFrame(
           sequence: cursor.sequence, commitCheck: cursor.commitCheck, policyPrint: cursor.policyPrint,
           asksTaken: 0)
@@ -166,27 +175,28 @@ extension Puller {
     following.mark = Following.Mark(frame: frame, groups: queue.receivedGroups, own: following.own)
   }
 
-  // MARK: - The rule
+  // MARK: - Advancing the checkpoint
 
-  /// Whether all that a mark speaks of is here, and the sender has answered all that it was asked.
+  /// Returns whether everything that a mark covers is here, and the sender has answered every request.
   private func isSettled(_ mark: Following.Mark) -> Bool {
     if SyncDefect.cursorAhead.isPlanted { return true }
-    // What was sent before the mark is applied; what it lacked of a base was asked for.
+    // Everything received before the mark must be applied; missing base states were requested.
     guard queue.appliedGroups >= mark.groups, !telling.isWaiting else { return false }
-    // No ask is open, and none is about to be made: it may be because of what came before the mark.
+    // No request may be open or about to be sent, since content before the mark may have caused it.
     guard following.asksSent == mark.frame.asksTaken, reconciler.wants.isEmpty, reconciler.haves.isEmpty,
       evicted.before.isEmpty, !hasTasks
     else { return false }
-    // What was announced before it is here, or asked for.
+    // Transactions announced before the mark are here or requested.
     return !announced.isOpen
   }
 
-  /// The cursor that holds now: the one place where it is settled how far this peer has followed.
+  /// The checkpoint that is valid now.
   ///
-  /// A receiver that always has something open keeps its older one, which is never wrong.
+  /// No other code decides how far this peer has followed the sender. While requests are open, the older
+  /// checkpoint stays, which is always safe.
   var cursorCandidate: SyncCheckpoint? {
     guard phase == .done, due == .nothing, !following.isSpoiled, !context.unreadable.isAnywhere,
-      // The next session has to find it again, and so has to compare or to follow the log from before it.
+      // The next session must find the withheld documents again, so the checkpoint must not pass them.
       context.withheld.byPeer == 0, let mark = following.mark, isSettled(mark), let peer = context.peer
     else { return nil }
     return SyncCheckpoint(
@@ -195,7 +205,7 @@ extension Puller {
       compared: following.compared ?? mark.frame.sequence)
   }
 
-  /// Notes that what followed the cursor is all here.
+  /// Ends the following phase once everything after the checkpoint is here.
   func noteFollowed() {
     noteOwnLog()
     guard case .following(let through) = phase, let mark = following.mark, mark.frame.sequence >= through,
@@ -203,35 +213,36 @@ extension Puller {
     else { return }
     phase = .done
     tellCaughtUp()
-    // A cursor is never the last word: at times all is compared, behind what the application waits for.
+    // Checkpoints alone are not trusted for ever. After many commits a full reconciliation follows, once the
+    // application was notified.
     if let compared = following.compared, through - min(compared, through) > context.tuning.doubtfulCommits {
       due = .everything
     }
   }
 
-  /// Takes note that the sender has received, and applied, all that this peer ever queued for it.
+  /// Records that the sender has received and applied everything that this peer queued for it.
   ///
-  /// A change that goes there, marked as held here, is a question too: what the sender has beyond it comes back,
-  /// and is here only when a mark has come after the acknowledgement.
+  /// A change sent with the flag "held here" is also a question: the sender returns what it has beyond that
+  /// state. The answer is complete only when a high-water mark arrives after the acknowledgement.
   func noteDrained() {
-    // What waits for a filter the sender was not told.
+    // Some notices still wait for the sender's filter.
     guard !telling.isWaiting else { return }
     following.own = max(following.own, following.told)
     following.isAnnouncing = false
   }
 
-  /// Begins to compare everything, as far as cursors go.
+  /// Updates the checkpoint state for a full reconciliation that begins at this commit.
   func noteFullRound(at sequence: UInt64) {
     following.own = max(following.own, sequence)
     following.isSpoiled = false
   }
 
-  /// Notes that all was compared and is here.
+  /// Records that everything was compared and applied.
   func noteCompared() { following.compared = nil }
 
-  // MARK: - Writing it
+  // MARK: - Storing the checkpoint
 
-  /// The cursor that is to be written with the next batch, if it says anything new.
+  /// Returns the checkpoint to write with the next batch, and records it as stored; `nil` if it is unchanged.
   func takeCursor() -> SyncCheckpoint? {
     guard let cursor = cursorCandidate, cursor != following.stored else { return nil }
     following.stored = cursor
@@ -240,7 +251,7 @@ extension Puller {
     return cursor
   }
 
-  /// When a cursor is to be written although no data takes it along.
+  /// When to write a checkpoint that no batch of data includes.
   var cursorTime: Duration? {
     guard !queue.isApplying, !queue.hasReady, let cursor = cursorCandidate, cursor != following.stored else {
       return nil
@@ -248,13 +259,13 @@ extension Puller {
     return following.storedAt.map { $0 + Self.cursorInterval } ?? context.now
   }
 
-  /// Writes the cursor, if it is time.
+  /// Writes the checkpoint if it is due.
   func saveCursor() {
     guard let time = cursorTime, time <= context.now else { return }
     handOut([])
   }
 
-  /// Writes the cursor before the session ends.
+  /// Writes the checkpoint before the session ends.
   func saveLastCursor() {
     guard cursorTime != nil else { return }
     handOut([])

@@ -1,39 +1,41 @@
 import CRDTCore
 import DocStore
 
-/// A document's name at any peer.
+/// A document's collection and id, valid at every peer.
 struct DocumentName: Hashable {
   @TextKey private(set) var collection: String
   let id: DocumentID
 }
 
-/// What this peer evicts while it syncs, until it is known what becomes of it.
+/// The documents that this peer evicts during a session, until the sender's state of them is known.
 struct EvictedDocuments {
   /// The store's count of evictions when the session began.
   var epoch: UInt64 = 0
-  /// What is asked for once more when nothing is on its way to the sender.
+  /// Documents to request again once nothing is in flight to the sender.
   var before: [DocumentName] = []
-  /// Collections of which documents were evicted that nobody here asked for then: what of them is on its way to the
-  /// sender it takes for known here, also when it is asked for before it has arrived.
+  /// Collections from which documents were evicted while this peer did not subscribe to them.
+  ///
+  /// Changes to those documents may be in flight to the sender, which then assumes that this peer holds them.
+  /// That stays wrong even if this peer subscribes before the changes arrive.
   var unwanted: Set<TextKey> = []
-  /// Documents whose return is told.
+  /// Evicted documents for which this peer sends a notice when they return.
   var awaited: Set<DocumentName> = []
-  /// Those that are back with the last part of a group.
+  /// Awaited documents that have returned in earlier segments of a large transaction.
   var returning: [DocumentName] = []
 }
 
-/// What this peer evicts under a live subscription comes back, in the state that the sender has in the end.
+/// Restores documents that this peer evicts under a live subscription, in the sender's final state.
 ///
-/// The sender may yet have to apply what this peer sent before it evicted, and takes that for known here. So
-/// what was evicted while anything was on its way is asked for again when nothing is, and what comes back of it is
-/// told with its state.
+/// The sender may still apply changes that this peer sent before the eviction, and assumes that this peer
+/// holds them. So this peer requests evicted documents again once nothing is in flight. When one returns, it
+/// sends a notice with the state.
 extension Puller {
   func evict(_ wants: [DocumentWant]) {
     ask(forEvicted: wants)
     noteEvicted(wants)
   }
 
-  /// Has what was evicted asked for when nothing is on its way to the sender.
+  /// Schedules another request for evicted documents, for when nothing is in flight to the sender.
   func noteEvicted(_ wants: [DocumentWant]) {
     for want in wants {
       let name = DocumentName(collection: want.collection, id: want.id)
@@ -51,22 +53,22 @@ extension Puller {
     }
   }
 
-  /// Asks once more for what was evicted, now that the sender has all that was on its way to it.
+  /// Requests evicted documents again, now that nothing is in flight to the sender.
   func askAgain() throws(SyncError) {
     for name in evicted.unwanted where interest.covers(name.text) { due.add(name.text) }
     evicted.unwanted = []
     guard !evicted.before.isEmpty, !isBeginning else { return }
     var seen: Set<DocumentName> = []
     let names = evicted.before.filter { mayTell($0.collection) && seen.insert($0).inserted }
-    // What may not be named any more is found by comparing.
+    // Documents whose names may no longer be disclosed are found by reconciliation.
     for name in evicted.before where !mayTell(name.collection) { due.add(name.collection) }
     evicted.before = []
     ask(forEvicted: try wants(forEvicted: names))
   }
 
-  /// What to ask for in place of what was evicted, quoting what has come back since.
+  /// Returns requests for evicted documents, with the versions that have returned since.
   ///
-  /// What left the subscriptions is not wanted back.
+  /// It leaves out documents that were evicted because they left the subscriptions.
   func wants(forEvicted names: [DocumentName]) throws(SyncError) -> [DocumentWant] {
     guard !names.isEmpty else { return [] }
     let leaves = context.shared.leaves
@@ -86,17 +88,17 @@ extension Puller {
     }
   }
 
-  /// Tells of the documents of applied groups that were evicted before.
+  /// Sends notices of documents in applied transactions that were evicted before.
   func tellReturned(_ groups: [IncomingGroup]) throws(SyncError) {
     guard !evicted.awaited.isEmpty || !evicted.returning.isEmpty else { return }
     var names: [DocumentName] = []
     for group in groups {
       group.forEachName { collection, id in
         let name = DocumentName(collection: collection, id: id)
-        // Once: a second return is an answer to this notice.
+        // Only once: a second return is an answer to this notice.
         if evicted.awaited.remove(name) != nil { evicted.returning.append(name) }
       }
-      // A part is not here before the last one is.
+      // The segments of a large transaction become visible with the last one.
       guard group.step?.part.isLast ?? true else { continue }
       names += evicted.returning
       evicted.returning = []
@@ -105,7 +107,7 @@ extension Puller {
     sendHaves(try haves(of: names), round: 0)
   }
 
-  /// Notices of what is held under the interest of some documents.
+  /// Returns notices of those documents that are held under the interest.
   func haves(of names: [DocumentName]) throws(SyncError) -> [DocumentHave] {
     var notices: [DocumentHave] = []
     for (name, state) in try states(of: names) {
@@ -125,7 +127,7 @@ extension Puller {
     let isMatch: Bool
   }
 
-  /// What is held here now of documents; `nil` for one that is unknown.
+  /// Returns the current states of documents; `nil` for one that is not here.
   private func states(of names: [DocumentName]) throws(SyncError) -> [(DocumentName, HeldState?)] {
     let interest = interest
     return try context.read { transaction in

@@ -2,24 +2,24 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// What comes is applied, and what applying comes to is seen to.
+/// Applies received transactions and handles the outcome.
 extension Puller {
-  /// Takes a piece of the stream of small groups.
+  /// Receives a fragment of the stream of small transactions.
   func take(_ head: FragmentHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
     try queue.take(head, content, frameBytes: frameBytes, under: interest, begunWith: answers)
   }
 
-  /// Takes a piece of a large group.
+  /// Receives a chunk of a large transaction.
   func take(_ head: ChunkHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
     try queue.take(head, content, frameBytes: frameBytes, under: interest, begunWith: answers)
   }
 
-  /// Takes a stretch of a large group from what an earlier link has brought.
+  /// Receives a reference to bytes of a large transaction that an earlier link has delivered.
   func take(_ frame: ReuseFrame, frameBytes: Int) throws(SyncError) {
     try queue.take(frame, frameBytes: frameBytes, under: interest, begunWith: answers)
   }
 
-  /// Hands the next groups to the driver, unless some are with it.
+  /// Hands the next transactions to the driver, unless it is already applying some.
   func applyNext() throws(SyncError) {
     try queue.prepare()
     guard !queue.isApplying, queue.hasReady || queue.assembly.hasPieces else { return }
@@ -27,11 +27,11 @@ extension Puller {
     try queue.prepare()
   }
 
-  /// Hands groups to the driver, and with them the cursor that holds before them.
+  /// Hands transactions to the driver, together with the checkpoint that is valid before them.
   func handOut(_ groups: [IncomingGroup]) {
     guard let peer = context.peer else { return }
     let cursor = takeCursor()
-    // What was put aside is looked at again when it becomes visible.
+    // The policy is checked again for staged segments when they become visible.
     let gatekeeper = context.gatekeeper
     let accepted =
       groups.contains { $0.step != nil }
@@ -43,7 +43,7 @@ extension Puller {
     context.ask(.apply(batch))
   }
 
-  /// Lets go of documents that have left all subscriptions, while nothing is to be applied.
+  /// Evicts documents that have left all subscriptions, while nothing is waiting to be applied.
   func letGo() {
     guard let peer = context.peer, !queue.isApplying, !queue.hasReady, !queue.assembly.hasPieces else {
       return
@@ -55,10 +55,10 @@ extension Puller {
     context.ask(.apply(batch))
   }
 
-  /// Takes what applying came to.
+  /// Processes the outcome of a batch.
   ///
-  /// - Returns: The documents of which the peer lacks something, and the sender's frame with which the last of the groups
-  ///   that were applied began to come.
+  /// - Returns: The documents of which the peer lacks something, and the number of the sender's frame with
+  ///   which the last applied transaction began.
   func applied(_ ticket: UInt64, _ result: Result<ApplyOutcome, any Error>) throws(SyncError)
     -> (owed: [OwedDocument], begun: UInt64)
   {
@@ -74,7 +74,7 @@ extension Puller {
       return ([], 0)
     }
     updatedAt = context.now
-    // The sender goes on announcing only when it hears of what is here.
+    // The sender continues to announce only when it hears what has arrived.
     announced.isAnswered = announced.documentCount >= context.tuning.announcedDocuments / 2
     try note(outcome)
     prune(groups, known: outcome.known)
@@ -85,7 +85,7 @@ extension Puller {
     return (outcome.owed, groups.reduce(0) { max($0, $1.begun) })
   }
 
-  /// Asks for what could not be applied, and tells of what is wrong.
+  /// Requests what could not be applied, and reports errors.
   private func note(_ outcome: ApplyOutcome) throws(SyncError) {
     if outcome.refusedDocuments > 0 { following.isSpoiled = true }
     context.statistics.documentsChanged += UInt64(outcome.changedDocuments)
@@ -98,7 +98,7 @@ extension Puller {
     for document in outcome.exceeding { context.tellExceeding(document) }
     for versions in outcome.missing {
       guard versions.count <= SyncLimits.groupDocuments else {
-        // More than can be asked for by name is found by comparing.
+        // Reconciliation finds transactions that are too large to request by name.
         for version in versions { due.add(version.collection) }
         continue
       }

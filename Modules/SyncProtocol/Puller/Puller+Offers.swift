@@ -1,9 +1,9 @@
 import CRDTCore
 import Failpoints
 
-/// Documents that the sender may know in a newer state than the one held here.
+/// Offers: documents of which the sender may have a newer state than the one held here.
 extension Puller {
-  /// Takes offers; what the sender has sent before may hold the same, and is to be here first.
+  /// Receives offers, and defers them until everything received before them is applied.
   func take(_ offers: [DocumentOffer]) throws(SyncError) {
     guard !SyncDefect.offersIgnored.isPlanted else { return }
     for offer in offers where interest.covers(offer.collection) {
@@ -19,7 +19,7 @@ extension Puller {
     try look(at: offers)
   }
 
-  /// Looks at the offers that waited for groups which are here now.
+  /// Processes deferred offers whose earlier transactions are now applied.
   func takeEarlyOffers() throws(SyncError) {
     while let offers = earlyOffers.removeFirst(where: { $0 <= queue.appliedGroups }) { try look(at: offers) }
   }

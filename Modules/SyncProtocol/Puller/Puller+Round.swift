@@ -3,7 +3,7 @@ import DocStore
 import Failpoints
 
 extension Puller {
-  /// Starts comparing what is due of what the interest names.
+  /// Begins a reconciliation of the collections that are due and in the interest.
   func beginRound() throws(SyncError) {
     let due = due
     self.due = .nothing
@@ -21,7 +21,7 @@ extension Puller {
     }
     if isFullRound { noteFullRound(at: try context.read { $0.sequence }) }
     phase = .asking
-    // Where there is nothing to ask the sender hears that, too: only so it knows that this peer has everything.
+    // An empty list of questions still tells the sender that this peer has everything.
     if names.isEmpty { sendQuestions([]) }
     reconciler.begin(names)
   }
@@ -31,14 +31,14 @@ extension Puller {
     for answer in answers { try reconciler.take(answer, HeldDocuments(self), context.tuning) }
   }
 
-  /// The sender has sent all that this reconciliation found.
+  /// Receives the sender's confirmation that it has sent everything that this reconciliation found.
   func settled(round: UInt64) {
     guard round == self.round, phase == .settling else { return }
     phase = .applying(untilGroup: queue.receivedGroups)
     noteProgress()
   }
 
-  /// Tells when all that was found is applied.
+  /// Ends the reconciliation once everything that it found is applied.
   func noteProgress() {
     guard case .applying(let group) = phase, queue.appliedGroups >= group else { return }
     phase = .done
@@ -56,12 +56,12 @@ extension Puller {
     context.tell(.caughtUp(generation: generation))
   }
 
-  /// The sender asks to be compared with anew, or this peer has reason to.
+  /// Schedules a full reconciliation, because the sender asked for it or this peer needs it.
   func renew() {
     if !SyncDefect.renewIgnored.isPlanted { due = .everything }
     early.startAnew()
     switch phase {
-    // Where the cursor stood does not matter any more; the sender may not know yet what is asked for.
+    // The checkpoint no longer matters, and the sender may not know the interest yet.
     case .resuming:
       sendInterest()
       phase = .idle
@@ -71,19 +71,19 @@ extension Puller {
     following.interestPrint = interestPrint(interest)
   }
 
-  /// Takes note of what is evicted while nobody here asks for its collection.
+  /// Records evictions in collections to which this peer does not subscribe.
   private func noteUnwanted(_ commit: Commit) {
     for change in commit.changes where change.kind == .evict && !interest.covers(change.collection.name) {
       evicted.unwanted.insert(change.collection.name)
     }
   }
 
-  /// What a local commit means for what this peer is owed.
+  /// Processes a local commit: sends notices of documents that are new here, and requests evicted ones again.
   ///
-  /// A change at a place for which `isSent` goes to the sender anyway, marked as held here.
+  /// If `isSent` is true for a change, the pusher sends it to the sender anyway, flagged as held here.
   func committed(_ commit: Commit, isSent: (Int) -> Bool) throws(SyncError) {
     following.told = max(following.told, commit.sequence)
-    // What another session has brought is not asked for once more.
+    // Another session may have brought these documents, so the digests are outdated.
     reconciler.forgetDigests { name in commit.changes.contains { $0.collection.name.isSame(as: name) } }
     guard commit.origin != .remote(context.id), let gatekeeper = context.gatekeeper else { return }
     if commit.origin == .user { noteUnwanted(commit) }
@@ -94,15 +94,15 @@ extension Puller {
       guard interest.covers(change.collection.name) else { continue }
       switch change.kind {
       case .evict:
-        // What left the subscriptions is not wanted back.
+        // Documents that left the subscriptions are not requested again.
         guard commit.origin == .user else { continue }
-        // What did not match here may match at the sender, whose copy was too old to be of interest until now.
+        // The evicted copy did not match, but the older copy at the sender may.
         guard gatekeeper.mayAccept(change.collection.name), !SyncDefect.evictionNotAnswered.isPlanted else {
           continue
         }
         guard gatekeeper.maySend(change.collection.name) else {
           due.add(change.collection.name)
-          // What went there before may be applied after it is compared.
+          // The sender may apply changes sent before the eviction only after the comparison.
           evicted.before.append(DocumentName(collection: change.collection.name, id: change.id))
           continue
         }
@@ -113,15 +113,15 @@ extension Puller {
           !isSent(index)
         else { continue }
         guard let cleared = gatekeeper.clear(change.collection.name) else {
-          // The sender must not hear of it, so it has to list what it knows.
+          // The sender must not learn of the document, so it has to list what it holds.
           due.add(change.collection.name)
           continue
         }
         events.append(try have(cleared, change, after, summary))
       }
     }
-    // What is compared first, or found in this store's log, is not told before. But what was evicted may have gone to the
-    // sender just before, and be applied there after it is compared.
+    // Before the first comparison or log scan nothing is sent, since these find the changes. But changes to
+    // evicted documents may be in flight, and the sender may apply them only after the comparison.
     guard !isBeginning else { return noteEvicted(asked) }
     try tell(events)
     evict(asked)

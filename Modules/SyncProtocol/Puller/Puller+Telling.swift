@@ -2,9 +2,9 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Haves: what the sender hears of what this peer newly holds, as the receiver's half decides.
+/// Notices (haves): the receiver's half decides which documents that are new here it discloses to the sender.
 extension Puller {
-  /// Tells of documents that are new here under the interest, as far as they are to be told.
+  /// Sends notices of documents that are new under the interest, as far as the rule requires them.
   func tell(_ events: [DocumentHave]) throws(SyncError) {
     var haves: [DocumentHave] = []
     for have in events {
@@ -15,7 +15,7 @@ extension Puller {
     sendHaves(haves, round: 0)
   }
 
-  /// Does what a half asks for.
+  /// Performs the steps that a half of the rule has returned.
   func perform(_ steps: [Telling.Step], _ collection: String) throws(SyncError) {
     for step in steps {
       switch step {
@@ -47,7 +47,7 @@ extension Puller {
     for frame in frames { context.send(.filter) { frame.encode(to: &$0) } }
   }
 
-  /// The sender would rather have this peer tell what it holds.
+  /// Receives the sender's request for a filter of what this peer holds.
   func take(_ ask: FilterAsk) throws(SyncError) {
     let isOpen = interest.covers(ask.collection) && mayTell(ask.collection)
     let held = try context.recordCount(of: ask.collection)
@@ -57,7 +57,8 @@ extension Puller {
     try perform(telling[ask.collection].receive(ask: ask, isOpen: isOpen), ask.collection)
   }
 
-  /// The sender tells what it holds and does not send, from now on.
+  /// Receives a chunk of the sender's filter of what it holds and does not send, or its refusal to send
+  /// one.
   func take(_ frame: FilterFrame) throws(SyncError) {
     guard interest.covers(frame.collection) else { return }
     let held = try context.recordCount(of: frame.collection)
@@ -74,7 +75,7 @@ extension Puller {
     }
   }
 
-  /// Begins anew in some collections: what was told before is compared.
+  /// Restarts the exchange of notices in some collections; reconciliation covers what was sent before.
   func resetTelling(where isChanged: (TextKey) -> Bool = { _ in true }) {
     for (collection, number) in telling.reset(where: isChanged) {
       send([.refused(role: .offers, number: number, collection, price: 0)])
@@ -132,7 +133,7 @@ extension Puller {
     }
   }
 
-  /// Tells of documents, in the reconciliation while that goes on: it is over when they are answered.
+  /// Sends notices, as part of the reconciliation if one is comparing, which then waits for the answers.
   private func tellNow(_ found: [DocumentHave]) {
     if phase == .asking { reconciler.tell(found) } else { sendHaves(found, round: 0) }
   }

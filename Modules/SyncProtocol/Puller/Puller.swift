@@ -2,29 +2,31 @@ import CRDTCore
 import DocStore
 import QueryEngine
 
-/// The receiving half of a session: owns this peer's interest, finds out what is missing, and applies
-/// what comes in.
+/// The receiving half of a session: owns this peer's interest, finds what is missing, and applies what
+/// arrives.
 ///
-/// After a cut the next session goes on from the cursor that is in the store, or compares anew what is here.
+/// After a disconnect, the next session resumes from the stored checkpoint. Without a valid one, it
+/// reconciles everything.
 final class Puller {
-  /// Where the current reconciliation stands.
+  /// The phases of a pull.
   enum Phase: Equatable {
-    /// None has begun, or there is nothing to reconcile.
+    /// No reconciliation has begun, or there is nothing to reconcile.
     case idle
-    /// Questions are open or waiting.
+    /// Range questions are unanswered or waiting to be sent.
     case asking
-    /// The sender was asked to go on from a cursor; perhaps once more, with the interest before it.
+    /// The sender was asked to resume from a checkpoint; `isRepeated` if the interest was sent before this
+    /// request.
     case resuming(SyncCheckpoint, isRepeated: Bool)
-    /// It goes on, through this sequence of its own.
+    /// The sender resumes from the checkpoint and sends its log through this sequence number.
     case following(through: UInt64)
-    /// All is asked and wanted; the sender is to say when all of it has gone out.
+    /// All questions and requests are sent; the sender has yet to confirm that every answer is sent.
     case settling
-    /// The sender has said so; done when this many groups are applied.
+    /// The sender has confirmed; the reconciliation is done when this many transactions are applied.
     case applying(untilGroup: UInt64)
     case done
   }
 
-  /// How much a reconciliation is to compare.
+  /// Which collections the next reconciliation compares.
   enum Due: Equatable {
     case nothing
     case collections(Set<TextKey>)
@@ -52,41 +54,41 @@ final class Puller {
   var generation: UInt64 = 0
   var phase = Phase.idle
   var round: UInt64 = 0
-  /// What is to be reconciled next.
+  /// What the next reconciliation compares.
   var due = Due.nothing
-  /// How many groups are to be applied before that begins.
+  /// How many received transactions must be applied before the next reconciliation begins.
   var dueAfterGroup: UInt64 = 0
   var early = EarlyComparison()
-  /// The current reconciliation compares everything.
+  /// Whether the current reconciliation compares every collection.
   var isFullRound = false
-  /// The application is to be told when all is in.
+  /// Whether the application is still to be notified that this peer has caught up.
   var isCaughtUpDue = false
-  /// When documents of the sender's were last applied.
+  /// When documents from the sender were last applied.
   var updatedAt: Duration?
   var tasks = WorkQueue<PullTask>()
   var reconciler = RangeReconciler()
 
-  /// Who tells whom of what is held here.
+  /// Decides, for each collection, which side sends notices of the documents that it holds.
   var telling: Tellings
-  /// Offers that came before the groups sent earlier were applied, through the number of one.
+  /// Offers that wait until the transactions received before them are applied, up to the given number.
   var earlyOffers = Waiting<DocumentOffer, UInt64>()
   var evicted = EvictedDocuments()
 
-  /// What has come of documents and is not applied.
+  /// Received transactions that are not applied yet.
   let queue: ReceiveQueue
   var following = Following()
-  /// How many frames of the sender have come.
+  /// How many frames the sender has sent.
   var answers: UInt64 = 0
 
-  // What is announced.
+  // Lazy push.
   var announced = AnnouncedGroups()
-  /// What is asked for of it in this call.
+  /// Requests (GRAFT) that the current call has decided to send, one array for each transaction.
   var pulls: [[DocumentWant]] = []
   var bulk = PostponedBulk()
-  /// Groups in a row that the sender wrote and this peer knew.
+  /// How many transactions in a row were written by the sender and already known to this peer.
   var knownOwnGroups = 0
 
-  /// What this peer's other half tells the sender of a collection by announcing it.
+  /// Returns what the pusher announces to the sender by following this peer's own log.
   var followedLog: (Collection) -> FollowedLog? = { _ in nil }
 
   init(_ context: SessionContext) {
@@ -101,7 +103,7 @@ final class Puller {
 
   private var canAsk: Bool { reconciler.openCount < context.tuning.rangesInFlight }
 
-  /// Whether there is something to do that does not wait for the sender.
+  /// Whether there is work that does not depend on an answer from the sender.
   var hasTasks: Bool { reconciler.hasTasks || !tasks.isEmpty }
 
   var isRoundAllowed: Bool {
@@ -111,15 +113,19 @@ final class Puller {
     }
   }
 
-  /// Has a collection compared of which documents may be on their way, as they were before what there is no room to note:
-  /// when those are here.
+  /// Schedules a comparison of a collection for when all received transactions are applied.
+  ///
+  /// This replaces an announcement or an offer for which there is no room: received transactions may still
+  /// bring older states of its documents.
   func compareWhenApplied(_ collection: String) {
     due.add(collection)
     dueAfterGroup = queue.receivedGroups
   }
 
-  /// What this peer saw of a collection when it began to compare it, under the same interest as another; `nil` where
-  /// that was before a commit.
+  /// Returns the digest that this peer computed when it began to compare a range.
+  ///
+  /// - Returns: `nil` if the interests differ in the collection, or if the digest is older than the commit
+  ///   `sequence`.
   func digest(of range: KeyRange, under other: Interest, from sequence: UInt64) -> RangeDigest? {
     guard interest.isSame(as: other, in: range.collection), let digest = reconciler.digest(of: range),
       digest.sequence ?? 0 >= sequence
@@ -127,22 +133,23 @@ final class Puller {
     return digest
   }
 
-  /// Whether the sender may know what is held here of a collection: ids, vectors, fingerprints.
+  /// Returns whether the sender may learn what this peer holds of a collection: ids, versions, fingerprints.
   func mayTell(_ collection: String) -> Bool { context.gatekeeper?.maySend(collection) ?? false }
 
-  /// Whether all that the sender had for the present interest is here.
+  /// Whether everything that the sender has for the current interest is here.
   var isCaughtUp: Bool {
     generation > 0 && !isCaughtUpDue && due == .nothing && !context.unreadable.isAnywhere
       && !context.withheld.isAnywhere
   }
 
-  /// Whether all that the sender had for the present interest is here, whatever is kept back in the other direction.
+  /// Whether everything that the sender has for the current interest is here, regardless of what this peer
+  /// withholds.
   var hasAll: Bool {
     generation > 0 && due == .nothing && (phase == .done || !isCaughtUpDue)
       && !context.unreadable.isAnywhere && context.withheld.byPeer == 0
   }
 
-  /// Whether all is yet to be compared, or found in this store's log, before anything is told.
+  /// Whether the puller has yet to begin a reconciliation or to scan its own log, and so sends no notices.
   var isBeginning: Bool {
     switch phase {
     case .idle, .resuming: true
@@ -150,13 +157,13 @@ final class Puller {
     }
   }
 
-  /// Whether the sender is asked to go on from a place in its log, and has not answered.
+  /// Whether the sender was asked to resume from a checkpoint and has not answered.
   var isResuming: Bool { if case .resuming = phase { true } else { false } }
 
-  /// Whether answers are to come, or to be looked at.
+  /// Whether answers are expected or waiting to be processed.
   var isAsking: Bool { phase == .asking && (reconciler.isWaiting || hasTasks) }
 
-  /// Whether nothing can go on here before the sender says something.
+  /// Whether the puller can do nothing before the sender sends something.
   var isWaitingForPeer: Bool {
     guard !queue.hasUnapplied else { return false }
     switch phase {
@@ -167,9 +174,9 @@ final class Puller {
     }
   }
 
-  /// Takes what this peer subscribes to from now on, and tells the sender.
+  /// Replaces this peer's interest and sends it to the sender.
   ///
-  /// A collection of which the same is asked for as before goes on as it stands; the others are compared.
+  /// Collections with unchanged queries keep their state; the others are compared.
   func subscribe(to interest: Interest) {
     let changed = isAllCompared ? interest.names(changedFrom: self.interest) : nil
     if changed == nil, generation > 0 { early.startAnew() }
@@ -180,14 +187,14 @@ final class Puller {
     tasks.removeAll()
     reconciler.removeTasks()
     following.interestPrint = interestPrint(interest)
-    // Who never asked for anything need not say so.
+    // A peer that never had an interest does not send an empty one.
     if !interest.isEmpty || generation > 1 { sendInterest(isContinued: changed != nil) }
     phase = .idle
     due = changed.map { .collections($0) } ?? .everything
     isCaughtUpDue = true
   }
 
-  /// Whether the sender and this peer have nothing to find out about what is asked for now.
+  /// Whether the current interest is fully reconciled.
   private var isAllCompared: Bool { phase == .done && due == .nothing && !hasTasks }
 
   func sendInterest(isContinued: Bool = false) {
@@ -198,12 +205,12 @@ final class Puller {
     }
   }
 
-  /// Whether this peer holds a document under its interest.
+  /// Returns whether this peer holds a document under its interest.
   func holds(_ change: Change, _ record: Record?) -> Bool {
     interest.matcher(for: change.collection)?.matches(change.id, record) ?? false
   }
 
-  /// Does what waits, as far as the budget of records goes, then sends what has gathered.
+  /// Runs pending work until the budget of records is spent, then sends the collected output.
   func work(budget: inout Int) throws(SyncError) {
     if due != .nothing, isRoundAllowed { try beginRound() }
     takeUpBulk()
@@ -218,7 +225,7 @@ final class Puller {
     }
   }
 
-  /// Sends what has gathered: questions, wants, haves.
+  /// Sends the collected questions, requests (wants) and notices (haves).
   func flush() {
     let output = reconciler.takeOutput()
     if !output.questions.isEmpty {
@@ -262,12 +269,12 @@ final class Puller {
 }
 
 extension Array {
-  /// Slices of at most `count` elements.
+  /// Returns slices of at most `count` elements.
   func pieces(of count: Int) -> [ArraySlice<Element>] {
     stride(from: 0, to: self.count, by: count).map { self[$0..<Swift.min($0 + count, self.count)] }
   }
 
-  /// Slices whose sizes sum up to about `limit` each.
+  /// Returns slices whose sizes sum up to about `limit` each.
   func parts(of limit: Int, size: (Element) -> Int) -> [ArraySlice<Element>] {
     var parts: [ArraySlice<Element>] = []
     var start = 0

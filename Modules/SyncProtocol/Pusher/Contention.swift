@@ -1,11 +1,12 @@
 import DocStore
 
-/// Documents that peers write at both ends at once: of these deltas are sent that say what they build on.
+/// Documents that both peers write at the same time: their changes are sent as deltas with a base version.
 ///
-/// A successor fits one state only, and costs a question where the peer has written in the meantime. Who asks for
-/// a document live has another state of it, so its next changes go out as deltas.
+/// An operation delta applies to one state only. It costs a round trip if the peer has written in the
+/// meantime. A peer that requests a live document has another state of it, so the next changes of that
+/// document are sent as deltas.
 struct Contention {
-  /// Changes of a document that go out as deltas after a question.
+  /// The number of changes of a document that are sent as deltas after a request.
   static let changes = 16
   private let limit: Int
   private var remaining: [DocumentKey: Int] = [:]
@@ -23,7 +24,7 @@ struct Contention {
 
   /// Counts one change of a document.
   ///
-  /// - Returns: Whether it is to go out as a delta.
+  /// - Returns: Whether it is to be sent as a delta.
   mutating func countDown(_ key: @autoclosure () -> DocumentKey) -> Bool {
     guard !remaining.isEmpty else { return false }
     let key = key()

@@ -1,23 +1,24 @@
 import CRDTCore
 import DocStore
 
-/// A document that the peer asked for or told of, to be answered from the state it has by then.
+/// A document that the peer requested, holds or sent; it is answered with the state at the time of the
+/// answer.
 struct DocumentRequest {
   @TextKey var collection: String
   let id: DocumentID
-  /// What the peer has.
+  /// The version that the peer has.
   let vector: VersionVector
-  /// The peer's state, where it told of it: nothing is owed when it is the same here.
+  /// The hash of the peer's state, if it sent one: an equal state needs no answer.
   var hash: UInt64?
   /// Whether the peer holds the document under its interest.
   var isHeld: Bool
-  /// Whether the peer's own document is being answered, and with which of its frames that began to come.
+  /// Whether this answers a document that the peer has sent.
   var isReply: Bool { begun != nil }
   var begun: UInt64?
 
   var name: DocumentName { DocumentName(collection: collection, id: id) }
 
-  /// About how many bytes it takes: a vector is as long as the peer makes it.
+  /// Approximate memory in bytes: the peer decides how long the vector is.
   var cost: Int { (5 + vector.elements.count) * 32 }
 
   init(collection: String, id: DocumentID, vector: VersionVector, isHeld: Bool) {
@@ -39,7 +40,8 @@ struct DocumentRequest {
     isHeld = true
   }
 
-  /// Only what the peer holds under its interest, or what matches that, is sent back.
+  /// Makes the answer to a document that the peer has sent; one that the peer does not hold is sent only if
+  /// it matches.
   init(_ owed: OwedDocument, begunWith frame: UInt64) {
     collection = owed.version.collection
     id = owed.version.id
@@ -51,40 +53,40 @@ struct DocumentRequest {
 
 /// Requests that are answered together.
 struct RequestGroup {
-  /// All become visible together, with what recent transactions bind to them.
+  /// The documents, which become visible together with everything that recent transactions bind to them.
   var requests: [DocumentRequest]
-  /// Whether they were announced: the peer writes none of them itself.
+  /// Whether they follow an announcement: the peer itself writes none of them.
   var isPull = false
-  /// What binds them until the answer is applied, where the peer has left out a group of them.
+  /// The binding that keeps them together until the answer is applied, if the peer skipped a group of them.
   var binding: UInt64?
-  /// How many had come before.
+  /// How many requests had arrived before.
   var number: UInt64 = 0
 
-  /// About how many bytes they take.
+  /// Approximate memory in bytes.
   var cost: Int { requests.reduce(0) { $0 + $1.cost } }
 }
 
-/// Why a document goes out, and so what it builds on.
+/// Why a document is sent, and so which base it builds on.
 enum Inclusion {
-  /// The peer has nothing of it, as far as is known: the whole document, if it matches.
+  /// The peer has nothing of it, as far as known: it is sent as full state, if it matches.
   case whole
   case requested(DocumentRequest)
-  /// The peer follows this store's log, and has met what was written here up to a reading.
+  /// The peer follows this store's log, and has the local writes up to an HLC timestamp.
   case unasked(after: ClockReading)
 }
 
-/// A live change, evaluated when it was committed and encoded when the link has room.
+/// A live change, evaluated at its commit and encoded when the link has room.
 struct LiveDocument {
   let change: Change
-  /// What it was changed to.
+  /// The record after the change.
   let record: Record
   let base: VersionVector
-  /// Whether it matches the peer's interest no longer.
+  /// Whether it no longer matches the peer's interest.
   let leaves: Bool
   let isHeld: Bool
-  /// The one write that it was, for a peer that has just what the document was before.
+  /// The change as an operation delta, for a peer that has exactly the state before it.
   let successor: WireSuccessor?
-  /// What to tell where it is announced.
+  /// What its announcement contains, beside the change.
   let news: News
 
   var collection: Collection { change.collection }
@@ -93,25 +95,29 @@ struct LiveDocument {
   var key: DocumentKey { change.key }
 }
 
-/// What one transaction changed of the peer's interest.
+/// The changes of one transaction that concern the peer.
 struct LiveGroup {
   let sequence: UInt64
   var documents: [LiveDocument] = []
   var byteCount = 0
   /// Whether the peer may lack something that an earlier transaction bound to one of these documents.
   var mustKeepOrder = false
-  /// Whether one of these documents matches the interest no longer: who has left the group out and asks for it without
-  /// holding the document would get nothing.
+  /// Whether one of these documents no longer matches the interest.
+  ///
+  /// A peer that skips the group and requests it without holding the document would get nothing.
   var leaves = false
   /// Whether the peer can apply the group whatever it has.
   var isSelfContained = true
-  /// Whether another peer brought it.
+  /// Whether another peer sent it.
   let isForwarded: Bool
-  /// The reconciliation since which the peer got documents in the order of their commits only; `nil` during one.
+  /// The last reconciliation before it, since when the peer receives documents in commit order; `nil`
+  /// during one.
   let round: UInt64?
 
-  /// The sum of a document's record, where the peer may come to another, or have another of the same version: nobody has
-  /// what was just written here.
+  /// Returns the summary that lets the receiver check its merged state; `nil` if that cannot differ.
+  ///
+  /// It can differ if the document has a base, came from another peer, or is default data. Nobody else has
+  /// a new local document.
   func summary(of document: borrowing LiveDocument, _ view: borrowing RecordView) -> Summary? {
     document.base.isEmpty && !isForwarded && !view.isDefault ? nil : document.change.afterSummary
   }

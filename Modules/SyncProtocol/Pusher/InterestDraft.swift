@@ -1,29 +1,30 @@
 import CRDTCore
 
-/// A peer's interest while its frames come and its queries are taken apart.
+/// A peer's interest while its frames arrive and its queries are compiled.
 ///
-/// A long query takes a millisecond or two, and an interest has hundreds: between two of them others have their turn.
+/// A long query takes a millisecond or two, and an interest has hundreds. Between two queries, other
+/// sessions run.
 struct InterestDraft {
-  /// How the peer goes on under it, where it named an interest of an earlier session and sent none.
+  /// The resume request, if the peer named an interest of an earlier session instead of sending one.
   let resume: ResumeFrame?
   private(set) var generation: UInt64 = 0
   private(set) var isContinued = false
   /// Bytes on the wire.
   private(set) var byteCount = 0
-  /// Whether all of its frames have come.
+  /// Whether all of its frames have arrived.
   private(set) var isWhole: Bool
   private var builder = InterestBuilder()
   private var parts = WorkQueue<InterestFrame.EncodedQuery>()
   private var queryCount = 0
   private var waitingBytes = 0
 
-  /// Begins one of which the frames come.
+  /// Begins an interest whose frames follow.
   init() {
     resume = nil
     isWhole = false
   }
 
-  /// Begins one that is known from an earlier session.
+  /// Begins an interest that is known from an earlier session.
   init(_ queries: [[UInt8]], for resume: ResumeFrame) {
     self.resume = resume
     generation = resume.generation
@@ -31,7 +32,7 @@ struct InterestDraft {
     add(queries.map { InterestFrame.EncodedQuery(bytes: $0, offset: 0) })
   }
 
-  /// Takes the next frame.
+  /// Adds the next frame.
   ///
   /// - Throws: `limit` where the queries are too many or too long.
   mutating func add(_ frame: InterestFrame) throws(SyncError) {
@@ -49,20 +50,20 @@ struct InterestDraft {
     parts.append(contentsOf: queries)
   }
 
-  /// Bytes of the query that is taken apart next; `nil` where none waits.
+  /// Bytes of the query that is compiled next; `nil` if none waits.
   var nextBytes: Int? { parts.first?.bytes.count }
 
-  /// Takes the next query apart, and compiles it.
+  /// Decodes and compiles the next query.
   ///
   /// - Returns: How many steps an evaluation of its conditions takes.
-  /// - Throws: What is wrong with it, by its place in its frame's payload.
+  /// - Throws: What is wrong with it, with the offset in its frame's payload.
   mutating func takeNext() throws(CodecError) -> Int {
     guard let query = parts.removeFirst() else { return 0 }
     waitingBytes -= query.bytes.count + 64
     return builder.insert(try query.decoded())
   }
 
-  /// About what it takes in memory.
+  /// Approximate memory in bytes.
   var memoryBytes: Int { waitingBytes + builder.memoryBytes }
 
   func finish() -> Interest { builder.finish() }

@@ -1,21 +1,23 @@
 import CRDTCore
 import DocStore
 
-/// Commits that concern the peer and have not gone out, in their order; some wait until it is known what the peer has.
+/// Commits that concern the peer and are not sent yet, in order; some wait until it is known what the peer
+/// has.
 struct LiveQueue {
   private var ready = WorkQueue<LiveGroup>()
-  /// Groups that wait for the end of a reconciliation, or of a walk through the log.
+  /// Groups that wait for the end of a reconciliation or of a log walk.
   private var held = WorkQueue<LiveGroup>()
   private(set) var byteCount = 0
-  /// Documents that were evicted here while changes of them waited, with what the peer has when all of those have gone out.
+  /// Documents evicted here while their changes waited, with the version that the peer has once these are
+  /// sent.
   private var evicted: [DocumentKey: DocumentRequest] = [:]
 
   var isEmpty: Bool { ready.isEmpty && held.isEmpty }
-  /// Whether a group waits for nothing but its turn.
+  /// Whether a group is ready to be sent.
   var hasReady: Bool { !ready.isEmpty }
   var hasHeld: Bool { !held.isEmpty }
   var heldCount: Int { held.count }
-  /// The least sequence of a group that waits.
+  /// The lowest sequence of the groups that wait.
   var firstSequence: UInt64? { (ready.map(\.sequence) + held.map(\.sequence)).min() }
   /// The documents of the groups that wait.
   var documents: some Sequence<LiveDocument> { (ready.map(\.documents) + held.map(\.documents)).joined() }
@@ -37,7 +39,7 @@ struct LiveQueue {
     return group
   }
 
-  /// Has a group that was taken out wait behind those that are held.
+  /// Appends a group that was taken out to those that are held.
   mutating func hold(_ group: LiveGroup) {
     byteCount += group.byteCount
     held.append(group)
@@ -45,10 +47,11 @@ struct LiveQueue {
 
   mutating func removeAll() { self = LiveQueue() }
 
-  /// Takes note of what the peer has of an evicted document when all that waits has gone out.
+  /// Records the version that the peer has of an evicted document once everything that waits is sent.
   mutating func noteEvicted(_ key: DocumentKey, _ request: DocumentRequest) { evicted[key] = request }
 
-  /// Hands out what evicted documents are to be followed by, once nothing waits: by collection and id.
+  /// Removes and returns the follow-up requests for evicted documents, by collection and id, once no group
+  /// waits.
   mutating func takeEvicted() -> [DocumentRequest] {
     guard !evicted.isEmpty, isEmpty else { return [] }
     defer { evicted = [:] }

@@ -1,44 +1,50 @@
 import CRDTCore
 import DocStore
 
-/// Where a receiver stands in this store's log, as far as a session knows.
+/// The receiver's position in this store's log, as far as this session knows it.
 struct LogPlace {
-  /// Frames with wants and haves that came in.
+  /// The number of request and have frames received.
   var asksTaken: UInt64 = 0
-  /// The last commit when the reconciliation that goes on, or went on last, began: it need not be of everything.
+  /// The last commit at the start of the current or latest reconciliation, which may have covered some
+  /// collections only.
   var compared: UInt64 = 0
-  /// The last commit that is taken in by comparing everything, or by following the log; 0 before either.
+  /// The last commit covered by a reconciliation of everything or by following the log; 0 before either.
   var settled: UInt64 = 0
-  /// The sequence up to which the receiver was compared with, or the log was walked; `nil` before either.
+  /// The sequence up to which the receiver was reconciled or the log was walked; `nil` before either.
   var followed: UInt64?
-  /// Stands for what might be sent when that began.
+  /// Identifies the policy under which that began.
   var policyPrint: UInt64 = 0
-  /// Whether the session went on from a cursor: what the receiver holds and this peer does not match was told in
-  /// an earlier one, so nobody here knows of it.
+  /// Whether the session resumed from a checkpoint.
+  ///
+  /// An earlier session then exchanged what the receiver holds without a match here, and this one does not
+  /// know it.
   var isResumed = false
-  /// The walk from the receiver's cursor, while it goes on.
+  /// The current walk from the receiver's checkpoint.
   var walk: LogWalk?
-  /// The last of this store's own readings that the receiver had met; `nil` where later writes are not sent unasked.
+  /// The last local HLC timestamp whose writes the receiver has; `nil` if later writes are not sent
+  /// unasked.
   var unaskedAfter: ClockReading?
-  /// Up to where the receiver knows what is written here, while it follows the log: of later it hears by announcements,
-  /// or live.
+  /// The log position up to which the receiver knows this store's changes, while it follows the log.
+  ///
+  /// Of later changes it learns by announcements, or live.
   var toldThrough: UInt64?
-  /// Transactions up to there were announced, and the receiver may have some in part only.
+  /// The sequence up to which transactions were announced; the receiver may have only a part of each.
   var resumedThrough: UInt64 = 0
-  /// The last mark: what it said, what had gone out by then, and when.
+  /// The last checkpoint message: its contents, what had been sent by then, and the time.
   var marked: Mark?
   var markedAt: Duration = .zero
-  /// Whether a commit since the last mark had to do with the receiver, wherever it came from.
+  /// Whether a commit since the last checkpoint message concerns the receiver, whatever its origin.
   var isMoved = false
-  /// A mark that waits for groups to go out.
+  /// A checkpoint message that waits until the groups before it are sent.
   var waiting: Mark?
-  /// How fast the receiver takes announcements.
+  /// The flow control of announcements.
   var pace = AnnouncementPace()
-  /// Whether announcements went out after which nothing has come back.
+  /// Whether announcements were sent that no ping has followed yet.
   var isAnnouncing = false
-  /// What the ping carries after which the receiver has asked for all it lacks of them.
+  /// The nonce of the ping that follows the announcements; its answer means that the receiver has requested
+  /// what it lacks.
   var closing: UInt64?
-  /// Where a walk began because changes came faster than the link: the other half is to be told.
+  /// The position after which the peer may have missed changes: the puller repeats its notices from there.
   var fellBehindAt: UInt64?
 
   /// Whether changes are not queued, because a walk finds them.
@@ -47,12 +53,12 @@ struct LogPlace {
   struct Mark: Equatable {
     let sequence: UInt64
     let asksTaken: UInt64
-    /// All groups that were taken before it.
+    /// All groups that were queued before it.
     let after: SendQueue.Progress
   }
 }
 
-/// What of a collection a receiver hears as it follows the log.
+/// Which documents of a collection a receiver learns of because it follows the log.
 struct FollowedLog {
   private let start: UInt64
   private let matcher: CollectionInterest
@@ -61,10 +67,10 @@ struct FollowedLog {
     (self.start, self.matcher) = (start, matcher)
   }
 
-  /// Whether it tells of every living document that was written with a sequence.
+  /// Whether the receiver learns of every living document written with this sequence.
   func tellsAll(at sequence: UInt64) -> Bool { sequence > start && matcher.matchesAll }
 
-  /// Whether it tells of a document that was written with a sequence.
+  /// Whether the receiver learns of a document written with this sequence.
   func tells(_ id: RawSpan, _ record: borrowing RecordView, at sequence: UInt64) -> Bool {
     sequence > start && matcher.matches(id, record)
   }

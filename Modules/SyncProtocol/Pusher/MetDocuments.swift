@@ -1,11 +1,11 @@
 import DocStore
 
-/// Documents of which both peers came to a state by themselves, as what they sent each other crossed.
+/// Documents on which both peers converged by themselves, because their changes crossed on the way.
 ///
-/// Of each the last state is kept: of the ones before it nothing needs to be told.
+/// Only the last state of each is kept: earlier states need not be verified.
 struct MetDocuments {
   private var offers: [DocumentKey: DocumentOffer] = [:]
-  /// When the first of them was noted.
+  /// When the first of them was recorded.
   private(set) var since: Duration = .zero
 
   var count: Int { offers.count }
@@ -16,7 +16,7 @@ struct MetDocuments {
     offers[key] = offer
   }
 
-  /// Hands out what is noted, by collection and id.
+  /// Removes and returns the offers, by collection and id.
   mutating func take() -> [DocumentOffer] {
     defer { offers = [:] }
     return offers.values.sorted { ($0.collection, $0.item.id) < ($1.collection, $1.item.id) }

@@ -1,55 +1,56 @@
 import CRDTCore
 import Failpoints
 
-/// What the peer subscribes to: whether that is known, what of it has come, and what is served.
+/// What the peer subscribes to: whether that is known, what of it has arrived, and what is served.
 struct PeerInterest {
   private enum State {
     /// The peer has said nothing yet.
     case unknown
-    /// The peer goes on from a checkpoint under an interest that is not known here, and was asked for it.
+    /// The peer resumes from a checkpoint under an interest that is unknown here, and was asked for that
+    /// interest.
     case awaited
-    /// The peer subscribes to nothing: otherwise it would have said so before anything else.
+    /// The peer subscribes to nothing: an interest would have been its first frame.
     case nothing
     case served(generation: UInt64)
   }
 
-  /// What has come of an interest when all of it is taken apart.
+  /// The result of an interest that has arrived and is compiled.
   enum Whole {
-    /// What is served stays as it is.
+    /// The served interest stays.
     case kept
     case new(Interest, draft: InterestDraft)
   }
 
   private var state = State.unknown
-  /// What is served.
+  /// The interest that is served.
   private(set) var served = Interest()
-  /// The interest that the peer has begun to send, or goes on from, until it is served.
+  /// The interest that the peer is sending, or resumes under, until it is served.
   private var draft: InterestDraft?
-  /// Whether something was owed to the peer before its interest was known: where it would go on from a checkpoint it has to
-  /// compare.
+  /// Whether documents were owed to the peer before its interest was known: then it must reconcile instead
+  /// of resuming.
   private(set) var wasOwedBefore = false
 
-  /// The number that the peer has given to what is served; `nil` while nothing is.
+  /// The generation number that the peer has given to the served interest; `nil` while none is served.
   var generation: UInt64? { if case .served(let generation) = state { generation } else { nil } }
   /// Whether the peer subscribes to nothing.
   var isNothing: Bool { if case .nothing = state { true } else { false } }
-  /// Whether the peer has begun to send an interest that is not served yet.
+  /// Whether an interest has begun to arrive that is not served yet.
   var hasDraft: Bool { draft != nil }
-  /// Bytes of the query that is to be taken apart next; `nil` where none waits.
+  /// Bytes of the query that is compiled next; `nil` if none waits.
   var nextQueryBytes: Int? { draft?.nextBytes }
-  /// About what it takes in memory.
+  /// Approximate memory in bytes.
   var memoryBytes: Int { served.memoryBytes + (draft?.memoryBytes ?? 0) }
 
-  /// Takes note that the peer was asked for the interest that it goes on under.
+  /// Records that the peer was asked for the interest under which it resumes.
   mutating func awaitInterest() { if generation == nil { state = .awaited } }
 
-  /// Takes note that the peer has sent something else than what it begins with when it subscribes to anything.
+  /// Records a frame other than an interest; if it is the first one, the peer subscribes to nothing.
   mutating func noteTalk() { if case .unknown = state, draft == nil { state = .nothing } }
 
-  /// Takes note that something is owed to the peer.
+  /// Records that documents are owed to the peer.
   mutating func noteOwed() { if case .awaited = state { wasOwedBefore = true } }
 
-  /// Takes a frame of the peer's interest, whose queries are taken apart later.
+  /// Adds a frame of the peer's interest; its queries are compiled later.
   ///
   /// - Throws: `outOfOrder` or `limit`.
   mutating func take(_ frame: InterestFrame) throws(SyncError) {
@@ -62,17 +63,17 @@ struct PeerInterest {
     draft = changed
   }
 
-  /// Takes up an interest of an earlier session, under which the peer goes on.
+  /// Restores the interest of an earlier session, under which the peer resumes.
   mutating func take(_ known: [[UInt8]], for resume: ResumeFrame) {
     draft = InterestDraft(known, for: resume)
   }
 
-  /// Takes one query of the interest apart.
+  /// Decodes and compiles one query of the interest.
   ///
   /// - Returns: How many steps an evaluation of its conditions takes.
   mutating func takeNextQuery() throws(CodecError) -> Int { try draft?.takeNext() ?? 0 }
 
-  /// Hands out the interest that has come; `nil` unless all of it has come and is taken apart.
+  /// Returns the new interest; `nil` until all of it has arrived and is compiled.
   mutating func takeWhole() -> Whole? {
     guard let draft, draft.isWhole, draft.nextBytes == nil else { return nil }
     self.draft = nil

@@ -1,17 +1,17 @@
 import CRDTCore
 import DocStore
 
-/// What an announcement of a live change tells, beside the change.
+/// What the announcement of a live change contains, beside the change.
 struct News {
   let hash: UInt64
-  /// The document has come to be of this peer's own interest.
+  /// Whether the document now matches this peer's own interest, and did not before.
   let isNewlyHeld: Bool
-  /// It does not match the other peer's interest any more.
+  /// Whether it does not match the other peer's interest.
   let leaves: Bool
 }
 
 extension Pusher {
-  /// What to keep of a change so that it can be announced.
+  /// Returns what to keep of a change for its announcement.
   func news(of change: Change, _ summary: Summary, matches: Bool, isHeld: Bool) -> News {
     let wasHeld =
       isHeld && change.before != nil
@@ -22,14 +22,14 @@ extension Pusher {
       isNewlyHeld: isHeld && !wasHeld, leaves: !matches)
   }
 
-  /// Announces a live group in place of sending it, where the peer is likely to get it from elsewhere.
+  /// Announces a live group instead of sending it, if the peer is likely to get it from another peer.
   ///
-  /// A group that may go out in any order only when the peer has all before it is announced too, while it may lack
-  /// something: what answers the peer brings along what belongs to it.
+  /// A group that must keep its order is announced, too, while earlier announcements are unanswered. The
+  /// answer to a request includes everything that belongs to it.
   ///
   /// - Returns: `false` when it is to be sent.
   func announce(_ group: LiveGroup) throws(SyncError) -> Bool {
-    // Who hears that a document leaves before it arrives has no use for that.
+    // A receiver has no use for a notice that a document leaves if the document has not arrived yet.
     guard !group.leaves || queue.isIdle else { return false }
     let isLazy = group.isForwarded ? !announcing.sendsForwards : !announcing.sendsOwn
     guard isLazy || group.mustKeepOrder && announcing.firstOpen != nil,
@@ -72,8 +72,8 @@ extension Pusher {
     }
     let (base, news) = (document.base, document.news)
     let added = VersionVector(vector.elements.filter { $0.reading > base[$0.writer] })
-    // What concerns the peer only now may have changed before as well, and default data may have come with a write:
-    // who has the version then need not have the state.
+    // A document that is newly held may have earlier changes, and default data may have come with a write.
+    // In both cases the same version need not mean the same state.
     let tellsVersion =
       news.isNewlyHeld || base.isEmpty && document.change.before != nil || exceedsVector && !added.isEmpty
     return AnnouncedDocument(
@@ -81,7 +81,7 @@ extension Pusher {
       hash: tellsVersion || added.isEmpty ? news.hash : nil, isHeld: news.isNewlyHeld, leaves: news.leaves)
   }
 
-  /// Sends the announcements that have gathered.
+  /// Sends the gathered announcements.
   func flushAnnouncements() {
     let waiting = announcing.takeWaiting()
     guard !waiting.isEmpty else { return }
@@ -97,7 +97,7 @@ extension Pusher {
 }
 
 extension LiveGroup {
-  /// What the receiver is told of a document.
+  /// The flags of a document in the group's frame.
   func flags(of document: borrowing LiveDocument) -> UInt8 {
     GroupEncoder.liveFlag | (document.isHeld ? GroupEncoder.heldFlag : 0)
       | (isForwarded ? GroupEncoder.forwardedFlag : 0)

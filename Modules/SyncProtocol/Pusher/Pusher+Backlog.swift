@@ -2,14 +2,14 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Changes that came faster than the link are not kept in memory: the log has them, and they are announced from there.
+/// Changes that come faster than the link are not kept in memory: they are announced later from the log.
 extension Pusher {
-  /// Drops the changes that wait, and those to come until the log has been gone through from them on.
+  /// Drops the waiting changes, and queues no new ones until a log walk has caught up.
   func fallBehind(from place: UInt64) throws(SyncError) {
     let first = live.firstSequence ?? .max
     var start = min(place, first - 1)
     dropLive()
-    // What there was when everything began to be compared is found by that.
+    // The reconciliation of everything finds all that was stored when it began.
     start = max(start, log.settled)
     if let walk = log.walk { start = min(start, walk.place) }
     let isKnown = reconciliation.isActive || log.followed != nil || log.walk != nil
@@ -20,20 +20,20 @@ extension Pusher {
     log.fellBehindAt = min(start, log.fellBehindAt ?? .max)
   }
 
-  /// Lets go of the changes that wait.
+  /// Drops the changes that wait.
   func dropLive() {
     live.removeAll()
     underWay.removeAll()
   }
 
-  /// Has the peer compare all: what changed is too much to be announced, or nobody knows any more what it was.
+  /// Makes the peer reconcile everything: too much has changed to be announced, or the changes are unknown.
   func compareInstead() {
     dropLive()
     holding = .awaited
     renew()
   }
 
-  /// Commits up to `sequence` were not told.
+  /// Records that commits up to `sequence` were not reported to this session.
   func lostCommits(through sequence: UInt64) throws(SyncError) {
     guard sequence > lastCommitted else { return }
     let told = lastCommitted
@@ -42,22 +42,23 @@ extension Pusher {
       log.fellBehindAt = min(told, log.fellBehindAt ?? .max)
       return
     }
-    // What ceased to match in them was not noticed.
+    // Documents that ceased to match in these commits are unknown.
     watch.loseTrack()
     try fallBehind(from: told)
     log.fellBehindAt = min(told, log.fellBehindAt ?? .max)
   }
 
-  /// Whether the receiver keeps up with announcements and has been answered what it wanted.
+  /// Whether the receiver keeps up with the announcements and has been sent what it requested.
   var canWalk: Bool {
     log.pace.isOpen && requests.isEmpty && announcing.openDocuments < context.tuning.announcedDocuments
       && (log.unaskedAfter == nil || hasRoomToPush)
   }
 }
 
-/// How many announcements are on their way, which no window counts: as many as the receiver has let pass.
+/// Limits the announcements in flight, which the flow window does not count, to what the receiver has
+/// processed.
 struct AnnouncementPace {
-  /// Bytes of announcements after which a ping goes out, and after which the next wait for its answer.
+  /// Bytes of announcements after which a ping is sent, and after which the next ones wait for its answer.
   static let stepBytes = 32 << 10
   private(set) var nonce: UInt64?
   private var byteCount = 0
@@ -66,7 +67,7 @@ struct AnnouncementPace {
 
   /// Counts announcements.
   ///
-  /// - Returns: What the ping that is to follow them carries, if one is.
+  /// - Returns: The nonce of the ping that must follow them, if one must.
   mutating func sent(_ bytes: Int, nonce draw: () -> UInt64) -> UInt64? {
     byteCount += bytes
     guard nonce == nil, byteCount >= Self.stepBytes else { return nil }
@@ -81,6 +82,6 @@ struct AnnouncementPace {
 }
 
 extension [AnnouncedDocument] {
-  /// About their bytes on the wire.
+  /// Approximate bytes on the wire.
   var byteCount: Int { reduce(2) { $0 + $1.byteCount } }
 }

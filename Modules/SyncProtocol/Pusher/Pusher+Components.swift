@@ -2,25 +2,28 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// How far a reconciliation is with what belongs together, which goes out component by component.
+/// The progress of a reconciliation through the components, each of which is sent as a whole.
 struct ComponentPass {
   /// The next component to look at.
   var next = 0
-  /// Whether the peer has asked and wanted all: until then only those go that nothing can be asked of any more.
+  /// Whether the peer has sent its last question and request.
+  ///
+  /// Until then, only components are sent that no request can concern any more.
   var isLast = false
-  /// Documents that were wanted, and go out with what recent transactions bind to them once all wants are looked at:
-  /// many may go out together.
+  /// Requested documents that are sent with their recent transactions once all requests are looked at.
+  ///
+  /// Many of them may be sent together.
   var due = WorkQueue<StoredPlace>()
 }
 
 extension Pusher {
-  /// Takes note of what was committed up to the snapshot.
+  /// Reads the transactions that were committed up to the snapshot.
   func refreshRecent(_ transaction: borrowing ReadTransaction, _ concerned: Set<UInt32>) throws {
     try graph.refresh(
       transaction, concerns: { concerned.contains($0) }, damaged: context.tellUnreadable)
   }
 
-  /// Whether there are components that can go out before all is asked.
+  /// Whether components can be sent before the peer has sent its last question.
   var hasReadyComponents: Bool {
     graph.isReady && reconciliation.pass.next < graph.componentCount && !reconciliation.streams.isEmpty
   }
@@ -32,7 +35,7 @@ extension Pusher {
     guard graph.isReady, reconciliation.pass.next < graph.componentCount else { return false }
     if reconciliation.streams.isEmpty {
       guard reconciliation.pass.isLast else { return false }
-      // What was wanted goes out by itself.
+      // Requested documents are sent individually, by the steps that follow.
       reconciliation.pass.next = graph.componentCount
       return false
     }
@@ -53,7 +56,7 @@ extension Pusher {
     return true
   }
 
-  /// Sends what was wanted and is bound by recent transactions, unless it went out with another such document.
+  /// Sends requested documents that recent transactions bind, unless they were sent along with another one.
   func addDue(budget: inout Int) throws(SyncError) {
     let concerned = try concernedCollections()
     try context.read { transaction in
@@ -67,7 +70,7 @@ extension Pusher {
     }
   }
 
-  /// Sends what was asked for and waited for all to be asked.
+  /// Sends the requested documents that waited for the peer's last question.
   ///
   /// - Returns: `false` when there is nothing left.
   func addDeferred(budget: inout Int) throws(SyncError) -> Bool {
@@ -80,15 +83,14 @@ extension Pusher {
         guard budget > 0, hasRoomToAdd else { return }
         budget -= 1
         try sendBundle(around: place, &sources, transaction, budget: &budget)
-        // What is here no more is owed no more.
+        // Drop the request: the document was evicted.
         deferred[place] = nil
       }
     }
     return true
   }
 
-  /// Sends a document that was asked for, or is due, with all that belongs with it, once nothing of that can be
-  /// asked for any more.
+  /// Sends a requested or due document with its closure, once no more requests can concern that.
   func sendBundle(
     around place: StoredPlace, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
   ) throws {
@@ -105,7 +107,7 @@ extension Pusher {
     try send(bundle, &sources, transaction, budget: &budget)
   }
 
-  /// Whether something of a component may be lacking at the peer.
+  /// Whether the peer may lack a part of a component.
   private func isDue(
     _ component: Int, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
   ) throws -> Bool {
@@ -118,7 +120,7 @@ extension Pusher {
     return false
   }
 
-  /// Whether the peer can ask for nothing more of what goes out together.
+  /// Whether no more requests of the peer can concern the closure.
   private func isReady(
     _ bundle: Bundle, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
   ) throws -> Bool {
@@ -135,7 +137,8 @@ extension Pusher {
 
   // MARK: - Sending it
 
-  /// Sends those of a bundle that the peer lacks, as one group, by ascending numbers.
+  /// Sends the documents of a closure that the peer lacks, as one group, in ascending order of their
+  /// numbers.
   private func send(
     _ bundle: Bundle, _ sources: inout Sources, _ transaction: borrowing ReadTransaction, budget: inout Int
   ) throws {
@@ -145,8 +148,10 @@ extension Pusher {
     batch.finish()
   }
 
-  /// Binds what goes out together as long as it is under way, if the peer may leave it out, since it builds on what the
-  /// peer may have let go of: a part of it may yet be sent beside something else.
+  /// Binds documents that are sent together until they are acknowledged, if the peer may skip the group.
+  ///
+  /// The group builds on state that the peer may have evicted. One of its documents might then be sent
+  /// alone, with something else.
   private func bind(_ places: [StoredPlace]) {
     guard batch.hasBases, 2...SyncLimits.groupDocuments ~= places.count,
       !SyncDefect.sentBindsNothing.isPlanted
@@ -155,9 +160,9 @@ extension Pusher {
     if reconciliation.isActive { graph.noteBound(places) }
   }
 
-  /// Adds those of a bundle that the peer lacks to the group.
+  /// Adds the documents of a closure that the peer lacks to the group.
   ///
-  /// - Returns: Them, where one may build on what the peer has.
+  /// - Returns: Those documents, if one of them may build on what the peer has.
   @discardableResult
   private func include(
     _ bundle: Bundle, _ sources: inout Sources, _ transaction: borrowing ReadTransaction, budget: inout Int
@@ -192,12 +197,13 @@ extension Pusher {
       if mayHaveBases { included.append(place) }
       try include(takeDeferred(place) ?? .whole, id, summary, record, source)
     }
-    // What is here no more, or damaged, is owed no more.
+    // Drop the requests: these documents were evicted or are damaged.
     for place in places { _ = takeDeferred(place) }
     return included
   }
 
-  /// Answers requests outside of a reconciliation, with what recent transactions bind to them.
+  /// Answers requests outside of a reconciliation, with everything that recent transactions bind to the
+  /// documents.
   func answer(_ group: RequestGroup) throws(SyncError) {
     let concerned = try concernedCollections()
     forgetConfirmed(answering: group.binding)
@@ -216,7 +222,8 @@ extension Pusher {
         ) { found, record, summary in
           let id = request.id.bytes.span.bytes
           guard let found else { return try include(.requested(request), id, summary, record, source) }
-          // What does not go out calls for nothing else: two peers could answer each other with the rest for ever.
+          // A document that is not sent must not pull in others: two peers could answer each other with
+          // those forever.
           guard goesOut(.requested(request), id, summary, record, source) else { return }
           if !group.isPull { contention.insert(key) }
           let place = StoredPlace(collection: source.collection.id, number: found.number)
@@ -231,7 +238,7 @@ extension Pusher {
     }
   }
 
-  /// Whether all that a group asks for went out whole since it came, beside what another asked for.
+  /// Whether every document of a request was sent in full with another answer since the request arrived.
   private func isAnswered(
     _ group: RequestGroup, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
   ) throws -> Bool {
@@ -243,7 +250,7 @@ extension Pusher {
       guard let answer = requests.answer(to: key, of: group) else { return false }
       answers.insert(answer)
     }
-    // They stay bound: the peer may leave out the other answer, too.
+    // They stay bound: the peer may skip the other answer, too.
     if let binding = group.binding { graph.bind(binding, with: answers) }
     return true
   }

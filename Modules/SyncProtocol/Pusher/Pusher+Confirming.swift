@@ -1,8 +1,8 @@
 extension Pusher {
-  /// The commit up to which the peer has all that concerns it; `nil` while something is kept back.
+  /// The commit up to which the peer has all that concerns it; `nil` while a document is withheld.
   var confirmedSequence: UInt64? { context.withheld.isEmpty ? holding.confirmed : nil }
 
-  /// Takes note up to which commit the peer has everything that concerns it, when that is certain.
+  /// Records up to which commit the peer has everything that concerns it, if that is certain.
   ///
   /// Once certain it stays so, until the peer's interest or what it may be sent changes.
   func noteConfirmed() {
@@ -16,14 +16,14 @@ extension Pusher {
       if holding.confirmed != nil, leaves.isInUse { leaves.note(context.id, confirmed: 0) }
       return holding.confirm(nil)
     }
-    // Of what is being applied it may come out that the peer lacks something.
+    // The batch that is being applied may show that the peer lacks something.
     guard holding.isSettled, context.isPolicyCurrent, !isApplying, !reconciliation.isActive,
       !reconciliation.isClosing,
       requests.isEmpty, isDrained, !log.isAnnouncing, log.closing == nil
     else { return }
     let sequence = max(log.settled, lastCommitted, 1)
     holding.confirm(sequence)
-    // What is kept back keeps nothing else from being let go of here.
+    // Withheld documents do not prevent others from being evicted here.
     if leaves.isInUse { leaves.note(context.id, confirmed: sequence) }
   }
 }

@@ -3,7 +3,7 @@ import DocStore
 import Failpoints
 
 extension Pusher {
-  /// Adds a document to the group that is being encoded, as far as it concerns the peer.
+  /// Adds a document to the group that is being encoded, if the peer is to be sent it.
   func include(
     _ inclusion: Inclusion, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
     _ source: Source
@@ -11,17 +11,17 @@ extension Pusher {
     guard goesOut(inclusion, id, summary, record, source) else { return }
     var flags = source.flags(id, record)
     var base = VersionVector()
-    // Of default data no vector tells the receiver that both have the same.
+    // Default data is not in the vector, so only the summary tells the receiver that both have the same.
     var told = record.isDefault ? summary : nil
     switch inclusion {
     case .whole:
       if !reconciliation.isActive, !requests.isEmpty {
         requests.noteWhole(source.key(of: id), with: batch.sequence)
-        // It may be what is asked for since both have the same version of other contents.
+        // The peer may have requested it because both have the same version with different contents.
         told = summary
       }
     case .requested(let request):
-      // Equal vectors with other content call for the whole state, by which the receiver settles it.
+      // Equal vectors with different contents need the full state, with which the receiver settles it.
       if try record.vector(sites: source.tables.sites) != request.vector { base = request.vector }
       told = summary
       if request.isReply { flags |= GroupEncoder.replyFlag }
@@ -40,7 +40,7 @@ extension Pusher {
       id, record, base: base, of: source.collection, source.tables, flags: flags, summary: told)
   }
 
-  /// Whether a document goes out at all, for the reason given.
+  /// Whether a document is sent at all, for the given reason.
   func goesOut(
     _ inclusion: Inclusion, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
     _ source: Source
@@ -58,13 +58,13 @@ extension Pusher {
       }
     if !isMatch, case .requested = inclusion { watch.insert(source.key(of: id)) }
     guard goesOut, let byteCount = source.oversizeBytes(of: id) else {
-      // The peer may have got it another way.
+      // The peer may have received it another way.
       if case .requested(let request) = inclusion, request.isHeld {
         context.withheld.remove(source.key(of: id))
       }
       return goesOut
     }
-    // Who holds a copy is sent what it lacks.
+    // A peer that has a copy is sent what it lacks.
     if case .requested(let request) = inclusion, request.isHeld || !request.vector.isEmpty,
       byteCount <= SyncLimits.documentBytes
     {

@@ -3,24 +3,24 @@ import DocStore
 import Failpoints
 
 extension Pusher {
-  /// Takes note of a commit: what of it concerns the peer is queued to be sent.
+  /// Queues the changes of a commit that concern the peer.
   ///
-  /// What this peer `holds` under its own interest is marked so.
+  /// Documents for which `holds` is true match this peer's own interest, and are flagged as held.
   ///
-  /// - Returns: Which of its changes are going out, by their places; empty where none is.
+  /// - Returns: For each change whether it is sent; empty if none is.
   func committed(_ commit: Commit, holds: (Change) -> Bool) throws(SyncError) -> [Bool] {
     lastCommitted = max(lastCommitted, commit.sequence)
     guard generation != nil, !interest.isEmpty else { return [] }
     if commit.origin != .user, SyncDefect.notForwarded.isPlanted { return [] }
     if reconciliation.isActive, SyncDefect.commitMissedInRound.isPlanted { return [] }
     let isOwn = commit.origin == .remote(context.id)
-    // Groups are changed where they stand: taken out and put back, each would be copied for each of its documents.
+    // Groups are changed in place: taking one out and putting it back would copy it for each document.
     var groups: [LiveGroup] = []
     var places = GroupPlaces()
     var offers: [DocumentOffer] = []
     var sent: [Bool] = []
     var evicted: Set<DocumentKey> = []
-    // Looked up once for changes that follow each other.
+    // Looked up once for consecutive changes of a collection.
     var concern: (collection: UInt32, matcher: CollectionInterest?)?
     for (index, change) in commit.changes.enumerated() {
       if concern?.collection != change.key.collection {
@@ -31,7 +31,7 @@ extension Pusher {
       let matched = matcher.matches(change.id, change.before) && !SyncDefect.leaveNotTold.isPlanted
       let matches = matcher.matches(change.id, change.after)
       if change.kind == .evict || !change.oversize || !matches { context.withheld.remove(change.key) }
-      // What does not concern the receiver calls for no mark soon.
+      // A commit that does not concern the receiver needs no checkpoint message soon.
       if matches || matched || isOwn { log.isMoved = true }
       if !matches, matched || isOwn { watch.insert(change.key) }
       if change.kind == .evict { evicted.insert(change.key) }
@@ -73,7 +73,8 @@ extension Pusher {
     return log.isBehind ? [] : sent
   }
 
-  /// What has changed of documents that are on their way, and whether the peer gets that, too.
+  /// Updates the documents in flight that a commit has changed, depending on whether the peer is sent the
+  /// change.
   private func followUnderWay(_ commit: Commit, _ sent: [Bool]) {
     guard !underWay.isEmpty else { return }
     for (index, change) in commit.changes.enumerated() where underWay.contains(change.key) {
@@ -89,7 +90,7 @@ extension Pusher {
     }
   }
 
-  /// Takes note of what came of merging what the peer has sent, whether or not the commit was told already.
+  /// Records the result of merging the peer's documents, whether or not their commit was processed before.
   func noteMerged(_ owed: [OwedDocument]) throws(SyncError) {
     guard !underWay.isEmpty, owed.contains(where: { $0.merged != nil }) else { return }
     try context.read { transaction in
@@ -111,7 +112,7 @@ extension Pusher {
     return Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)
   }
 
-  /// Forgets what was on its way: all is there, and nothing has come that was begun before, or waits for its answer.
+  /// Forgets the documents in flight once everything is acknowledged and no request waits.
   func noteQuiet() {
     if !underWay.isEmpty, requests.isEmpty, queue.isConfirmed { underWay.removeAll() }
   }
@@ -122,7 +123,7 @@ extension Pusher {
   ) throws(SyncError) {
     var base = VersionVector()
     var successor: WireSuccessor?
-    // Of what was too large the peer has nothing to build on.
+    // The peer has no base for a document that was too large to be sent.
     if matched, !change.wasOversize, let before = change.before {
       if group.round != nil, !contention.countDown(change.key) {
         successor = try context.shared.encoding.form(of: change.key, in: change.sequence) {
@@ -130,7 +131,7 @@ extension Pusher {
         }
       }
       if let successor { base = successor.base } else { base = try vector(of: before, change.sites) }
-      // Of default data the peer may have another state.
+      // The peer may have another state of default data, so an operation delta would not fit.
       if base.isEmpty { successor = nil }
     }
     if !base.isEmpty { group.isSelfContained = false }
@@ -143,7 +144,7 @@ extension Pusher {
         successor: successor, news: news))
   }
 
-  /// Whether the peer has what a change builds on, so that it need not be sent the whole document.
+  /// Whether the peer has the state before a change, so that it need not be sent the full state.
   private func hasBase(_ change: Change, _ matched: Bool) throws(SyncError) -> Bool {
     guard matched, !change.wasOversize, let before = change.before else { return false }
     return try !vector(of: before, change.sites).isEmpty
@@ -157,7 +158,7 @@ extension Pusher {
     }
   }
 
-  /// The one write that a change was, if it was one, and the records are not so large that it is not worth trying.
+  /// Returns the change as an operation delta, if it was one write and its records are small enough to try.
   private func successor(_ change: Change) throws(SyncError) -> WireSuccessor? {
     guard let before = change.before, let after = change.after, let formerSummary = change.beforeSummary,
       let summary = change.afterSummary,
@@ -184,14 +185,14 @@ extension Pusher {
     live.append(group)
   }
 
-  /// Takes back what is on its way and may not leave any more.
+  /// Drops queued groups that may no longer leave under the policy, and forgets the documents in flight.
   func revoke() {
     guard let gatekeeper else { return }
     underWay.removeAll()
     queue.revoke { !gatekeeper.maySend($0) }
   }
 
-  /// Has the peer compare all anew.
+  /// Asks the peer to reconcile everything again.
   func renew() {
     guard generation != nil else { return }
     doubt()
@@ -201,20 +202,21 @@ extension Pusher {
     log.marked = nil
     log.walk = nil
     stopTelling()
-    // What is kept back is found again by comparing.
+    // Reconciliation finds withheld documents again.
     context.withheld.removeAll()
     context.shared.leaves.note(context.id, confirmed: 0)
     context.send(.renew)
     renewal.tell()
   }
 
-  /// Sends the next group that waits: what the peer asked for, then changes.
+  /// Sends the next waiting group: requested documents first, then live changes.
   ///
   /// - Returns: `false` when there is none.
   func addLive() throws(SyncError) -> Bool {
     guard queue.waitingTransferBytes < context.tuning.waitingBytes else { return false }
     if canAnswer {
-      // A walk waits for these, and not the other way round: they bring along what binds them.
+      // A log walk waits for requests, but requests do not wait for a walk: an answer includes all that is
+      // bound to it.
       if !queue.hasWaitingTransfers, let group = requests.removeFirst() {
         try answer(group)
         return true
@@ -233,9 +235,10 @@ extension Pusher {
     return true
   }
 
-  /// Has what waits followed, when all of it has gone out, by what is here by then of documents that are evicted now.
+  /// Schedules evicted documents with waiting changes for another look, once these changes are sent.
   ///
-  /// What becomes of them meanwhile is told, or passed over, without regard to it.
+  /// The peer then gets the state that is stored here at that time. Changes in the meantime are handled as
+  /// usual.
   private func noteEvicted(_ keys: Set<DocumentKey>) throws(SyncError) {
     for document in live.documents where keys.contains(document.key) {
       live.noteEvicted(
@@ -277,12 +280,12 @@ extension Pusher {
     if !isSent || group.isSelfContained && !queue.hasTransfers { graph.remove(group.sequence) }
   }
 
-  /// Whether the group may go out before large ones that wait.
+  /// Whether the group may be sent before waiting large groups.
   private func mayOvertake(_ group: LiveGroup) -> Bool {
     !group.mustKeepOrder && (!group.leaves || overtaking.count < context.tuning.contendedDocuments)
   }
 
-  /// Takes note of documents of which changes wait while the interest changes in their collections.
+  /// Marks documents with waiting changes as overtaking, in collections whose interest changes.
   func noteWaiting(in collections: Set<TextKey>) {
     for document in live.documents where collections.contains(document.collection.name) {
       overtaking.insert(DocumentName(collection: document.collection.name, id: document.id))
@@ -295,13 +298,14 @@ extension Pusher {
     }
   }
 
-  /// Whether the peer has, or gets before, just what a change was made on.
+  /// Whether the peer has, or receives before, exactly the state before a change, so that an operation
+  /// delta fits.
   private func maySucceed(_ document: borrowing LiveDocument, of group: LiveGroup) -> Bool {
     !reconciliation.isActive && group.round == reconciliation.number && !contention.contains(document.key)
       && !isLarge(group)
   }
 
-  /// Whether the group may go out in parts, which cannot build on single states.
+  /// Whether the group may be sent in segments, which cannot contain operation deltas.
   private func isLarge(_ group: LiveGroup) -> Bool {
     group.byteCount > context.tuning.splitBytes || group.documents.count > context.tuning.splitDocuments
   }
@@ -313,25 +317,26 @@ extension Pusher {
     return try OutgoingRun.gather(group.documents, flags: group.flags(of:)) { maySucceed($0, of: group) }
   }
 
-  /// Forgets recent transactions that the peer has acknowledged, and what it asked for and has.
+  /// Forgets recent transactions that the peer has acknowledged, and bindings of answers that it has.
   ///
-  /// What is about to be answered is not forgotten.
+  /// The binding that is about to be answered is kept.
   func forgetConfirmed(answering binding: UInt64? = nil) {
     var open = requests.bindings.union(queue.bindings)
     if let binding { open.insert(binding) }
     graph.removeBindings(except: open)
-    // Of what was only announced since a cursor the receiver may have any part.
+    // The receiver may have any part of what was only announced since its checkpoint.
     guard log.walk == nil else { return }
     graph.remove(after: log.resumedThrough, before: min(firstUnconfirmed ?? .max, lastCommitted &+ 1))
   }
 
-  /// The least sequence of a live group that waits, is under way or is announced: the peer may yet leave it out.
+  /// The lowest sequence of a live group that waits, is in flight or is announced: the peer may still skip
+  /// it.
   var firstUnconfirmed: UInt64? {
     [queue.firstUnacknowledged(), live.firstSequence, announcing.firstOpen].compactMap { $0 }.min()
   }
 }
 
-/// Where the groups of a commit stand among those that are gathered, each a new one where it is first asked for.
+/// Maps each group of a commit to its index among the gathered groups; a new group gets the next index.
 private struct GroupPlaces {
   private var places: [Int: Int] = [:]
   private var latest: (group: Int, place: Int)?

@@ -2,16 +2,17 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Where a receiver goes on, what it has heard of this store's log, and how far it has been served.
+/// Resuming from a receiver's checkpoint, following this store's log, and sending checkpoint messages.
 extension Pusher {
-  /// Marks are set this often at most while groups go out.
+  /// The shortest time between two checkpoint messages while groups are sent.
   static var markInterval: Duration { .milliseconds(250) }
-  /// Marks that only say that nothing concerned the receiver are set this often at most.
+  /// The shortest time between two checkpoint messages that only report commits that do not concern the
+  /// receiver.
   static var quietMarkInterval: Duration { .seconds(30) }
 
-  /// Goes on from a receiver's cursor, if the log still is what it was then.
+  /// Resumes from a receiver's checkpoint, if the log still has that commit and the policy is the same.
   ///
-  /// What was written here `unaskedAfter` a reading is sent without being announced.
+  /// Local writes after the HLC timestamp `unaskedAfter` are sent without an announcement.
   func resume(_ frame: ResumeFrame, unaskedAfter: ClockReading?) throws(SyncError) {
     try context.checkOwnLog(at: SeenFrame.Place(sequence: frame.sequence, commitCheck: frame.commitCheck))
     let policy = context.policyPrint
@@ -40,7 +41,7 @@ extension Pusher {
     }
   }
 
-  /// Has the receiver say when it has seen all that was announced: by then it has asked for what it lacks.
+  /// Pings the receiver after the announcements: when it answers, it has requested what it lacks.
   func closeAnnouncements() {
     guard log.isAnnouncing, log.walk == nil, log.closing == nil else { return }
     let nonce = context.configuration.random()
@@ -49,7 +50,8 @@ extension Pusher {
     context.send(.ping) { $0.writeFixed(nonce) }
   }
 
-  /// Lets go of what binds announced transactions, once the receiver has asked for what it lacks of them and has it.
+  /// Stops binding announced transactions, once the receiver has requested and received what it lacks of
+  /// them.
   func settleAnnouncements() {
     guard log.resumedThrough > 0, log.walk == nil, !log.isAnnouncing, log.closing == nil, requests.isEmpty,
       !requests.hasPartial, isDrained
@@ -57,7 +59,7 @@ extension Pusher {
     log.resumedThrough = 0
   }
 
-  /// Takes the receiver's answer to a ping.
+  /// Processes the receiver's answer to a ping.
   func answered(_ nonce: UInt64) {
     log.pace.answered(nonce)
     guard log.closing == nonce else { return }
@@ -65,7 +67,8 @@ extension Pusher {
     if log.followed != nil { holding.settle() }
   }
 
-  /// The end of the log that is to be walked from a receiver's cursor; `nil` where it does not go on from there.
+  /// Returns the end of the log that is walked from a receiver's checkpoint; `nil` if the receiver cannot
+  /// resume.
   private func walkEnd(
     _ frame: ResumeFrame, _ policy: UInt64, _ transaction: borrowing ReadTransaction
   ) throws -> UInt64? {
@@ -75,26 +78,28 @@ extension Pusher {
     else { return nil }
     var documents = 0
     try transaction.changes(after: frame.sequence) { entry in
-      // Of what was evicted here and is dead the receiver must hear, by name.
+      // The receiver must learn of evicted tombstones by id; an incomplete list of them cannot be walked.
       documents += entry.isEvictionComplete ? entry.memberCount : .max / 2
       return documents <= context.tuning.walkedDocuments
     }
     return documents <= context.tuning.walkedDocuments ? transaction.sequence : nil
   }
 
-  /// Takes note that the peer has all that was announced and sent.
+  /// Records that the peer has everything that was announced and sent.
   func noteTold() {
     if let told = log.toldThrough { log.toldThrough = max(told, log.followed ?? 0, lastCommitted) }
   }
 
-  /// The peer follows the log no longer: the other half is to tell it of what it may not have heard.
+  /// Records that the peer no longer follows the log.
+  ///
+  /// The puller then repeats its notices for the commits that the peer may have missed.
   func stopTelling() {
     guard let told = log.toldThrough else { return }
     log.toldThrough = nil
     log.fellBehindAt = min(told, log.fellBehindAt ?? .max)
   }
 
-  /// What the peer hears of a collection, and of what is held here of it, as it follows this peer's log; `nil` where it
+  /// Returns which documents of a collection the peer learns of because it follows this log; `nil` if it
   /// does not.
   func followedLog(of collection: Collection) -> FollowedLog? {
     guard let told = log.toldThrough, concerns(collection.name),
@@ -103,9 +108,10 @@ extension Pusher {
     return FollowedLog(after: told, matcher: matcher)
   }
 
-  // MARK: - Marks
+  // MARK: - Checkpoint messages
 
-  /// Whether all that is known to concern the receiver has been handed on, and all that it asked for.
+  /// Whether everything that is known to concern the receiver, and all that it requested, was handed to the
+  /// send queue.
   private var isQueueEmpty: Bool {
     log.walk == nil && !isApplying && !reconciliation.isActive && holding != .awaited
       && !reconciliation.isClosing
@@ -114,7 +120,7 @@ extension Pusher {
       && met.isEmpty
   }
 
-  /// When the next mark may be set; `nil` while there is none to set.
+  /// When the next checkpoint message is due; `nil` while there is none to send.
   var markTime: Duration? {
     guard let followed = log.followed, log.waiting == nil, isQueueEmpty else { return nil }
     let sequence = max(followed, lastCommitted)
@@ -125,7 +131,8 @@ extension Pusher {
     return log.markedAt + (isQuiet ? Self.quietMarkInterval : Self.markInterval)
   }
 
-  /// Says how far the receiver has been served, when that has gone out.
+  /// Sends the checkpoint message up to which the receiver has been served, once everything before it was
+  /// sent.
   func setMark() throws(SyncError) {
     if let time = markTime, time <= context.now, let followed = log.followed {
       log.waiting = LogPlace.Mark(
@@ -134,9 +141,9 @@ extension Pusher {
     guard let mark = log.waiting, queue.gone.covers(mark.after) || SyncDefect.markAhead.isPlanted else {
       return
     }
-    // What the policy has withheld since the call began the peer is to compare anew.
+    // After a policy change during this call, the peer must first reconcile what the policy had withheld.
     guard context.isPolicyCurrent else { return }
-    // No place in the log that the peer keeps may be beyond what it was not told of.
+    // The peer's checkpoint must not pass a document that was withheld without a notice.
     context.tellWithheld()
     log.waiting = nil
     log.isMoved = false

@@ -2,21 +2,22 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// A walk through the log from a receiver's cursor to its end.
+/// A walk through the log from a receiver's checkpoint to its end.
 struct LogWalk {
-  /// The last commit that was looked at whole.
+  /// The last commit of which all entries were looked at.
   var place: UInt64
-  /// The first one of the walk.
+  /// The first commit of the walk.
   let first: UInt64
-  /// Whether it takes the place of the queue of live changes.
+  /// Whether the walk replaces the queue of live changes.
   var isBacklog = false
-  /// Documents looked at.
+  /// The number of documents looked at.
   var documents = 0
   /// Documents of transactions that were announced.
   var announced: Set<StoredPlace> = []
-  /// Documents of transactions that do not match any more, announced for whoever holds them.
+  /// The number of announced transaction documents that no longer match; they are announced for possible
+  /// holders.
   var leaving = 0
-  /// What this step has found.
+  /// What the current step has found.
   var groups: [[AnnouncedDocument]] = []
   var offers: [DocumentOffer] = []
 
@@ -28,21 +29,23 @@ struct LogWalk {
   }
 }
 
-/// Goes through the log from a receiver's cursor on: what was written here is sent to who gets changes from nobody else; else
-/// what changed is announced, and the receiver wants what it lacks of that.
+/// Walks the log from a receiver's checkpoint.
+///
+/// A peer that gets changes from nobody else is sent the local writes directly. All other changes are
+/// announced, and the receiver requests what it lacks.
 extension Pusher {
-  /// Sends, or announces, the next of what changed since the receiver's cursor.
+  /// Sends or announces the next changes after the receiver's checkpoint.
   func walkLog(budget: inout Int) throws(SyncError) {
     guard var walk = log.walk, budget > 0, canWalk else { return }
     log.walk = nil
-    // What a backlog names again has changed again, and comes no other way.
+    // A document that a backlog names again has changed again, and is announced in no other way.
     if walk.isBacklog { walk.announced = [] }
     let concerned = try concernedCollections()
     var left = budget
     var isPaused = false
     var (counted, byteCount) = (0, 0)
     let end: UInt64? = try context.readLog { transaction in
-      // What the log no longer has is found by comparing.
+      // If the log no longer has these commits, reconciliation finds their changes.
       guard walk.place >= transaction.logStart else { return nil }
       try refreshRecent(transaction, concerned)
       var sources = Sources(self)
@@ -51,7 +54,7 @@ extension Pusher {
           byteCount += walk.groups[counted].byteCount
           counted += 1
         }
-        // Entries of one commit are taken together: the place is a commit's.
+        // All entries of a commit are processed together, since the position is a commit's.
         let hasRoom =
           left > 0 && byteCount < AnnouncementPace.stepBytes && (log.unaskedAfter == nil || hasRoomToPush)
         guard hasRoom || entry.sequence == walk.place else {
@@ -67,7 +70,7 @@ extension Pusher {
       return transaction.sequence
     }
     budget = left
-    // Before anything is announced: to compare costs less than the names of so many.
+    // Checked before anything is announced: reconciliation costs less than so many ids.
     guard let end, walk.leaving <= context.tuning.leavingDocuments,
       walk.documents <= context.tuning.walkedDocuments, walk.groups.allSatisfy(Announcement.fits)
     else { return compareInstead() }
@@ -94,17 +97,17 @@ extension Pusher {
     for key in entry.evicted {
       count += 1
       guard let source = try sources.source(key.collection, transaction) else { continue }
-      // All that can be left here is the certificate of a deletion, which the receiver may lack.
+      // At most a compacted tombstone is left here, which the receiver may lack.
       try transaction.visitIntactRecord(source.collection, key.id, damaged: context.tellDamaged) {
         _, record, summary in
         guard !record.isAlive, try record.vector(sites: source.tables.sites).isEmpty else { return }
-        // By a certificate alone it could not be named later.
+        // It is named now: from a compacted tombstone alone, it could not be named later.
         if let offer = makeOffer(key.id, summary, source) { walk.offers.append(offer) }
       }
     }
-    // What came from elsewhere the receiver may have from there, or lack more of.
+    // The receiver may have changes of other peers from there, or lack earlier ones: those are announced.
     let reading = entry.origin == .user && !walk.isBacklog ? log.unaskedAfter : nil
-    // What is bound goes with all that binds it, and is read once, with that.
+    // Bound documents are processed together with everything that binds them, and so are read once.
     var bound: [StoredPlace] = []
     var damaged: [DamagedRecord] = []
     try entry.forEachMember(
@@ -144,9 +147,10 @@ extension Pusher {
     return count
   }
 
-  /// Sends documents that belong together, each as what was written here after a reading.
+  /// Sends documents that belong together, with the local writes after an HLC timestamp.
   ///
-  /// What is too much, or has left the receiver's interest, is announced.
+  /// - Returns: `false`, with nothing sent, if they are too many or one may not be pushed; they are
+  ///   announced instead.
   private func push(
     _ places: Set<StoredPlace>, after reading: ClockReading, _ sources: inout Sources,
     _ transaction: borrowing ReadTransaction
@@ -165,7 +169,7 @@ extension Pusher {
     return true
   }
 
-  /// Whether so little waits to go out that more may be gathered: what is gathered first is to leave first.
+  /// Whether so little waits to be sent that more may be gathered: what is gathered first must leave first.
   var hasRoomToPush: Bool {
     queue.window.hasRoom && queue.streamBytes < queue.fragmentBytes
       && queue.waitingTransferBytes < queue.fragmentBytes
@@ -185,7 +189,7 @@ extension Pusher {
     return group
   }
 
-  /// How a document is announced; `nil` for one that is too large, or must not be sent.
+  /// Returns a document's announcement; `nil` for one that is too large or must not leave.
   private func announcement(
     _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView, _ source: Source
   ) throws -> AnnouncedDocument? {
@@ -205,10 +209,11 @@ extension Pusher {
       isHeld: !leaves && tellsByAnnouncing && source.own?.matches(id, record) ?? false, leaves: leaves)
   }
 
-  /// Whether what is announced from the log tells the peer also what this peer holds.
+  /// Whether announcements from the log also tell the peer which documents this peer holds.
   private var tellsByAnnouncing: Bool { log.toldThrough != nil && !SyncDefect.ownLogNotTold.isPlanted }
 
-  /// A document that does not match, if the peer is to hear of it: as of one that changes while the session runs.
+  /// Returns an offer of a document that does not match, if the peer must learn of it; live changes follow
+  /// the same rule.
   private func offer(_ id: DocumentID, _ summary: Summary, _ source: Source) throws -> DocumentOffer? {
     let collection = source.collection.name
     let isWatched =
@@ -217,7 +222,7 @@ extension Pusher {
     return makeOffer(id, summary, source)
   }
 
-  /// Offers of announced documents that do not match, where the peer relies on hearing of those.
+  /// Returns offers of announced documents that do not match, if the peer relies on learning of them.
   private func leavers(of group: [AnnouncedDocument]) throws(SyncError) -> [DocumentOffer] {
     var offers: [DocumentOffer] = []
     for document in group where document.leaves && telling[document.collection].isLeading {
@@ -235,12 +240,12 @@ extension Pusher {
     return DocumentOffer(cleared, item: DocumentHash(id: id, hash: hash))
   }
 
-  /// Announces a live group, with all that earlier transactions bind to it, in place of sending it.
+  /// Announces a live group with everything that earlier transactions bind to it, instead of sending it.
   ///
-  /// What was announced since the receiver's cursor it may have in part: a document that comes whole would
-  /// show half of a transaction.
+  /// The receiver may have a part of what was announced since its checkpoint. A document sent as full state
+  /// could then show half of a transaction.
   ///
-  /// - Returns: `false` where nothing binds it.
+  /// - Returns: `false` if nothing binds the group.
   func announceBound(_ group: LiveGroup) throws(SyncError) -> Bool {
     guard group.mustKeepOrder, log.resumedThrough > 0 else { return false }
     let concerned = try concernedCollections()

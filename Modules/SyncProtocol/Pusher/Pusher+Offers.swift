@@ -2,10 +2,13 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Documents that do not match the interest, of which the peer may hold a copy that does, and those that both peers have
-/// changed and merge.
+/// Offers of documents that are not sent.
+///
+/// Such a document does not match the interest while the peer may hold a copy that does, or both peers
+/// changed it and merge.
 extension Pusher {
-  /// A document that is too large to be sent whole: who holds a copy asks for what it lacks.
+  /// Returns an offer of a document that is too large to be sent whole: a peer with a copy requests what it
+  /// lacks.
   func offer(oversize change: Change, _ summary: Summary) -> DocumentOffer? {
     guard let cleared = gatekeeper?.clear(change.collection.name) else { return nil }
     let id = change.id
@@ -13,23 +16,24 @@ extension Pusher {
       cleared, item: DocumentHash(id: id, hash: Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)))
   }
 
-  /// A change to a state that does not match, if the peer is to hear of it now: it may hold a copy that does.
+  /// Returns an offer of a change to a state that does not match, if the peer may hold a copy that does.
   ///
-  /// The peer itself has brought it where it `isOwn`.
+  /// The change came from the peer itself where it `isOwn`.
   func offer(
     _ change: Change, _ summary: Summary, matched: Bool, isOwn: Bool
   ) throws(SyncError) -> DocumentOffer? {
     let collection = change.collection.name
     guard let cleared = gatekeeper?.clear(collection) else { return nil }
     let isLeading = telling[collection].isLeading
-    // Where the peer relies on this one it does not matter who brought it: it may evict that, and get an older copy
-    // elsewhere.
+    // If the peer relies on this one, the author does not matter: the peer may evict the document and later
+    // get an older copy from another peer.
     if isOwn, !isLeading { return nil }
     let isNew = change.before == nil || !isOwn && !matched && (log.isResumed || watch.isBlind)
     let hasLeft = matched && isLeading && !SyncDefect.leaverNotOffered.isPlanted
     let isWatched =
       !isOwn && !matched && (watch.contains(change.key) || unnamed.contains(TextKey(collection)))
-    // What is watched does not wait: it may have gone there just before the peer's filter was made.
+    // A possible holder is told immediately: the document may have arrived there just before the peer made
+    // its filter.
     if !isWatched {
       guard isNew || hasLeft, try tells(event: change.id, of: collection) else { return nil }
     }
@@ -37,22 +41,23 @@ extension Pusher {
     return DocumentOffer(cleared, item: DocumentHash(id: change.id, hash: hash))
   }
 
-  /// Makes offers when all that was queued before them has gone out: of what is yet to come the peer would not know.
+  /// Sends offers once everything queued before them is sent: the peer must know that first.
   func send(_ offers: [DocumentOffer]) {
     guard !offers.isEmpty else { return }
     waitingOffers.append(offers, until: queue.taken)
     sendOffers()
   }
 
-  /// Makes the offers whose time has come.
+  /// Sends the offers whose predecessors are sent.
   func sendOffers() {
     while let offers = waitingOffers.removeFirst(where: { queue.gone.covers($0) }) { sendNow(offers) }
   }
 
-  /// Whether the peer needs no answer to a document that it sent, as it comes to the same as this one by itself.
+  /// Whether the peer needs no answer to a document that it sent, since it converges on this state by
+  /// itself.
   ///
-  /// It is told what that is, when there is nothing else to do: where removals were forgotten it may come to something
-  /// else.
+  /// The state is offered later, when the link is idle: if tombstones were forgotten, the peer may reach
+  /// another state.
   func isMet(_ request: DocumentRequest, _ key: DocumentKey, _ source: Source) -> Bool {
     guard let begun = request.begun, let hash = underWay.meeting(key, begunWith: begun),
       let cleared = gatekeeper?.clear(source.collection.name)
@@ -63,7 +68,8 @@ extension Pusher {
     return true
   }
 
-  /// Tells what both peers came to, when all else is done, or when that is too much to wait with.
+  /// Offers the converged states for verification when the session is idle, or when they are too old or too
+  /// many.
   func sendMet() {
     guard !met.isEmpty else { return }
     let isQuiet =

@@ -2,7 +2,7 @@ import CRDTCore
 import DocStore
 
 extension Pusher {
-  /// Takes a receiver's questions; those of a new reconciliation end the one before.
+  /// Receives questions of the receiver; those of a new reconciliation end the one before.
   func take(_ asked: [RangeQuestion], round: UInt64) throws(SyncError) {
     guard round >= reconciliation.number, generation != nil else {
       guard generation != nil else { throw SyncError(.outOfOrder, "Questions before an interest") }
@@ -23,7 +23,7 @@ extension Pusher {
         reconciliation.responder.take(question)
         continue
       }
-      // Nothing to compare with: the documents themselves are the shortest answer.
+      // The receiver has nothing in this range, so the documents themselves are the shortest answer.
       guard askedCost < SyncLimits.wantedBytes else {
         throw SyncError(.limit, "The peer asks for too many ranges at once")
       }
@@ -33,10 +33,10 @@ extension Pusher {
     }
   }
 
-  /// Whether there is room for what the peer asks for when it gets answers.
+  /// Whether there is room for the requests that answers lead to.
   var mayAnswerQuestions: Bool { reconciliation.wantedCost < SyncLimits.wantedWhileAnswering }
 
-  /// Takes note whether the peer says what it holds of a collection.
+  /// Records whether the peer may disclose the ids that it holds of a collection.
   private func noteNaming(_ question: RangeQuestion) {
     switch question.mode {
     case .tell(isSecret: true): unnamed.insert(TextKey(question.range.collection))
@@ -60,7 +60,7 @@ extension Pusher {
   }
 }
 
-/// What the store has under the receiver's interest.
+/// The documents of the store under the receiver's interest.
 private struct InterestingDocuments: RespondingSet {
   private let pusher: Pusher
 
@@ -70,7 +70,7 @@ private struct InterestingDocuments: RespondingSet {
     try pusher.context.advance(&scan, pusher.interest, budget: &budget)
   }
 
-  /// What this peer has just seen as it compares the collection, too.
+  /// The digest from this peer's own reconciliation of the collection, if that is recent enough.
   func digest(of collection: KeyRange) -> RangeDigest? {
     pusher.ownDigest(collection, pusher.interest, pusher.log.compared)
   }

@@ -12,24 +12,25 @@ extension Pusher {
     if isOfAll { log.settled = sequence }
     log.compared = sequence
     log.policyPrint = context.policyPrint
-    // What changed and was not queued is still to be found, whatever the peer compares.
+    // Changes that were not queued must still be found, whatever the peer reconciles.
     if !log.isBehind { log.walk = nil }
     log.resumedThrough = 0
     stopTelling()
-    // What is under way binds, too: the peer may leave it out and be sent a part of it in answer to something else.
+    // Transactions in flight bind their documents, too: the peer may skip one and be sent a part of it with
+    // something else.
     let bound = firstUnconfirmed.map { $0 - 1 } ?? .max
     graph.begin(
       at: sequence, boundAfter: min(bound, log.walk?.place ?? .max), limit: context.tuning.groupRuns)
   }
 
-  /// Forgets the reconciliation; the peer begins another one if it needs to.
+  /// Ends the reconciliation; the peer begins another one if it needs to.
   func endRound() {
     reconciliation.breakOff()
     deferred = [:]
     graph.end()
   }
 
-  /// Takes the peer's wants; those outside of a reconciliation wait for its end.
+  /// Queues the peer's requests; those outside of a reconciliation wait until it ends.
   func take(_ list: WantList) throws(SyncError) {
     log.asksTaken += 1
     if list.isGraft { announcing.graft() }
@@ -55,7 +56,7 @@ extension Pusher {
     _ asked: [DocumentRequest], round: UInt64, isGroup: Bool, isPull: Bool = false
   ) throws(SyncError) {
     guard generation != nil else { throw SyncError(.outOfOrder, "Wants before an interest") }
-    // Looked up once for documents of one collection that follow each other.
+    // Looked up once for consecutive documents of a collection.
     var last: (collection: String, isConcerned: Bool)?
     var relevant = asked.filter { request in
       if last?.collection.isSame(as: request.collection) != true {
@@ -83,7 +84,7 @@ extension Pusher {
     }
   }
 
-  /// Binds what the peer has left out and asks for as a whole.
+  /// Binds the documents of a group that the peer skipped and requests as a whole.
   private func bind(_ asked: [DocumentRequest]) throws(SyncError) -> UInt64 {
     let places = try context.read { transaction in
       try asked.compactMap { request -> StoredPlace? in
@@ -99,7 +100,7 @@ extension Pusher {
     return graph.bind(places)
   }
 
-  /// Takes what the peer is found to lack of what it has sent or announced.
+  /// Queues what the peer was found to lack of the documents that it sent or announced.
   func owe(_ found: [DocumentRequest], isGroup: Bool) {
     if !found.isEmpty { subscribed.noteOwed() }
     enqueue(found.filter { concerns($0.collection) }, isGroup: isGroup)
@@ -108,7 +109,8 @@ extension Pusher {
   func enqueue(_ asked: [DocumentRequest], isGroup: Bool, isPull: Bool = false, binding: UInt64? = nil) {
     guard holding.isKnown, !asked.isEmpty else { return }
     let cost = asked.reduce(0) { $0 + $1.cost }
-    // A peer that sends what it has less of and takes no answer: comparing finds what it is owed.
+    // This peer keeps sending outdated documents and accepts no answers. A reconciliation finds what it is
+    // owed.
     guard askedCost + cost <= SyncLimits.wantedBytes else { return compareInstead() }
     if isGroup {
       requests.append(RequestGroup(requests: asked, isPull: isPull, binding: binding))
@@ -117,16 +119,18 @@ extension Pusher {
     }
   }
 
-  /// The peer has asked and wanted all it will in this reconciliation.
+  /// Records that the peer has sent its last question and request of this reconciliation.
   func asked(round: UInt64) throws(SyncError) {
     guard round == reconciliation.number, reconciliation.isActive else { return }
     guard !reconciliation.isAsked else { throw SyncError(.outOfOrder, "The last question came before") }
     reconciliation.noteAsked(now: context.now)
   }
 
-  /// Until when much that goes out together waits for the answers to this peer's own questions; `nil` where it does not.
+  /// The time until which many bound documents wait for answers to this peer's own questions; `nil` if they
+  /// do not wait.
   ///
-  /// To gather it takes long, in which nothing else is done. Once both peers have asked all, both have work.
+  /// Gathering them takes long and blocks other work. Once both peers have sent their last question, both
+  /// have work.
   var waitsUntil: Duration? {
     guard isAsking, deferred.count >= SyncLimits.gatheredDocuments, let askedAt = reconciliation.askedAt
     else { return nil }
@@ -134,9 +138,9 @@ extension Pusher {
     return context.now < end ? end : nil
   }
 
-  /// Adds what the reconciliation has next.
+  /// Adds the next documents of the reconciliation.
   ///
-  /// - Returns: `false` when it has nothing now.
+  /// - Returns: `false` when there are none now.
   func addOfRound(budget: inout Int) throws(SyncError) -> Bool {
     guard reconciliation.isActive, budget > 0, hasRoomToAdd else { return false }
     if !graph.isReady, needsIndex {
@@ -170,12 +174,12 @@ extension Pusher {
     return false
   }
 
-  /// Two peers that agree have no use for it.
+  /// Whether the index of transactions is needed; two peers that agree do not need it.
   var needsIndex: Bool { !reconciliation.wanted.isEmpty || !reconciliation.streams.isEmpty }
 
   private func buildIndex(budget: inout Int) throws(SyncError) {
     let concerned = try concernedCollections()
-    // Changed where it stands: taken out and put back, it would be copied at each call.
+    // Changed in place: taking it out and putting it back would copy it at each call.
     try context.read { transaction in
       try graph.read(
         transaction, concerns: { concerned.contains($0) }, damaged: context.tellUnreadable, budget: &budget)
@@ -184,7 +188,7 @@ extension Pusher {
     if let sequence = graph.forgottenThrough { context.tell(.groupsForgotten(through: sequence)) }
   }
 
-  /// The numbers of the collections that this session has to do with.
+  /// The numbers of the collections that this session sends.
   func concernedCollections() throws(SyncError) -> Set<UInt32> {
     let names = interest.names.filter(concerns)
     return try context.read { transaction in Set(try names.compactMap { try transaction.collection($0)?.id })
@@ -196,7 +200,7 @@ extension Pusher {
       && queue.waitingTransferBytes < context.tuning.bytesPerCall
   }
 
-  /// Answers wants, those of documents that belong to no group at once.
+  /// Answers requests; documents that belong to no transaction are sent immediately.
   private func addWanted(budget: inout Int) throws(SyncError) {
     let concerned = try concernedCollections()
     try context.read { transaction in
@@ -223,7 +227,7 @@ extension Pusher {
             try include(.requested(request), request.id.bytes.span.bytes, summary, record, source)
           }
         }
-        // It may come from elsewhere in a state that does not match.
+        // The peer may hold it, and it may arrive here later in a state that does not match.
         if !isKnown, request.isHeld { watch.insert(source.key(of: request.id.bytes.span.bytes)) }
         batch.finish()
         if let bound, mayGather { wait(for: bound, request) }
@@ -231,12 +235,13 @@ extension Pusher {
     }
   }
 
-  /// Whether there is room for more that waits for those that it belongs to; else it goes out alone.
+  /// Whether there is room for more requests that wait for their closure; otherwise a document is sent
+  /// alone.
   private var mayGather: Bool { reconciliation.gatheredCost < SyncLimits.gatheredBytes }
 
-  /// Where a document stands that belongs to others, as far as this reconciliation has seen it.
+  /// Returns the place of a document that a transaction binds, if this reconciliation has seen it.
   ///
-  /// One that has got another place since was written since, and goes out for that.
+  /// A document that has moved to another place was written since, and is sent for that reason.
   private func seenPlace(of request: DocumentRequest, in collection: Collection) -> StoredPlace? {
     guard let number = reconciliation.responder.number(of: request.id, in: request.collection) else {
       return nil
@@ -245,12 +250,12 @@ extension Pusher {
     return graph.isBound(place) ? place : nil
   }
 
-  /// Has a document that was asked for wait for what it belongs to; until the reconciliation ends it counts as wanted.
+  /// Makes a requested document wait for its closure; it counts as requested until the reconciliation ends.
   private func wait(for place: StoredPlace, _ request: DocumentRequest) {
     reconciliation.gatheredCost += request.cost
     if !mayGather { context.tell(.groupsForgotten(through: log.compared)) }
     deferred[place] = .requested(request)
-    // The others of its component may be asked for yet.
+    // The other documents of its component may still be requested.
     if graph.isOpen(place) { reconciliation.pass.due.append(place) }
   }
 }

@@ -2,19 +2,20 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Offers: what the peer hears of what is held here and not sent, as the sender's half decides.
+/// The sender's half of the telling rule: it decides which stored documents without a match are offered to
+/// the peer.
 extension Pusher {
-  /// Whether something that the peer is to hear of waits.
+  /// Whether an offer that the peer must receive waits.
   var isTelling: Bool { telling.isWaiting || !tellingTasks.isEmpty }
 
-  /// Decides on a document that is new here without a match.
+  /// Decides whether to offer a document that is new here and does not match.
   func tells(event id: DocumentID, of collection: String) throws(SyncError) -> Bool {
     let verdict = telling[collection].receive(event: id)
     try perform(verdict.steps, collection)
     return verdict.tells
   }
 
-  /// Does what a half asks for.
+  /// Performs the steps that one half of the rule asks for.
   func perform(_ steps: [Telling.Step], _ collection: String) throws(SyncError) {
     for step in steps {
       switch step {
@@ -44,12 +45,14 @@ extension Pusher {
     for frame in frames { context.send(.filter) { frame.encode(to: &$0) } }
   }
 
-  /// About how many documents, and certificates, are held here without a match.
+  /// Approximate number of documents and compacted tombstones that are stored here without a match.
   private func heldCount(of collection: String) throws(SyncError) -> UInt64 {
     try context.recordCount(of: collection).adding(context.certificateCount(of: collection))
   }
 
-  /// The peer would rather have this one tell what it holds and does not send.
+  /// Receives the peer's request for a filter of the documents that are stored here and not sent.
+  ///
+  /// After sending it, this peer offers each of them, and the peer only tells of those in the filter.
   func take(_ ask: FilterAsk) throws(SyncError) {
     let isOpen = concerns(ask.collection)
     guard isOpen else {
@@ -61,7 +64,10 @@ extension Pusher {
     try perform(telling[ask.collection].receive(ask: ask, isOpen: isOpen), ask.collection)
   }
 
-  /// The peer tells what it holds, from now on.
+  /// Receives a part of the peer's filter, or its refusal to send one.
+  ///
+  /// With the filter, the peer tells of everything that it holds, and this peer only of what the filter
+  /// contains.
   func take(_ frame: FilterFrame) throws(SyncError) {
     guard concerns(frame.collection) else { return }
     let held = try heldCount(of: frame.collection)
@@ -78,7 +84,7 @@ extension Pusher {
     }
   }
 
-  /// Begins anew in some collections: what was told before is compared.
+  /// Restarts the rule in some collections; reconciliation covers what was told before.
   func resetTelling(where isChanged: (TextKey) -> Bool = { _ in true }) {
     for (collection, number) in telling.reset(where: isChanged) {
       send([.refused(role: .haves, number: number, collection, price: 0)])
@@ -134,8 +140,8 @@ extension Pusher {
     }
   }
 
-  /// What stands for the documents of a collection that are too large to be sent: whether they match or not, who holds a
-  /// copy has to say so.
+  /// The id hashes of documents that are too large to be sent: a peer with a copy must say so, whether they
+  /// match or not.
   private func oversizeHashes(of collection: String) throws(SyncError) -> [UInt64] {
     try context.read { transaction in
       try transaction.oversizeDocuments().filter { $0.collection.isSame(as: collection) }.map {
@@ -144,7 +150,7 @@ extension Pusher {
     }
   }
 
-  /// Offers documents that waited, as they are by now.
+  /// Offers documents that waited, in their current state.
   private func tell(
     _ collection: String, _ ids: ArraySlice<DocumentID>, budget: inout Int
   ) throws(SyncError) {

@@ -1,10 +1,10 @@
 import CRDTCore
 import DocStore
 
-/// A range whose documents go out unasked, and how far that is.
+/// A range whose documents are sent unasked, and how far that has got.
 struct StreamWalk {
   let range: KeyRange
-  /// Where it goes on: by id, or where it takes the whole collection, by number, which is faster.
+  /// The next id; a walk through a whole collection goes by number instead, which is faster.
   var cursor: [UInt8]
   var number = DocumentNumber(1)
 
@@ -15,7 +15,7 @@ struct StreamWalk {
 }
 
 extension Pusher {
-  /// Takes a range of which the receiver has nothing.
+  /// Queues a range of which the receiver has nothing.
   func stream(_ range: KeyRange) {
     reconciliation.streams.insert(range)
     reconciliation.streamWalks.append(StreamWalk(range: range))
@@ -23,7 +23,7 @@ extension Pusher {
     if range.isWhole { reconciliation.pass.next = 0 }
   }
 
-  /// Sends the documents of a range, except those that belong to a group.
+  /// Sends the documents of a range, except those of a component.
   func addStream(_ walk: StreamWalk, budget: inout Int) throws(SyncError) {
     let concerned = try concernedCollections()
     var walk = walk
@@ -38,15 +38,15 @@ extension Pusher {
     if !isDone { reconciliation.streamWalks.prepend(walk) }
   }
 
-  /// Goes through the numbers between the runs of components.
+  /// Sends the documents whose numbers lie between the runs of components.
   ///
-  /// - Returns: Whether it came to the end.
+  /// - Returns: Whether it reached the end.
   private func step(
     _ walk: inout StreamWalk, byNumberIn source: Source, _ sources: inout Sources,
     _ transaction: borrowing ReadTransaction, budget: inout Int
   ) throws -> Bool {
     let collection = source.collection
-    // What is new since the first question goes out as it is committed.
+    // Documents that are new since the first question are sent as live changes.
     while let gap = graph.gap(
       from: StoredPlace(collection: collection.id, number: walk.number), through: reconciliation.lastDocument)
     {
@@ -69,7 +69,7 @@ extension Pusher {
       }
       if isPaused { return false }
       walk.number = gap.upperBound.next
-      // A gap without documents costs something too; one with them must not take what the first would need.
+      // An empty gap costs one unit, too; a gap with documents has paid already.
       if budget == before { budget -= 1 }
     }
     return true
@@ -99,7 +99,7 @@ extension Pusher {
     return isDone
   }
 
-  /// Sends a matching document of no component, with those that a recent transaction bound to it.
+  /// Sends a matching document of no component, with the documents that recent transactions bind to it.
   private func addLoose(
     _ place: StoredPlace, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
     _ source: Source, _ sources: inout Sources, _ transaction: borrowing ReadTransaction

@@ -3,64 +3,77 @@ import DocStore
 import Failpoints
 import QueryEngine
 
-/// The sending half of a session: answers the peer's questions, and tells it what changes.
+/// The sending half of a session: answers the peer's reconciliation questions and sends it changes.
 ///
-/// It keeps nothing on disk, and in memory only what is on its way.
+/// It keeps nothing on disk, and in memory only what is queued or in flight.
 final class Pusher {
   let context: SessionContext
   let queue: SendQueue
   let batch: GroupBatch
   let ownInterest: (Collection) -> CollectionInterest?
-  /// What this peer has seen of a range, under an interest of its own that is the same, not before a commit.
+  /// Returns the digest of a range from this peer's own reconciliation, if it was computed under an equal
+  /// interest and not before the given commit.
   let ownDigest: (KeyRange, Interest, UInt64) -> RangeDigest?
   /// What the peer subscribes to.
   var subscribed = PeerInterest()
 
   /// The current reconciliation.
   var reconciliation = ServedReconciliation()
-  /// Whether answers to this peer's own questions are still to come.
+  /// Whether answers to this peer's own reconciliation questions are still outstanding.
   var isAsking = false
-  /// Documents that wait for those they belong with, and why they go out.
+  /// Documents that wait for the other documents of their closure, and why they are sent.
   var deferred: [StoredPlace: Inclusion] = [:]
-  /// What transactions bind together.
+  /// Which documents transactions bind together.
   var graph = TransactionGraph()
-  /// How many groups had gone out when the last reconciliation was over.
+  /// How many groups had been sent when the last reconciliation ended.
   var settledGroups: UInt64 = 0
   var renewal = Renewal()
-  /// Documents too large to be sent: they are compared like others, as the peer may have what they lack.
+  /// Documents too large to be sent whole.
+  ///
+  /// Reconciliation includes them, since the peer may have writes that they lack.
   var oversize = OversizeSizes()
 
-  /// Where the receiver stands in this store's log.
+  /// The receiver's position in this store's log.
   var log = LogPlace()
-  /// Whether a batch of the peer's is being applied here: what comes of it may have to be sent back.
+  /// Whether a batch from the peer is being applied here: the merged documents may have to be sent back.
   var isApplying = false
 
-  /// Live changes.
+  /// Live changes that wait to be sent.
   var live = LiveQueue()
   var requests = RequestQueue()
   /// What is known of what the peer has under its interest.
   var holding = PeerHolding.unknown
   var lastCommitted: UInt64 = 0
   var watch: WatchList
-  /// Who tells whom of what is held here and not sent.
+  /// The rule that decides which peer offers the documents that are stored here and not sent.
   var telling: Tellings
   var tellingTasks = WorkQueue<TellingTask>()
-  /// Collections of which the peer must not say what it holds: each change that does not match may concern it.
+  /// Collections whose document ids the peer must not disclose.
+  ///
+  /// Each change that does not match may concern the peer.
   var unnamed: Set<TextKey> = []
-  /// Offers that are not to overtake what was queued before them.
+  /// Offers that must not overtake what was queued before them.
   var waitingOffers = Waiting<DocumentOffer, SendQueue.Progress>()
-  /// What documents came to that both peers changed, to be told.
+  /// Converged states of documents that both peers changed; they are verified later.
   var met = MetDocuments()
   var contention: Contention
   var underWay: UnderWay
-  /// What left the interest and went out before groups that may hold it as it was, or may have left it as the interest
-  /// changed, until all is acknowledged: who lacks it now may hold it soon.
+  /// Documents that the peer may come to hold although they do not match; requests for them are answered as
+  /// from a holder.
+  ///
+  /// Some left the interest with a change that overtook queued groups with their earlier state. Others had
+  /// waiting changes when the interest changed in their collections. The set is cleared once everything is
+  /// acknowledged.
   var overtaking: Set<DocumentName> = []
   var announcing = Announcing()
   private var turn = 0
 
-  /// Makes the half; `ownInterest` tells what of a collection this peer subscribes to itself, and `ownDigest` what it
-  /// has seen of that.
+  /// Creates the sending half.
+  ///
+  /// - Parameters:
+  ///   - context: What the session's parts share.
+  ///   - ownInterest: Returns what this peer itself subscribes to in a collection.
+  ///   - ownDigest: Returns what this peer's own reconciliation found for a range.
   init(
     _ context: SessionContext, ownInterest: @escaping (Collection) -> CollectionInterest?,
     ownDigest: @escaping (KeyRange, Interest, UInt64) -> RangeDigest?
@@ -76,17 +89,17 @@ final class Pusher {
     batch = GroupBatch(context, queue)
   }
 
-  /// What is served.
+  /// The interest under which the peer is served.
   var interest: Interest { subscribed.served }
-  /// The number that the peer has given to it; `nil` while nothing is served.
+  /// The generation number that the peer has given to the served interest; `nil` while none is served.
   var generation: UInt64? { subscribed.generation }
 
-  /// Whether what has come of an interest is to be taken apart before anything else that the peer has sent.
+  /// Whether queries of a received interest must be compiled before other input of the peer is processed.
   var isDrafting: Bool { subscribed.nextQueryBytes != nil }
 
-  /// Serves the interest that has come, if all of it is taken apart.
+  /// Serves the received interest, once all of its queries are compiled.
   ///
-  /// - Returns: Whether it is served, and how the peer goes on where it said that.
+  /// - Returns: Whether it is served, and the peer's resume request, if it sent one.
   func serveDraft() -> (isServed: Bool, resume: ResumeFrame?) {
     guard let whole = subscribed.takeWhole() else { return (false, nil) }
     guard case .new(let interest, let draft) = whole else { return (true, nil) }
@@ -99,7 +112,7 @@ final class Pusher {
 
   /// Serves the peer under an interest from now on.
   ///
-  /// One that is continued differs in some collections from the one before, and those only are compared.
+  /// If the interest is continued, only the collections that changed are reconciled.
   func serve(_ interest: Interest, generation: UInt64, isContinued: Bool = false) {
     let changed = interest.names(changedFrom: self.interest)
     subscribed.serve(interest, generation: generation)
@@ -108,13 +121,13 @@ final class Pusher {
     holding.unsettle()
     if !interest.names.contains(where: concerns) { dropLive() }
     context.shared.leaves.note(context.id, interest, gatekeeper)
-    // What the peer may hold, and up to where it was served, still holds for what has not changed.
+    // For unchanged collections, the possible holders and the log position stay valid.
     guard !isContinued else {
       context.withheld.removeAll { changed.contains($0) || !interest.covers($0.text) }
       noteWaiting(in: changed)
       return resetTelling { changed.contains($0) || !interest.covers($0.text) }
     }
-    // What waits is of the interest before: the peer compares all that there is by then, or goes on from before it.
+    // Waiting changes belong to the old interest. The peer reconciles everything, or resumes before them.
     context.withheld.removeAll()
     dropLive()
     doubt()
@@ -124,7 +137,8 @@ final class Pusher {
     resetTelling()
   }
 
-  /// Takes what the peer has for unknown until it is compared: whatever it has asked for comes up again then.
+  /// Discards what is known of the peer until it reconciles; that finds again whatever the peer has
+  /// requested.
   func doubt() {
     holding.doubt()
     log.settled = 0
@@ -134,23 +148,25 @@ final class Pusher {
     met = MetDocuments()
   }
 
-  /// Takes the peer's totals, when so many of its frames have come.
+  /// Records the totals that the peer acknowledged when `frames` of its frames had arrived.
   func take(_ totals: Acknowledgement, frames: UInt64) throws(SyncError) {
     underWay.applied(try queue.take(totals), frames: frames)
-    // What the peer has left out it has asked for before it acknowledged.
+    // The peer requests the groups that it skipped before it acknowledges them.
     if graph.hasBindings, queue.isConfirmed { graph.removeBindings(except: requests.bindings) }
   }
 
-  /// Bytes of all that the peer has asked for and is yet to get.
+  /// Bytes of everything that the peer has requested and not received yet.
   var askedCost: Int { requests.cost + reconciliation.wantedCost + reconciliation.gatheredCost }
 
-  /// About how many bytes what the peer subscribes to, asks, wants and tells takes in memory.
+  /// Approximate memory of the peer's interest, questions, requests and filters, in bytes.
   var heldBytes: Int {
     subscribed.memoryBytes + askedCost
       + reconciliation.responder.pendingCount * 256 + deferred.count * 64 + telling.heldBytes
   }
 
-  /// Ends a session whose peer asks for more than there is room for, beside what others ask for.
+  /// Checks that the peer's requests fit in memory, beside those of the other peers.
+  ///
+  /// - Throws: `limit` when they do not, which ends the session.
   func checkAsked(beside answerBytes: Int) throws(SyncError) {
     let (bytes, configuration) = (heldBytes + answerBytes, context.configuration)
     guard
@@ -163,7 +179,7 @@ final class Pusher {
 
   var gatekeeper: Gatekeeper? { context.gatekeeper }
 
-  /// Whether a collection has to do with this session.
+  /// Whether the session sends a collection: the peer subscribes to it and the policy lets it flow out.
   func concerns(_ collection: String) -> Bool {
     interest.covers(collection) && gatekeeper?.maySend(collection) ?? false
   }
@@ -177,7 +193,7 @@ final class Pusher {
           || reconciliation.isActive && canProduce && hasRoomToAdd)
   }
 
-  /// Whether the peer has applied everything that was ever on its way to it.
+  /// Whether the peer has applied everything that was queued, sent or announced.
   var isDrained: Bool {
     live.isEmpty && log.walk == nil && queue.isConfirmed && announcing.firstOpen == nil
   }
@@ -188,16 +204,17 @@ final class Pusher {
         && (!requests.isEmpty && !queue.hasWaitingTransfers || log.walk == nil && live.hasHeld)
   }
 
-  /// Whether documents may go out with no more than recent transactions bind to them.
+  /// Whether documents may be sent with only the recent transactions that bind them.
   ///
-  /// Not before it is known what the peer has, during a reconciliation, nor before all that it has sent is acknowledged: by then the peer has asked for what
-  /// it has left out of that, as a whole, which binds it.
+  /// Three conditions must hold: it is known what the peer has, no reconciliation runs, and the peer has
+  /// acknowledged all groups of the last one. By then it has requested again, as a whole, each group that
+  /// it skipped. That request binds the group.
   var canAnswer: Bool {
     holding.isKnown && !reconciliation.isActive && !reconciliation.isClosing
       && queue.window.acknowledged.groups >= settledGroups
   }
 
-  /// Whether the reconciliation has something to do that does not wait for the peer.
+  /// Whether the reconciliation has work that does not wait for the peer.
   private var canProduce: Bool {
     needsIndex && !graph.isReady || !reconciliation.wanted.isEmpty || !reconciliation.pass.due.isEmpty
       || !reconciliation.streamWalks.isEmpty
@@ -205,7 +222,7 @@ final class Pusher {
       || reconciliation.isAsked && reconciliation.responder.questionCount == 0 && waitsUntil == nil
   }
 
-  /// Does what waits, as far as the budget of records and the window go.
+  /// Processes pending work, within the budget of records and the flow window.
   func work(budget: inout Int) throws(SyncError) {
     if !overtaking.isEmpty, isDrained { overtaking = [] }
     if waitingOffers.count > context.tuning.waitingOffers { compareInstead() }
@@ -234,17 +251,17 @@ final class Pusher {
     try setMark()
   }
 
-  /// Tells the peer that all it was found to lack has gone out.
+  /// Sends the settled frame: everything that the reconciliation found to be missing has been sent.
   private func settle() {
     context.tellWithheld()
     context.send(.settled) { $0.writeVarint(reconciliation.number) }
     guard !renewal.isOpen else { return }
     holding.settle()
-    // A later one need not have been of everything.
+    // A later reconciliation may have covered some collections only.
     log.followed = log.followed ?? log.compared
   }
 
-  /// Gathers groups until a piece is full: live changes first, every fourth time the reconciliation.
+  /// Collects groups until a fragment is full: live changes first, the reconciliation on every fourth turn.
   private func fill(budget: inout Int) throws(SyncError) {
     while queue.streamBytes < queue.fragmentBytes {
       if turn % 4 != 3, try addLive() { continue }

@@ -6,7 +6,7 @@ struct RangeSet {
 
   mutating func insert(_ range: KeyRange) {
     var known = ranges.removeValue(forKey: range.collection) ?? []
-    // A peer may ask for very many: to look through all for each would be quadratic.
+    // A peer may request very many ranges: a linear search for each would be quadratic.
     var (low, high) = (0, known.count)
     while low < high {
       let middle = (low + high) / 2
@@ -18,14 +18,14 @@ struct RangeSet {
 
   var isEmpty: Bool { ranges.isEmpty }
 
-  /// What of a collection is inside.
+  /// Returns the part of a collection that the ranges cover.
   func part(of collection: String) -> Part {
     guard let ranges = ranges[collection] else { return .nothing }
     if let first = ranges.first, ranges.count == 1, first.from.isEmpty, first.to.isEmpty { return .all }
     return .ranges(ranges)
   }
 
-  /// What of one collection lies in the ranges.
+  /// The part of one collection that the ranges cover.
   enum Part {
     case nothing
     case all

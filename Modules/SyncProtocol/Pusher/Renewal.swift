@@ -1,28 +1,29 @@
-/// Whether the peer is to compare all anew, since not all that concerns it was sent by the rules of now.
+/// Whether the peer must reconcile everything again, since it may lack documents under the current interest
+/// and policy.
 ///
-/// What it began to compare before it heard of that may be some collections only.
+/// A reconciliation that it began before it read the renew frame may cover some collections only.
 struct Renewal {
   private var unheard = 0
-  /// Whether it is to, and has not begun.
+  /// Whether it must, and has not begun.
   private(set) var isOpen = false
 
-  /// Takes note that the peer was told, which says when it has heard.
+  /// Records that a renew frame was sent, which the peer acknowledges.
   mutating func tell() {
     isOpen = true
     unheard += 1
   }
 
-  /// Takes the peer's word.
+  /// Records the peer's acknowledgement.
   ///
-  /// - Throws: `outOfOrder` when it was not told.
+  /// - Throws: `outOfOrder` when no renew frame is unacknowledged.
   mutating func hear() throws(SyncError) {
     guard unheard > 0 else { throw SyncError(.outOfOrder, "The peer has heard of what it was not told") }
     unheard -= 1
   }
 
-  /// Takes note that the peer begins to compare.
+  /// Records that the peer begins to reconcile.
   ///
-  /// - Returns: Whether it compares all where it is to.
+  /// - Returns: Whether it has read every renew frame, so that it reconciles everything if it must.
   mutating func begin() -> Bool {
     guard unheard == 0 else { return false }
     isOpen = false

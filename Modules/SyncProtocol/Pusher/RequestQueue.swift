@@ -1,25 +1,27 @@
 import CRDTCore
 import DocStore
 
-/// Requests that wait, and what went out whole beside an answer while they did: that need not be answered again.
+/// Requests that wait, and documents that were sent in full with another answer meanwhile: those need no
+/// second answer.
 struct RequestQueue {
   private var waiting = WorkQueue<RequestGroup>()
-  /// How many have come.
+  /// The number of requests that have arrived.
   private var total: UInt64 = 0
-  /// Documents, with how many requests had come when they went out, and what the group is called with which they did.
+  /// Documents sent in full, with the number of requests that had arrived by then and the name of the group
+  /// that contains them.
   private var answered: [DocumentKey: (total: UInt64, group: UInt64)] = [:]
-  /// Wants that are to be answered together, of which more are to come, and about their bytes.
+  /// Requests that are answered together and continue in the next frame, and their approximate bytes.
   private var partial: [DocumentRequest] = []
   private var partialCost = 0
   private var waitingCost = 0
 
-  /// About how many bytes all of them take.
+  /// Approximate memory in bytes.
   var cost: Int { waitingCost + partialCost }
-  /// Whether wants have come that go on in the next frame.
+  /// Whether requests have arrived that continue in the next frame.
   var hasPartial: Bool { !partial.isEmpty }
   var isEmpty: Bool { waiting.isEmpty }
   var count: Int { waiting.count }
-  /// What binds those that wait.
+  /// The names of the bindings of the requests that wait.
   private(set) var bindings: Set<UInt64> = []
 
   mutating func append(_ group: RequestGroup) {
@@ -38,10 +40,10 @@ struct RequestQueue {
     return group
   }
 
-  /// Takes the wants of a frame.
+  /// Receives the requests of a frame.
   ///
-  /// - Returns: All that are to be answered together; `nil` where more are to come.
-  /// - Throws: `outOfOrder` where others are to come first, `limit` where too many belong together.
+  /// - Returns: All that are answered together; `nil` if more follow.
+  /// - Throws: `outOfOrder` if others must come first, `limit` if too many belong together.
   mutating func gather(_ list: WantList) throws(SyncError) -> [DocumentRequest]? {
     guard partial.isEmpty || list.isGroup && list.round == 0 else {
       throw SyncError(.outOfOrder, "Wants that belong together are not in order")
@@ -59,20 +61,20 @@ struct RequestQueue {
     return nil
   }
 
-  /// Forgets those that wait to be answered.
+  /// Drops the requests that wait for an answer.
   mutating func removeWaiting() {
     let (partial, cost) = (partial, partialCost)
     self = RequestQueue()
     (self.partial, partialCost) = (partial, cost)
   }
 
-  /// Takes note that a document goes out whole, with a group.
+  /// Records that a document is sent in full, with a group.
   mutating func noteWhole(_ key: DocumentKey, with group: UInt64) { answered[key] = (total, group) }
 
-  /// Whether it is worth looking whether anything is answered.
+  /// Whether any document was sent in full since requests began to wait.
   var hasAnswered: Bool { !answered.isEmpty }
 
-  /// The group with which a document went out whole after it was asked for.
+  /// Returns the group with which a document was sent in full after it was requested.
   func answer(to key: DocumentKey, of group: RequestGroup) -> UInt64? {
     answered[key].flatMap { group.number < $0.total ? $0.group : nil }
   }

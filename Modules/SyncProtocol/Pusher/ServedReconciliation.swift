@@ -1,42 +1,44 @@
 import DocStore
 
-/// A reconciliation that the receiver has begun: its questions, what it asked for, and how far that has gone out.
+/// A reconciliation that the receiver has begun: its questions, its requests, and how much of them is
+/// answered.
 struct ServedReconciliation {
   private enum Phase {
-    /// None has begun, or it was broken off.
+    /// No reconciliation has begun, or it was broken off.
     case idle
-    /// The receiver asks.
+    /// The receiver sends questions and requests.
     case asking
-    /// It has asked all that it will.
+    /// The receiver has sent its last question and request.
     case asked(at: Duration)
-    /// All that it was found to lack is queued; when so much has gone out it is told.
+    /// Everything that the receiver lacks is queued; the settled frame follows once it is sent.
     case closing(after: SendQueue.Progress)
-    /// It was told.
+    /// The settled frame was sent.
     case closed
   }
 
-  /// Its number at the receiver; 0 before there was one.
+  /// The number that the receiver has given to it; 0 before the first one.
   private(set) var number: UInt64 = 0
   private var phase = Phase.idle
-  /// Whether the receiver began it before it had heard that it is to compare all: it is told, and gets, nothing in it.
+  /// Whether the receiver began it before it had read a renew frame; its questions are refused and its
+  /// requests ignored.
   ///
-  /// It need not be of everything, so that what transactions bind would go out in part.
+  /// It may cover some collections only, so that parts of transactions would be sent.
   private(set) var isVoid = false
-  /// The last document that there was when it began.
+  /// The number of the last document when it began.
   private(set) var lastDocument = DocumentNumber(0)
   var responder = RangeResponder()
-  /// Ranges of which the receiver has nothing, and how far they have gone out.
+  /// Ranges of which the receiver has nothing, and how much of them is sent.
   var streams = RangeSet()
   var streamWalks = WorkQueue<StreamWalk>()
   var wanted = WorkQueue<DocumentRequest>()
-  /// Bytes of what was wanted, before it is looked at and while it waits for what it belongs to.
+  /// Bytes of the requests that are not looked at yet, and of those that wait for their closure.
   var wantedCost = 0
   var gatheredCost = 0
   var pass = ComponentPass()
 
   init() {}
 
-  /// Begins one, when the last document of the store has this number.
+  /// Begins a reconciliation.
   init(_ number: UInt64, isVoid: Bool, lastDocument: DocumentNumber) {
     self.number = number
     self.isVoid = isVoid
@@ -45,7 +47,7 @@ struct ServedReconciliation {
     responder = RangeResponder(records: Int(lastDocument.rawValue))
   }
 
-  /// Whether something of it is to be asked, or to be queued.
+  /// Whether questions or requests are still open, or documents are still to be queued.
   var isActive: Bool {
     switch phase {
     case .asking, .asked: true
@@ -53,7 +55,7 @@ struct ServedReconciliation {
     }
   }
 
-  /// Whether the receiver has asked and wanted all that it will.
+  /// Whether the receiver has sent its last question and request.
   var isAsked: Bool {
     switch phase {
     case .asked, .closing, .closed: true
@@ -61,24 +63,24 @@ struct ServedReconciliation {
     }
   }
 
-  /// When it had, while something is to be queued.
+  /// When the receiver sent its last question and request, while documents are still to be queued.
   var askedAt: Duration? { if case .asked(let time) = phase { time } else { nil } }
-  /// Whether all is queued, and not all has gone out.
+  /// Whether everything is queued, and not everything is sent.
   var isClosing: Bool { if case .closing = phase { true } else { false } }
 
-  /// Takes note that the receiver has asked all.
+  /// Records that the receiver has sent its last question and request.
   mutating func noteAsked(now: Duration) { if case .asking = phase { phase = .asked(at: now) } }
 
-  /// Takes note that all is queued; when so much has gone out it is over.
+  /// Records that everything is queued; the reconciliation ends when this much is sent.
   mutating func finish(after progress: SendQueue.Progress) {
     phase = .closing(after: progress)
     responder.forgetDigests()
     pass = ComponentPass()
   }
 
-  /// Ends it when all has gone out.
+  /// Ends it once everything is sent.
   ///
-  /// - Returns: Whether that is so now.
+  /// - Returns: Whether it ended now.
   mutating func close(gone: SendQueue.Progress) -> Bool {
     guard case .closing(let progress) = phase, gone.covers(progress) else { return false }
     phase = .closed

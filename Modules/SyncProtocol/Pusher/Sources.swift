@@ -1,17 +1,17 @@
 import CRDTCore
 import DocStore
 
-/// What the records of one collection need to be matched and encoded, taken once for a snapshot.
+/// What matching and encoding the records of one collection needs, looked up once for a snapshot.
 ///
-/// An object, for all that it holds would be counted anew for each document.
+/// It is a class: a struct would retain each of its members for each document.
 final class Source {
   let collection: Collection
   let tables: RecordTables
-  /// What of it the peer subscribes to.
+  /// What the peer subscribes to in the collection.
   let matcher: CollectionInterest
-  /// What of it this peer subscribes to itself.
+  /// What this peer itself subscribes to in the collection.
   let own: CollectionInterest?
-  /// What of it goes out unasked in this reconciliation.
+  /// The part of the collection that this reconciliation sends unasked.
   let streamed: RangeSet.Part
   private let oversize: [DocumentKey: Int]
 
@@ -31,21 +31,21 @@ final class Source {
     DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))
   }
 
-  /// The canonical size in bytes of a document that is too large to be sent; `nil` for one that is not.
+  /// Returns the canonical size in bytes of a document that is too large to be sent; `nil` for any other.
   func oversizeBytes(of id: RawSpan) -> Int? { oversize.isEmpty ? nil : oversize[key(of: id)] }
 
-  /// What the receiver is told of a document: whether it is held here under this peer's own interest.
+  /// The flags of a document: whether it matches this peer's own interest.
   func flags(_ id: RawSpan, _ record: borrowing RecordView) -> UInt8 {
     own?.matches(id, record) == true ? GroupEncoder.heldFlag : 0
   }
 }
 
-/// The documents of a store that are too large to be sent, kept from one snapshot to the next of the same commit.
+/// The documents of a store that are too large to be sent, cached until the next commit.
 struct OversizeSizes {
   private var sequence: UInt64?
   private var sizes: [DocumentKey: Int] = [:]
 
-  /// Their canonical sizes in bytes.
+  /// Returns their canonical sizes in bytes.
   mutating func sizes(_ transaction: borrowing ReadTransaction) throws -> [DocumentKey: Int] {
     guard sequence != transaction.sequence else { return sizes }
     sizes = [:]
@@ -59,14 +59,14 @@ struct OversizeSizes {
   }
 }
 
-/// The sources of the collections that a snapshot is read in for one session.
+/// The sources of the collections in one snapshot, for one session.
 struct Sources {
   private let pusher: Pusher
   private var known: [UInt32: Source?] = [:]
 
   init(_ pusher: Pusher) { self.pusher = pusher }
 
-  /// - Returns: `nil` for a collection that the session has nothing to do with.
+  /// - Returns: `nil` for a collection that this session does not send.
   mutating func source(
     _ number: UInt32, _ transaction: borrowing ReadTransaction
   ) throws -> Source? {
@@ -80,7 +80,7 @@ struct Sources {
     return try make(collection, collection.id, transaction)
   }
 
-  /// Visits the intact records of documents that the session has to do with, by ascending places.
+  /// Visits the intact records of documents that this session may send, in ascending order of their places.
   mutating func forEachIntactRecord(
     at places: some Sequence<StoredPlace>, _ transaction: borrowing ReadTransaction,
     _ body: (

@@ -1,22 +1,23 @@
 import DocStore
 
-/// What went out in answers, and which groups of the peer were begun before it was there.
+/// The documents in flight, and how far the peer has applied them.
 ///
-/// A large group takes its time over a slow link. What it says of a document is from before what has crossed it: two
-/// peers that answered each other on that would send the same to and fro.
+/// A large group of the peer takes long over a slow link. It may contain documents older than what this
+/// peer sent meanwhile. Two peers that answered such outdated states would send the same documents back and
+/// forth.
 struct UnderWay {
   private struct State {
-    /// Of the document as the peer gets it.
+    /// Hash of the state that the peer receives.
     var hash: UInt64
-    /// What the latest group with it is called.
+    /// The name of the latest group that contains the document.
     var group: UInt64
-    /// Whether the peer comes to that by merging what was sent with what it has brought itself.
+    /// Whether the peer converges on this state by merging what was sent with its own write.
     var isMet = false
   }
 
   private let limit: Int
   private var states: [DocumentKey: State] = [:]
-  /// Groups that the peer has applied, with how many of its frames had come by then.
+  /// Groups that the peer has applied, each with the number of its frames that had arrived by then.
   private var applied: [UInt64: UInt64] = [:]
 
   init(limit: Int) { self.limit = limit }
@@ -25,14 +26,14 @@ struct UnderWay {
 
   func contains(_ key: DocumentKey) -> Bool { states[key] != nil }
 
-  /// Takes note that a document goes out as it is.
+  /// Records that a document is sent in this state.
   mutating func insert(_ key: DocumentKey, hash: UInt64, group: UInt64) {
     if states.count >= limit { forgetApplied() }
     if states.count >= limit { removeAll() }
     states[key] = State(hash: hash, group: group)
   }
 
-  /// Follows a document to its next state, if the peer gets that with a group.
+  /// Advances a document in flight to its next state, or forgets it when the peer is not sent that state.
   mutating func follow(_ key: DocumentKey, from before: UInt64?, to after: UInt64?, group: UInt64) {
     guard let state = states[key] else { return }
     guard let before, let after, state.hash == before else {
@@ -42,7 +43,8 @@ struct UnderWay {
     states[key] = State(hash: after, group: group)
   }
 
-  /// Takes note that what the peer has sent of a document was merged here: it merges the same, when what was sent is there.
+  /// Records that a document of the peer was merged here: the peer computes the same state once it has what
+  /// is in flight.
   mutating func meet(_ key: DocumentKey, from before: UInt64?, to after: UInt64?) {
     guard let state = states[key], !(state.isMet && state.hash == after) else { return }
     guard let before, let after, state.hash == before else {
@@ -52,28 +54,28 @@ struct UnderWay {
     states[key] = State(hash: after, group: state.group, isMet: true)
   }
 
-  /// Takes note of what the peer has applied, when so many of its frames have come.
+  /// Records the groups that the peer has applied, and how many of its frames had arrived by then.
   mutating func applied(_ groups: [UInt64], frames: UInt64) {
     guard !states.isEmpty else { return }
     for group in groups where group != 0 { applied[group] = applied[group] ?? frames }
     if applied.count > limit { forgetApplied() }
   }
 
-  /// Whether the state of a document is what went out last.
+  /// Whether a document's state is the one that was sent last.
   func holds(_ key: @autoclosure () -> DocumentKey, hash: @autoclosure () -> UInt64) -> Bool {
     !states.isEmpty && states[key()]?.hash == hash()
   }
 
-  /// Whether the peer had not applied the state of a document when it began a group with that frame.
+  /// Whether the peer had not yet applied this state when it sent the first frame of its group.
   func covers(_ key: DocumentKey, hash: UInt64, begunWith frame: UInt64) -> Bool {
     guard let state = states[key], state.hash == hash else { return false }
     return isAhead(of: frame, state)
   }
 
-  /// What the peer comes to of a document by merging what it has brought with what it had not applied when it began a group
-  /// with that frame; `nil` where that is not so.
+  /// Returns the hash of the state on which the peer converges by itself; `nil` if it does not.
   ///
-  /// Where removals were forgotten it comes to something else.
+  /// It converges if it began its group, at that frame, before it applied what is in flight: it merges
+  /// both. If tombstones were forgotten, it may reach another state.
   func meeting(_ key: DocumentKey, begunWith frame: UInt64) -> UInt64? {
     guard let state = states[key], state.isMet, isAhead(of: frame, state) else { return nil }
     return state.hash
@@ -83,7 +85,7 @@ struct UnderWay {
     applied[state.group].map { frame <= $0 } ?? true
   }
 
-  /// Forgets a group that goes out in another form, or not at all.
+  /// Forgets a group that is sent in another form, or not at all.
   mutating func remove(group: UInt64) {
     guard !states.isEmpty else { return }
     states = states.filter { $0.value.group != group }

@@ -1,11 +1,12 @@
 import DocStore
 
-/// Which documents the peer may hold under its interest although they do not match here: those that it told of, and those
-/// that matched.
+/// Possible holders: documents that the peer may hold under its interest although they do not match here.
+///
+/// They are the documents of which the peer has told, and those that matched before.
 struct WatchList {
   private let tuning: SyncTuning
   private var hashes: Set<UInt64> = []
-  /// Whether nobody knows any more which documents the peer may hold: each change may concern it.
+  /// Whether the possible holders are unknown: any change may concern the peer.
   private(set) var isBlind = false
 
   init(_ tuning: SyncTuning) { self.tuning = tuning }
@@ -18,7 +19,7 @@ struct WatchList {
 
   func contains(_ key: DocumentKey) -> Bool { hashes.contains(key.hash64) }
 
-  /// Takes note that documents ceased to match of which nobody knows the names.
+  /// Records that unknown documents ceased to match.
   mutating func loseTrack() {
     isBlind = true
     hashes = []

@@ -1,22 +1,22 @@
 public import CRDTCore
 
-/// How much a statement that another peer runs may take; both peers have limits, and the lesser ones count.
+/// The limits of a statement that another peer runs; the lower limits of both peers apply.
 public struct RemoteQueryLimits: Hashable, Sendable {
-  /// How long the other peer may be at it.
+  /// How long the other peer may take.
   public var time: Duration
-  /// Rows of the answer.
+  /// The maximum number of rows in the answer.
   public var rows: Int
-  /// Bytes of the answer.
+  /// The maximum bytes of the answer.
   public var bytes: Int
 
-  /// The defaults are what a peer grants.
+  /// Creates limits; the defaults are what a peer grants.
   public init(time: Duration = .seconds(30), rows: Int = 10_000, bytes: Int = 16 << 20) {
     self.time = time
     self.rows = rows
     self.bytes = bytes
   }
 
-  /// The lesser of each.
+  /// Returns the lower value of each limit.
   func lesser(_ other: RemoteQueryLimits) -> RemoteQueryLimits {
     RemoteQueryLimits(
       time: min(time, other.time), rows: min(rows, other.rows), bytes: min(bytes, other.bytes))
@@ -29,13 +29,13 @@ public struct QueryQuestion: Hashable, Sendable {
   package let arguments: [TextKey: Value]
   package private(set) var limits: RemoteQueryLimits
 
-  /// Makes a question; the other peer parses it.
+  /// Creates a question; the other peer parses it.
   ///
   /// - Parameters:
   ///   - text: The statement, at most 16 KiB.
   ///   - arguments: The values of its parameters, at most 64 KiB encoded.
-  ///   - limits: How much the answer may take; the lesser of these and the other peer's count.
-  /// - Throws: `limit` for a text or arguments that are longer.
+  ///   - limits: The limits of the answer; the lower ones of these and the other peer's apply.
+  /// - Throws: `limit` if the text or the arguments are too long.
   public init(
     _ text: String, arguments: [TextKey: Value] = [:], limits: RemoteQueryLimits = RemoteQueryLimits()
   ) throws(RemoteQueryError) {
@@ -55,7 +55,7 @@ public struct QueryQuestion: Hashable, Sendable {
     }
   }
 
-  /// The same question with other limits.
+  /// Returns the same question with other limits.
   func within(_ limits: RemoteQueryLimits) -> QueryQuestion {
     var copy = self
     copy.limits = limits
@@ -104,14 +104,14 @@ public struct QueryQuestion: Hashable, Sendable {
 
 /// One row of another peer's answer.
 public struct QueryRow: Hashable, Sendable {
-  /// The document that the row stands for, where it stands for one.
+  /// The document that the row represents, if there is one.
   public let id: DocumentID?
-  /// Its columns, by their names.
+  /// The columns by name.
   public let values: [TextKey: Value]
-  /// What it took among the bytes of the answer: the sum of the rows that were taken goes to `Session.tookRows`.
+  /// The row's bytes in the answer; pass the sum over all processed rows to `Session.tookRows`.
   public let byteCount: Int
 
-  /// Writes a row as a blob: id (empty where there is none), then the columns as one canonical map.
+  /// Writes a row as a blob: the id (empty if there is none), then the columns as one canonical map.
   static func encode(_ id: DocumentID?, _ values: [TextKey: Value], to out: inout ByteWriter) {
     var row = ByteWriter()
     row.writeBlob(id?.bytes ?? [])
@@ -119,7 +119,7 @@ public struct QueryRow: Hashable, Sendable {
     out.writeBlob(row.bytes)
   }
 
-  /// Reads a row's content; with its length before it, it took `byteCount`.
+  /// Decodes a row; `byteCount` includes its length prefix.
   init(_ content: RawSpan, byteCount: Int) throws(CodecError) {
     var reader = ByteReader(content)
     let id = try reader.readBlob()
@@ -135,11 +135,11 @@ public struct QueryRow: Hashable, Sendable {
 
 /// How another peer's answer ended.
 public struct QueryEnd: Hashable, Sendable {
-  /// What went wrong; `nil` when the rows are all there are.
+  /// What went wrong; `nil` when the answer is complete.
   public let error: RemoteQueryError?
-  /// How many rows the answer has.
+  /// The number of rows in the answer.
   public let rows: Int
-  /// How long the other peer was at it.
+  /// How long the other peer took.
   public let time: Duration
 
   package init(error: RemoteQueryError?, rows: Int, time: Duration) {
@@ -164,27 +164,27 @@ public struct QueryEnd: Hashable, Sendable {
   }
 }
 
-/// Why another peer's answer is not all of it.
+/// Why another peer's answer is incomplete.
 public struct RemoteQueryError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What went wrong: the codes of queries, and these.
+  /// What went wrong: one of the codes of queries, or one of these.
   public struct Code: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
 
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The other peer does not answer statements.
+    /// The other peer does not run statements for others.
     public static let denied = Code(rawValue: "denied")
-    /// More rows or bytes than one of the peers allows, or too many statements at a time.
+    /// More rows or bytes than one of the peers allows, or too many concurrent statements.
     public static let limit = Code(rawValue: "limit")
-    /// It took longer than one of the peers allows.
+    /// The statement took longer than one of the peers allows.
     public static let timeout = Code(rawValue: "timeout")
-    /// No SELECT, or one of a collection of the system.
+    /// Not a SELECT, or a SELECT from a system collection.
     public static let unsupported = Code(rawValue: "unsupported")
-    /// The statement was ended before its end.
+    /// The statement was cancelled before it was done.
     public static let cancelled = Code(rawValue: "cancelled")
     /// The other peer's store failed.
     public static let storage = Code(rawValue: "io")
-    /// The connection is over, or there is none.
+    /// The connection has ended, or there is none.
     public static let closed = Code(rawValue: "closed")
   }
 
@@ -201,7 +201,7 @@ public struct RemoteQueryError: Error, Hashable, Sendable, CustomStringConvertib
 }
 
 extension Duration {
-  /// Whole milliseconds; 0 of a negative time.
+  /// Whole milliseconds; 0 for a negative duration.
   var milliseconds: Int64 {
     let (seconds, attoseconds) = components
     guard seconds >= 0, seconds < 1 << 40 else { return seconds < 0 ? 0 : 1 << 50 }

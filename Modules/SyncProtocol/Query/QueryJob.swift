@@ -3,15 +3,15 @@ import DocStore
 public import QueryEngine
 import Synchronization
 
-/// A statement of the other peer, to be run on a thread that may take its time.
+/// A statement of the other peer, to be run on a thread that may block.
 ///
-/// What it finds is handed out in pieces while it looks, and a snapshot is held no longer than that: how fast the
-/// peer takes the rows makes no difference to it.
+/// The job delivers its rows in pieces during the scan. It holds its snapshot only that long, however slowly the peer
+/// reads the rows.
 public final class QueryJob: Sendable {
-  /// Bytes of rows that are handed out at once.
+  /// Bytes of rows in one delivery.
   private static let pieceBytes = 64 << 10
 
-  /// What a job has found, or how it ended.
+  /// A part of a job's result, or its end.
   public struct Piece: Sendable {
     let number: UInt64
     var bytes: [UInt8] = []
@@ -33,7 +33,7 @@ public final class QueryJob: Sendable {
     self.question = question
   }
 
-  /// Ends the job soon, from any thread.
+  /// Cancels the job soon, from any thread.
   func cancel() {
     course.withLock { course in
       if case .running(let context) = course { context.cancel() }
@@ -41,13 +41,13 @@ public final class QueryJob: Sendable {
     }
   }
 
-  /// Runs the statement on the caller's thread, which it may keep for as long as the limits of both peers allow.
+  /// Runs the statement on the caller's thread, for at most the time that the limits of both peers allow.
   ///
-  /// What fails is told to the other peer, and ends the answer like any other end. A session that ends ends the job soon.
+  /// A failure is sent to the other peer as the end of the answer. When the session ends, the job ends soon.
   ///
   /// - Parameters:
-  ///   - engine: Runs it, over the session's store.
-  ///   - deliver: Takes pieces for `Session.queried`, in order, on the same thread; the last one ends the answer.
+  ///   - engine: Runs the statement on the session's store.
+  ///   - deliver: Passes pieces to `Session.queried`, in order, on the same thread; the last one ends the answer.
   public func run(on engine: Engine, _ deliver: (Piece) -> Void) {
     let start = engine.environment.now()
     var rows = 0
@@ -115,7 +115,7 @@ public final class QueryJob: Sendable {
 }
 
 extension QueryError {
-  /// The message with the place in the text, which the other peer has.
+  /// The message with its position in the text, which the other peer has.
   fileprivate var remoteMessage: String {
     position.map { "\(message) (line \($0.line), column \($0.column))" } ?? message
   }

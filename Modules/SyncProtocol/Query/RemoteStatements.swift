@@ -1,9 +1,9 @@
 import CRDTCore
 
-/// What one session asks the other peer to run, and runs for it.
+/// The statements that a session sends to the other peer, and those that it runs for that peer.
 ///
-/// Rows go out as far as the asker has taken earlier ones: a slow reader stops the sender, and the changes that
-/// documents bring need not wait behind a long answer.
+/// The asker grants credit as it reads rows: a slow reader stops the sender. So changes of documents do not wait behind
+/// a long answer.
 final class RemoteStatements {
   /// A statement that the other peer runs.
   private final class Asked {
@@ -23,17 +23,17 @@ final class RemoteStatements {
   /// A statement that this peer runs.
   private final class Answer {
     let job: QueryJob
-    /// When what the peer has not taken by then is dropped.
+    /// When the answer is dropped if the peer has not read it.
     let deadline: Duration
-    /// What waits, in the pieces in which it was found, and their bytes.
+    /// The pieces that wait to be sent, and their bytes.
     var waiting: ArraySlice<[UInt8]> = []
     var waitingBytes = 0
-    /// How much of the first piece has gone out.
+    /// How many bytes of the first piece were sent.
     var offset = 0
     var sent: UInt64 = 0
     var taken: UInt64 = 0
     var end: QueryEnd?
-    /// Whether the peer does not want it any more; it counts among those that run until it does not.
+    /// Whether the peer has stopped the answer; it counts as running until the job has ended.
     var isStopped = false
 
     init(job: QueryJob, deadline: Duration) {
@@ -51,7 +51,7 @@ final class RemoteStatements {
       (waitingBytes, offset) = (0, 0)
     }
 
-    /// Takes out as much as goes out at once, at most `limit` bytes.
+    /// Removes and returns the next bytes to send, at most `limit`.
     func next(limit: Int) -> ArraySlice<UInt8>? {
       guard let piece = waiting.first else { return nil }
       let part = piece[offset...].prefix(limit)
@@ -66,9 +66,9 @@ final class RemoteStatements {
     }
   }
 
-  /// Bytes of an answer that go out at once at most; twice as many of all answers are on their way.
+  /// The maximum bytes of an answer in one frame; twice as many bytes of all answers may be in flight.
   private static let pieceBytes = 256 << 10
-  /// So much of each answer may be on its way, however many there are.
+  /// The minimum bytes of each answer that may be in flight, however many answers there are.
   private static let leastSpan = 64 << 10
 
   private let context: SessionContext
@@ -76,14 +76,14 @@ final class RemoteStatements {
   private var answers: [UInt64: Answer] = [:]
   private var lastAsked: UInt64 = 0
 
-  /// What both wait beyond the limit of time, for the way there and back.
+  /// How long both ends wait beyond the time limit, to allow for the transfer.
   static let grace = Duration.seconds(10)
 
   init(_ context: SessionContext) { self.context = context }
 
   // MARK: - Asking
 
-  /// Ends a question that came too early or too late.
+  /// Rejects a question because the session is not open.
   func refuse(asked number: UInt64) { end(number, RemoteQueryError(.closed, "the peers have not met")) }
 
   /// Sends a question.
@@ -95,7 +95,7 @@ final class RemoteStatements {
     }
   }
 
-  /// Ends a question whose answer nobody wants any more.
+  /// Stops a question whose answer is no longer wanted.
   func stop(_ number: UInt64) {
     guard asked.removeValue(forKey: number) != nil else { return }
     context.send(.stopAsk) { out in
@@ -104,7 +104,7 @@ final class RemoteStatements {
     }
   }
 
-  /// Tells the peer how many bytes of an answer have been taken in all.
+  /// Sends the peer the total bytes of an answer that have been read.
   func grant(_ number: UInt64, through taken: UInt64) {
     guard asked[number] != nil else { return }
     context.send(.stopAsk) { out in
@@ -114,7 +114,7 @@ final class RemoteStatements {
     }
   }
 
-  /// Takes a piece of an answer; one of an answer that is not wanted any more is dropped.
+  /// Processes a part of an answer; parts of a stopped answer are dropped.
   func takeRows(_ reader: inout ByteReader) throws(CodecError) {
     let number = try reader.readVarint()
     let content = try reader.readBytes(reader.remaining)
@@ -144,10 +144,10 @@ final class RemoteStatements {
     return try QueryRow(content, byteCount: reader.offset - position)
   }
 
-  /// Takes the end of an answer.
+  /// Processes the end of an answer.
   func takeEnd(_ number: UInt64, _ end: QueryEnd) throws(SyncError) {
     guard let entry = asked.removeValue(forKey: number) else { return }
-    // One that is given up may end inside a row.
+    // An answer that was given up may end inside a row.
     guard end.error != nil || entry.input.isEmpty && end.rows == entry.rows else {
       throw SyncError(.malformed, "an answer ends inside a row, or has another number of rows than it says")
     }
@@ -160,7 +160,7 @@ final class RemoteStatements {
 
   // MARK: - Answering
 
-  /// Takes a question of the peer.
+  /// Processes a question of the peer.
   func take(_ number: UInt64, _ question: QueryQuestion) throws(SyncError) {
     guard number > lastAsked else { throw SyncError(.outOfOrder, "A statement's number is not a new one") }
     lastAsked = number
@@ -189,10 +189,10 @@ final class RemoteStatements {
     }
   }
 
-  /// Bytes of answers that the peer has not taken.
+  /// Bytes of answers that the peer has not read.
   var waitingBytes: Int { answers.values.reduce(0) { $0 + $1.waitingBytes } }
 
-  /// Takes what a job has found.
+  /// Queues a piece of a job's result.
   func take(_ piece: QueryJob.Piece) {
     guard let answer = answers[piece.number] else { return }
     answer.end = piece.end
@@ -208,7 +208,7 @@ final class RemoteStatements {
     if answer.isStopped, answer.end != nil { answers[piece.number] = nil }
   }
 
-  /// Takes the peer's word that it does not want an answer any more, or how much of it it has taken.
+  /// Processes the peer's stop of an answer, or its credit: how many bytes of the answer it has read.
   func takeControl(_ number: UInt64, taken: UInt64?) throws(SyncError) {
     guard let answer = answers[number] else { return }
     if let taken {
@@ -221,7 +221,7 @@ final class RemoteStatements {
     drop(answer, number)
   }
 
-  /// Ends an answer of which nothing is to go out any more.
+  /// Drops an answer and cancels its job.
   private func drop(_ answer: Answer, _ number: UInt64) {
     answer.job.cancel()
     answer.isStopped = true
@@ -229,16 +229,18 @@ final class RemoteStatements {
     if answer.end != nil { answers[number] = nil }
   }
 
-  /// Ends everything that runs here: the session is over, and may be held for longer by jobs that wait for their turn.
+  /// Cancels all statements that run here.
+  ///
+  /// The session is over, but waiting jobs may keep it in memory for longer.
   func cancel() {
     for (number, answer) in answers { drop(answer, number) }
   }
 
-  /// Sends what waits, as far as the peer has taken what was sent; an answer's turn comes by its number.
+  /// Sends waiting answers, in the order of their numbers, as far as the peer has read what was sent.
   func work(pieceBytes: Int) {
     guard !answers.isEmpty else { return }
     let pieceBytes = min(pieceBytes, Self.pieceBytes)
-    // What is on its way is in memory too, where the link does not take it.
+    // Data in flight is in memory too, while the link does not accept it.
     let span = UInt64(max(pieceBytes * 2 / answers.count, min(pieceBytes, Self.leastSpan)))
     for number in answers.keys.sorted() {
       guard let answer = answers[number], !answer.isStopped else { continue }
@@ -256,13 +258,13 @@ final class RemoteStatements {
 
   // MARK: - Time
 
-  /// When the first question or answer is given up.
+  /// When the first question or answer times out.
   var deadline: Duration? {
     let answers = answers.values.lazy.filter { !$0.isStopped }.map(\.deadline)
     return (asked.values.map(\.deadline) + answers).min()
   }
 
-  /// Gives up questions and answers whose time is over: what is sent meanwhile, pings for example, lengthens none.
+  /// Ends questions and answers that have timed out; other traffic, such as pings, does not extend the time.
   func checkTime(_ now: Duration) {
     for number in answers.filter({ !$0.value.isStopped && $0.value.deadline <= now }).keys.sorted() {
       guard let answer = answers[number] else { continue }
@@ -277,7 +279,7 @@ final class RemoteStatements {
 }
 
 extension ByteReader {
-  /// A varint that may not have arrived whole.
+  /// Reads a varint that may be incomplete.
   fileprivate mutating func readVarintIfComplete() throws(CodecError) -> UInt64? {
     var probe = 0
     while probe < remaining, probe < 10 {

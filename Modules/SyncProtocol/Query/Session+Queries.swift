@@ -1,25 +1,27 @@
 import CRDTCore
 
-/// What a session asks of its driver for statements between peers.
+/// An action for statements between peers.
 public enum QueryAction: Sendable {
-  /// Run the job where it may take its time, and hand its pieces to `Session.queried`; comes only where the configuration
-  /// answers statements.
+  /// Run the job on a thread that may block, and pass its pieces to `Session.queried`.
+  ///
+  /// Only if the configuration answers statements.
   case run(QueryJob)
-  /// Rows that came for the question of that number, with the bytes of its answer received so far: report what was taken with
-  /// `Session.tookRows`.
+  /// Rows of the question with this number, and the bytes of its answer received so far.
+  ///
+  /// Report the bytes that were processed with `Session.tookRows`.
   case rows(UInt64, [QueryRow], received: UInt64)
-  /// The answer to the question of that number is over; nothing more comes for it.
+  /// The answer to the question with this number has ended.
   case ended(UInt64, QueryEnd)
 }
 
 extension Session {
-  /// Asks the other peer to run a statement; the answer comes as ``Action/query(_:)``, in any number of pieces.
+  /// Asks the other peer to run a statement; the answer arrives as ``Action/query(_:)``, in any number of pieces.
   ///
-  /// Before the peers have met the answer is the error `closed`. A session that is over returns nothing here, and ends no
-  /// question: a driver that sees ``Action/close(_:)`` ends those that are open itself.
+  /// Before the session is open, the answer is the error `closed`. A closed session returns no actions and ends no
+  /// question: after ``Action/close(_:)`` the driver itself has to end the open ones.
   ///
   /// - Parameters:
-  ///   - number: Names the question; above those of all earlier ones of this session.
+  ///   - number: Identifies the question; higher than all earlier numbers of this session.
   ///   - question: The statement.
   ///   - now: The time.
   /// - Returns: Actions.
@@ -30,31 +32,31 @@ extension Session {
     }
   }
 
-  /// Ends a question whose answer nobody wants any more: nothing more comes for it, no end either.
+  /// Stops a question whose answer is no longer wanted: nothing more arrives for it, not even its end.
   public func stopAsking(_ number: UInt64, now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in statements.stop(number) }
   }
 
-  /// Says how much of an answer was taken, so that more may come: the other peer sends only so far ahead.
+  /// Reports how much of an answer was processed, which lets the other peer send more.
   ///
   /// - Parameters:
-  ///   - number: Names the question.
-  ///   - taken: Bytes of its rows that were taken in all, at most those received; it never falls.
+  ///   - number: Identifies the question.
+  ///   - taken: The total bytes of its rows that were processed, at most those received; it never decreases.
   ///   - now: The time.
   /// - Returns: Actions.
   public func tookRows(of number: UInt64, through taken: UInt64, now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in statements.grant(number, through: taken) }
   }
 
-  /// Takes what a job has found, piece by piece, in the job's order.
+  /// Processes the pieces of a job, in the job's order.
   public func queried(_ piece: QueryJob.Piece, now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in statements.take(piece) }
   }
 
-  /// Ends all statements that run for the other peer, where the link is gone; a session that ends does so by itself.
+  /// Cancels all statements that run for the other peer when the link is gone; a session that ends does so itself.
   package func cancelQueries() { statements.cancel() }
 
-  /// Frames of statements between peers.
+  /// Processes frames of statements between peers.
   func takeQuery(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
     switch type {
     case .ask:

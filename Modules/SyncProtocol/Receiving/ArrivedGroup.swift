@@ -1,27 +1,28 @@
 import CRDTCore
 
-/// A group from the peer as it came: it is taken apart when its turn to be applied is near, since what it becomes may take
-/// many times its bytes.
+/// A received transaction in its encoded form.
+///
+/// It is decoded only shortly before it is applied, since the decoded form may take many times the memory.
 struct ArrivedGroup {
-  /// Bytes that may hold several groups.
+  /// The bytes of one block, which may contain several transactions.
   let block: [UInt8]
-  /// Where the group lies in the block.
+  /// The transaction's bytes within the block.
   let range: Range<Int>
-  /// The sender's frame with which it began to come, or a later one of it.
+  /// The number of the sender's frame with which the transaction began, or of a later frame.
   let begun: UInt64
-  /// What this peer subscribed to when it came.
+  /// This peer's interest when the transaction arrived.
   let interest: Interest
 
   var byteCount: Int { range.count }
 
-  /// About how many bytes it takes when it is taken apart.
+  /// The approximate memory that the decoded transaction takes.
   var cost: Int {
     var reader = ByteReader(block.span.bytes.extracting(range))
     guard let count = try? reader.readVarint(), count > 0 else { return byteCount * 32 }
     return Self.cost(documents: Int(clamping: min(count, UInt64(byteCount))), byteCount)
   }
 
-  /// What a group takes by itself, and each of its documents beside what it says.
+  /// The approximate memory for a transaction and for each document, in addition to the encoded bytes.
   private static let groupBytes = 192
   private static let documentBytes = 448
 

@@ -1,8 +1,8 @@
 import CRDTCore
 
-/// Groups that came and are not taken apart, in their order.
+/// Received transactions that are not decoded yet, in order.
 ///
-/// Tiny groups come by the thousand in one block: beside its bytes each takes eight.
+/// One block may contain thousands of tiny transactions. Each costs eight bytes in addition to its own.
 struct ArrivedQueue {
   private struct Block {
     let bytes: [UInt8]
@@ -14,14 +14,14 @@ struct ArrivedQueue {
   }
 
   private var blocks = WorkQueue<Block>()
-  /// Which group of the first block is the first.
+  /// The index of the first remaining transaction in the first block.
   private var index = 0
-  /// Bytes of memory that tell where groups lie, about.
+  /// The approximate memory for the index of all blocks.
   private(set) var indexBytes = 0
 
   var isEmpty: Bool { blocks.isEmpty }
 
-  /// The one that `removeFirst` takes.
+  /// The transaction that `removeFirst` removes.
   var first: ArrivedGroup? {
     guard let block = blocks.first else { return nil }
     let range = block.ranges[index]
@@ -30,10 +30,13 @@ struct ArrivedQueue {
       interest: block.interest)
   }
 
-  /// Adds the groups of one block, of fewer than 2 GiB.
+  /// Adds the transactions of one block, which is smaller than 2 GiB.
   ///
-  /// `begun` is the sender's frame with which they began to come, or a later one of it, and `interest` what this peer
-  /// subscribes to now.
+  /// - Parameters:
+  ///   - ranges: The bytes of each transaction within the block.
+  ///   - bytes: The block.
+  ///   - begun: The number of the sender's frame with which they began, or of a later frame.
+  ///   - interest: What this peer subscribes to now.
   mutating func append(_ ranges: [Range<Int>], of bytes: [UInt8], begun: UInt64, _ interest: Interest) {
     guard !ranges.isEmpty else { return }
     let block = Block(

@@ -2,31 +2,31 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Whole groups that a frame has completed, where they lie in one block.
+/// Transactions that one frame has completed, as ranges of one block.
 struct GroupArrival {
   var block: [UInt8] = []
   var ranges: [Range<Int>] = []
-  /// The sender's frame with which they began to come, or a later one of it.
+  /// The number of the sender's frame with which they began, or of a later frame.
   var begun: UInt64 = 0
 
-  /// Plain bytes.
+  /// The number of uncompressed bytes.
   var byteCount: Int { ranges.reduce(0) { $0 + $1.count } }
 }
 
-/// The plain bytes so far of a large group.
+/// The uncompressed bytes received so far of a large transaction.
 private struct IncomingTransfer {
   var number: UInt64
   var totalBytes: Int
   var bytes: [UInt8] = []
-  /// The staged transfer that it goes on with.
+  /// The staged transfer that this one continues.
   var resumed: StagedTransfer?
-  /// What the store has of it, where it puts it aside.
+  /// The name under which the store stages this transfer, if it does.
   var kept: StagingID?
   var keptBytes = 0
   var keptParts: UInt32 = 0
-  /// When the store was last given some of it, or it began.
+  /// When bytes were last staged; at first, when the transfer began.
   var keptAt: Duration
-  /// The frame with which it began, counted in the session.
+  /// The number of the frame with which the transfer began, counted in the session.
   let begun: UInt64
 
   init(number: UInt64, totalBytes: Int, begunWith frame: UInt64, at now: Duration) {
@@ -37,43 +37,44 @@ private struct IncomingTransfer {
   }
 }
 
-/// Puts groups together from what comes on the wire: small ones from fragments of one stream, each large one from its chunks,
-/// or from what an earlier link has brought of it.
+/// Assembles transactions from frames: small ones from the fragments of a stream, large ones from chunks.
+///
+/// A large transaction may also reuse bytes that an earlier link has delivered.
 final class GroupAssembly {
   private let context: SessionContext
   private let unpacker = Unpacker()
-  /// Plain bytes of small groups, up to an incomplete one.
+  /// Uncompressed bytes of small transactions; the last one may be incomplete.
   private var stream: [UInt8] = []
   private var transfer: IncomingTransfer?
   private var lastTransfer: UInt64 = 0
-  /// What the sender was told of, from earlier links.
+  /// The transfers from earlier links that this session has reported to the sender.
   private var staged: [StagedTransfer] = []
-  /// What the store is to put aside with the next batch.
+  /// Bytes that the next batch writes to the staging table.
   private var pieces: [StagedPiece] = []
 
   init(_ context: SessionContext) { self.context = context }
 
-  // However the session ends, its link is over.
+  // However the session ends, no more bytes can arrive over its link.
   deinit { stageRest() }
 
-  /// Whether no group has come in part.
+  /// Whether no transaction is partially received.
   var isEmpty: Bool { transfer == nil && stream.isEmpty }
-  /// Plain bytes of groups that have come in part.
+  /// Uncompressed bytes of partially received transactions.
   var byteCount: Int { stream.count + (transfer?.bytes.count ?? 0) }
-  /// Bytes of the pieces that wait to be put aside.
+  /// Bytes that wait to be staged.
   var pieceBytes: Int { pieces.reduce(0) { $0 + $1.bytes.count } }
-  /// Whether pieces wait to be put aside.
+  /// Whether bytes wait to be staged.
   var hasPieces: Bool { !pieces.isEmpty }
 
-  /// Hands out what the store is to put aside.
+  /// Removes and returns the bytes to stage.
   func takePieces() -> [StagedPiece] {
     defer { pieces = [] }
     return pieces
   }
 
-  // MARK: - Small groups
+  // MARK: - Small transactions
 
-  /// Takes a piece of the stream of small groups.
+  /// Receives a fragment of the stream of small transactions, and returns the transactions that it completes.
   func take(
     _ head: FragmentHead, _ content: RawSpan, begunWith frame: UInt64
   ) throws(SyncError) -> GroupArrival {
@@ -82,7 +83,7 @@ final class GroupAssembly {
     return try cutStream(begunWith: frame)
   }
 
-  /// Takes all complete groups off the front of the stream.
+  /// Removes all complete transactions from the front of the stream.
   private func cutStream(begunWith frame: UInt64) throws(SyncError) -> GroupArrival {
     var ranges: [Range<Int>] = []
     var position = 0
@@ -106,11 +107,11 @@ final class GroupAssembly {
     return GroupArrival(block: block, ranges: ranges, begun: frame)
   }
 
-  // MARK: - Large groups
+  // MARK: - Large transactions
 
-  /// Takes a piece of a large group.
+  /// Receives a chunk of a large transaction.
   ///
-  /// - Returns: The group, if it is whole now.
+  /// - Returns: The transaction, if it is complete now.
   func take(
     _ head: ChunkHead, _ content: RawSpan, begunWith frame: UInt64
   ) throws(SyncError) -> GroupArrival? {
@@ -124,9 +125,9 @@ final class GroupAssembly {
     return try take(current)
   }
 
-  /// Takes a stretch of a large group from what an earlier link has brought.
+  /// Receives a reference to bytes of a large transaction that an earlier link has delivered.
   ///
-  /// - Returns: The group, if it is whole now.
+  /// - Returns: The transaction, if it is complete now.
   func take(_ frame: ReuseFrame, begunWith number: UInt64) throws(SyncError) -> GroupArrival? {
     guard frame.stage < staged.count,
       let range = staged[frame.stage].outline.range(
@@ -135,12 +136,13 @@ final class GroupAssembly {
     else { throw SyncError(.malformed, "a stretch that was not staged") }
     let source = staged[frame.stage]
     guard let bytes = try stretch(range, of: source) else {
-      // Nobody's fault: in a long session the store may have forgotten them. The next one sends all of it.
+      // No peer is to blame: in a long session the store may have dropped the staged bytes. The next session
+      // sends all of them again.
       context.shared.stage.remove(source.number)
       throw SyncError(.closed, "Parts of a group that the peer was told of are not here any more")
     }
     guard ContentParts.hash(of: bytes) == frame.hash else {
-      // Two parts of one name: the next session sends all of it.
+      // Two different contents have the same name. The next session sends all of them again.
       context.shared.stage.remove(source.number)
       throw SyncError(.checksum, "a stretch is not what the peer means")
     }
@@ -168,14 +170,15 @@ final class GroupAssembly {
     }
   }
 
-  /// The transfer that a piece goes on with, or begins; taken out, so that its bytes are not copied.
+  /// Returns the transfer that a chunk continues or begins; it is moved out of `self` so that its bytes are
+  /// not copied.
   private func begin(
     _ number: UInt64, totalBytes: Int, offset: Int, begunWith frame: UInt64
   ) throws(SyncError) -> IncomingTransfer {
     if transfer == nil {
       transfer = IncomingTransfer(
         number: lastTransfer + 1, totalBytes: totalBytes, begunWith: frame, at: context.now)
-      // Whatever a peer announces, no more than what an honest one nearly always sends.
+      // The peer's size is not trusted: the reserve covers nearly all honest transactions.
       transfer?.bytes.reserveCapacity(min(totalBytes, 1 << 20))
     }
     guard let current = transfer, number == current.number, totalBytes == current.totalBytes,
@@ -187,7 +190,7 @@ final class GroupAssembly {
     return current
   }
 
-  /// Goes on with a transfer that has got longer.
+  /// Completes the transaction, or stores the transfer until the next chunk.
   private func take(_ current: IncomingTransfer) throws(SyncError) -> GroupArrival? {
     guard current.bytes.count == current.totalBytes else {
       SyncPoint.cameInChunks.reached()
@@ -202,7 +205,7 @@ final class GroupAssembly {
     return GroupArrival(block: group, ranges: [0..<group.count], begun: current.begun)
   }
 
-  /// A large group as groups are, whatever way it came.
+  /// Returns a large transaction in the row format, whichever format it arrived in.
   private func whole(_ group: [UInt8]) throws(SyncError) -> [UInt8] {
     guard ColumnGroup.isOne(group) else { return group }
     do throws(CodecError) {
@@ -212,7 +215,7 @@ final class GroupAssembly {
     }
   }
 
-  /// Forgets a large group that the sender may not go on with.
+  /// Drops a large transaction that the sender may not continue.
   private func drop(_ number: UInt64) throws(SyncError) {
     guard let transfer, transfer.number == number else {
       throw SyncError(.malformed, "a chunk drops a group that was not begun")
@@ -222,9 +225,9 @@ final class GroupAssembly {
     forgetStaged(transfer)
   }
 
-  // MARK: - What outlasts a link
+  // MARK: - What survives a disconnect
 
-  /// Tells the sender what earlier links have brought of large groups.
+  /// Reports to the sender which bytes of large transactions earlier links have delivered.
   func tellStaged() throws(SyncError) {
     guard let peer = context.peer, let gatekeeper = context.gatekeeper else { return }
     let stage = context.shared.stage
@@ -243,7 +246,9 @@ final class GroupAssembly {
     }
   }
 
-  /// Forgets what is whole now, or dropped; parts go with the last one of their group.
+  /// Drops the staged bytes of a transfer that is complete or cancelled.
+  ///
+  /// Staged segments stay until the last segment of their transaction has arrived.
   private func forgetStaged(_ transfer: IncomingTransfer) {
     if let resumed = transfer.resumed, !resumed.isParts { context.shared.stage.remove(resumed.number) }
     guard let kept = transfer.kept else { return }
@@ -251,12 +256,12 @@ final class GroupAssembly {
     context.shared.stage.garbage.add(kept)
   }
 
-  /// Forgets the parts that earlier links have brought, once a group came in parts to its end.
+  /// Drops the segments from earlier links, once a transaction has arrived with its last segment.
   func forgetParts() {
     for transfer in staged where transfer.isParts { context.shared.stage.remove(transfer.number) }
   }
 
-  /// Has the store put aside what has come of a large group that takes long.
+  /// Queues the received bytes of a slow large transaction for staging.
   private func putAside(_ transfer: inout IncomingTransfer) {
     guard let peer = context.peer, pieces.isEmpty,
       context.now - transfer.keptAt >= context.tuning.stagingSpan,
@@ -282,7 +287,7 @@ final class GroupAssembly {
     if transfer.keptBytes == transfer.bytes.count { transfer.keptAt = context.now }
   }
 
-  /// Keeps the beginning of a group whose link is over.
+  /// Stages what has arrived of a large transaction when the link ends.
   private func stageRest() {
     guard let transfer, let peer = context.peer else { return }
     let stage = context.shared.stage
@@ -292,7 +297,7 @@ final class GroupAssembly {
       if let kept = transfer.kept { stage.garbage.add(kept) }
       return
     }
-    // Cut early, it may be less than what it was to go on from.
+    // An early disconnect may leave fewer bytes than the staged transfer has. Then the staged one stays.
     if let resumed = transfer.resumed, !resumed.isParts, resumed.outline.byteCount <= rest.outline.byteCount {
       stage.remove(resumed.number)
     }
@@ -301,7 +306,7 @@ final class GroupAssembly {
 }
 
 extension ByteReader {
-  /// A varint that may not have arrived whole.
+  /// Reads a varint; `nil` if it has not arrived completely.
   fileprivate mutating func readLengthIfComplete() throws(CodecError) -> UInt64? {
     var probe = 0
     while probe < remaining, probe < 10 {

@@ -2,12 +2,12 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Groups that a peer has sent, from their first byte until they are applied, and what is acknowledged of them.
+/// Received transactions from their first byte until they are applied, and their acknowledgements.
 ///
-/// They are applied in the order in which they became whole. What is held in memory is bounded, for this peer and for all
-/// together: beyond the bounds the session reads no more.
+/// Transactions are applied in the order in which they became complete. Memory is bounded for this peer and
+/// for all sessions together. Beyond the bounds the session stops reading.
 final class ReceiveQueue {
-  /// What one frame is worth in the sender's window.
+  /// What the acknowledgement of one frame returns to the sender's window.
   private struct Receipt {
     var wireBytes: UInt64
     var plainBytes: UInt64
@@ -17,23 +17,24 @@ final class ReceiveQueue {
   private let context: SessionContext
   private var drafter: RecordDrafter
   private var component = IncomingComponent()
-  /// Groups that have come, the first of them taken apart, with the documents and plain bytes of these.
+  /// Received transactions: `arrived` is not decoded yet, `ready` is decoded and counted by documents and
+  /// bytes.
   private var arrived = ArrivedQueue()
   private var ready = WorkQueue<IncomingGroup>()
   private var readyDocuments = 0
   private var readyBytes = 0
-  /// What taking apart has made of groups that are not applied.
+  /// The memory of decoded transactions that are not applied.
   private var takenApartBytes = 0
-  /// Plain bytes of groups that wait or are being applied.
+  /// Uncompressed bytes of transactions that wait or are being applied.
   private(set) var unappliedBytes = 0
   private var applying: (ticket: UInt64, groups: [IncomingGroup])?
   private var nextTicket: UInt64 = 1
-  /// How many groups have come, and how many of them are applied.
+  /// How many transactions were received, and how many of them are applied.
   private(set) var receivedGroups: UInt64 = 0
   private(set) var appliedGroups: UInt64 = 0
-  /// When a piece of a group last came in.
+  /// When a fragment or chunk last arrived.
   private(set) var progressedAt = Duration.zero
-  /// What is to be acknowledged for groups that wait, by the number of the group that settles it.
+  /// Acknowledgements that wait until the transaction with the given number is applied.
   private var unsettled = WorkQueue<(group: UInt64, receipt: Receipt)>()
   private var acknowledged = Acknowledgement()
   private var isAcknowledgementDue = false
@@ -44,24 +45,24 @@ final class ReceiveQueue {
     drafter = RecordDrafter(context.store)
   }
 
-  /// Whether something is with the driver.
+  /// Whether the driver is applying a batch.
   var isApplying: Bool { applying != nil }
-  /// Whether documents that have come wait to be applied, or are being applied.
+  /// Whether received transactions wait or are being applied.
   var hasUnapplied: Bool { isApplying || hasReady || !arrived.isEmpty }
-  /// Whether groups wait that are taken apart.
+  /// Whether decoded transactions wait.
   var hasReady: Bool { !ready.isEmpty }
-  /// Whether all groups that have come are applied.
+  /// Whether all received transactions are applied.
   var isApplied: Bool { receivedGroups == appliedGroups }
-  /// Whether nothing of a group has come that is not applied.
+  /// Whether all received transactions are applied, and none is partially received.
   var isQuiet: Bool { isApplied && assembly.isEmpty }
-  /// Plain bytes that have come and are not applied.
+  /// Uncompressed bytes that are received and not applied.
   var pendingBytes: Int { unappliedBytes + assembly.byteCount }
-  /// Frames that wait to be acknowledged.
+  /// The number of frames that wait to be acknowledged.
   var unsettledCount: Int { unsettled.count }
 
   // MARK: - Frames
 
-  /// Takes a piece of the stream of small groups, of what is wanted under an interest.
+  /// Receives a fragment of the stream of small transactions, and records the interest that applies to them.
   func take(
     _ head: FragmentHead, _ content: RawSpan, frameBytes: Int, under interest: Interest,
     begunWith frame: UInt64
@@ -72,7 +73,7 @@ final class ReceiveQueue {
     acknowledge(frameBytes, plainBytes: head.plainBytes, isSettled: arrival.ranges.isEmpty)
   }
 
-  /// Takes a piece of a large group.
+  /// Receives a chunk of a large transaction.
   func take(
     _ head: ChunkHead, _ content: RawSpan, frameBytes: Int, under interest: Interest, begunWith frame: UInt64
   ) throws(SyncError) {
@@ -83,7 +84,7 @@ final class ReceiveQueue {
     acknowledge(frameBytes, plainBytes: isDropped ? 0 : head.plainBytes, isSettled: arrival == nil)
   }
 
-  /// Takes a stretch of a large group from what an earlier link has brought.
+  /// Receives a reference to bytes of a large transaction that an earlier link has delivered.
   func take(
     _ frame: ReuseFrame, frameBytes: Int, under interest: Interest, begunWith number: UInt64
   ) throws(SyncError) {
@@ -107,23 +108,24 @@ final class ReceiveQueue {
 
   // MARK: - Bounds
 
-  /// Bytes in memory of what has come and is not applied.
+  /// Bytes in memory that are received and not applied.
   var heldBytes: Int { pendingBytes + arrived.indexBytes + takenApartBytes + assembly.pieceBytes }
 
-  /// Whether so many bytes more may be held for the peer; what is `needed` so that anything goes on may be more than its
-  /// part.
+  /// Returns whether more bytes may be held for this peer.
+  ///
+  /// If progress depends on them, they may exceed this peer's limit. The limit of all sessions still applies.
   private func mayHold(_ more: Int, isNeeded: Bool) -> Bool {
     (isNeeded || heldBytes + more <= context.configuration.arrivedBytes)
       && context.shared.memory.mayTake(more, context.id, limit: context.configuration.allArrivedBytes)
   }
 
-  /// Whether nothing more is to be taken from the peer for now: what it has sent is applied first, or what others have.
+  /// Whether the session must stop reading until its own or other sessions' transactions are applied.
   var isFull: Bool { !mayHold(SyncLimits.frameBytes, isNeeded: !hasUnapplied) }
 
-  /// Whether something waits only for the memory that other sessions use.
+  /// Returns whether the queue waits only for memory that other sessions use.
   func waitsForMemory(_ isFull: Bool) -> Bool { !isApplying && (isFull || !arrived.isEmpty) }
 
-  /// Ends a session that stops within a group while others wait for the memory that it holds.
+  /// Ends a session whose peer stops within a transaction while other sessions wait for its memory.
   func checkHold() throws(SyncError) {
     guard heldBytes > 0, !hasUnapplied, context.now - progressedAt > SyncLimits.holdSpan,
       context.shared.memory.arrivedBytes > context.configuration.allArrivedBytes
@@ -132,12 +134,13 @@ final class ReceiveQueue {
       .limit, "The peer does not go on with a group, and others wait for the memory that it takes")
   }
 
-  /// Tells the other sessions how much this one holds.
+  /// Reports to the other sessions how much memory this one holds.
   func noteHeld() { context.shared.memory.noteArrived(heldBytes, of: context.id) }
 
   // MARK: - Applying
 
-  /// Takes apart the groups whose turn is near: as many as one transaction applies, while others may be under way.
+  /// Decodes the next transactions: as many as one store transaction applies, while the driver may apply
+  /// others.
   func prepare() throws(SyncError) {
     while readyDocuments < context.tuning.applyDocuments, readyBytes < context.tuning.applyBytes,
       let next = arrived.first, mayHold(next.cost, isNeeded: !hasReady && !isApplying)
@@ -166,7 +169,7 @@ final class ReceiveQueue {
         context.shared.components.makeName(
           context.configuration.random(), isKept: context.shared.stage.keepsParts)
       }
-      // Of a group of which a part did not come nothing is taken.
+      // If a segment is missing, nothing of its transaction is accepted.
       if group.step == nil {
         group.removeDocuments { _ in true }
       } else if part.isLast {
@@ -178,7 +181,7 @@ final class ReceiveQueue {
     return group
   }
 
-  /// Documents come in when they were asked for and the gate lets them.
+  /// Returns whether a collection's documents are subscribed to, and accepted by the policy.
   private func accepts(_ collection: String, under interest: Interest) -> Bool {
     guard interest.covers(collection) else { return false }
     guard context.gatekeeper?.mayAccept(collection) ?? false else {
@@ -188,7 +191,7 @@ final class ReceiveQueue {
     return true
   }
 
-  /// Takes out the groups that one transaction is to apply.
+  /// Removes and returns the transactions that one store transaction is to apply.
   func takeBatch() -> [IncomingGroup] {
     var groups: [IncomingGroup] = []
     var documents = 0
@@ -212,19 +215,19 @@ final class ReceiveQueue {
     return groups
   }
 
-  /// Takes note that groups are with the driver, or something else that goes before them.
+  /// Records that transactions are with the driver, or an eviction or checkpoint without any.
   ///
-  /// - Returns: What the outcome is to be reported with.
+  /// - Returns: The ticket with which the driver reports the outcome.
   func begin(_ groups: [IncomingGroup]) -> UInt64 {
     defer { nextTicket += 1 }
     applying = (nextTicket, groups)
     return nextTicket
   }
 
-  /// Takes note that the first of the groups that are with the driver are applied; the others wait again.
+  /// Records the outcome of a batch: the first `count` transactions are applied, the others are queued again.
   ///
-  /// - Returns: The groups that are applied; `nil` where there were none to apply.
-  /// - Throws: `outOfOrder` where nothing is with the driver under that ticket.
+  /// - Returns: The applied transactions; `nil` if the batch had none.
+  /// - Throws: `outOfOrder` if no batch with this ticket is with the driver.
   func end(_ ticket: UInt64, applied count: Int) throws(SyncError) -> [IncomingGroup]? {
     guard let applying, applying.ticket == ticket else {
       throw SyncError(.outOfOrder, "An outcome of a batch that was not handed out")
@@ -256,7 +259,7 @@ final class ReceiveQueue {
     isAcknowledgementDue = true
   }
 
-  /// Acknowledges the frames whose groups are all applied.
+  /// Acknowledges the frames whose transactions are all applied.
   func settle() {
     while let next = unsettled.removeFirst() {
       guard next.group <= appliedGroups else {

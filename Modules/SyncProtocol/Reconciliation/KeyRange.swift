@@ -1,11 +1,11 @@
 package import CRDTCore
 
-/// A part of a collection: the ids from one bound up to another.
+/// A range of ids in a collection.
 package struct KeyRange: Hashable, Sendable {
   @TextKey package var collection: String
-  /// Inclusive; empty means from the first id.
+  /// The inclusive lower bound; empty for the first id.
   package var from: [UInt8]
-  /// Exclusive; empty means through the last id.
+  /// The exclusive upper bound; empty for the last id, inclusive.
   package var to: [UInt8]
 
   package init(collection: String, from: [UInt8] = [], to: [UInt8] = []) {
@@ -14,27 +14,27 @@ package struct KeyRange: Hashable, Sendable {
     self.to = to
   }
 
-  /// Whether it is all of the collection.
+  /// Whether the range covers the whole collection.
   package var isWhole: Bool { from.isEmpty && to.isEmpty }
 
-  /// Whether an id lies inside.
+  /// Returns whether an id lies within the range.
   package func contains(_ id: [UInt8]) -> Bool {
     !id.lexicographicallyPrecedes(from) && (to.isEmpty || id.lexicographicallyPrecedes(to))
   }
 
-  /// Whether all of another range lies inside.
+  /// Returns whether another range lies completely within this one.
   func contains(_ other: KeyRange) -> Bool {
     $collection == other.$collection && !other.from.lexicographicallyPrecedes(from)
       && (to.isEmpty || !other.to.isEmpty && !to.lexicographicallyPrecedes(other.to))
   }
 
-  /// The parts between bounds that rise.
+  /// Returns the subranges between ascending bounds.
   func parts(cutAt bounds: [[UInt8]]) -> [KeyRange] {
     zip([from] + bounds, bounds + [to]).map { KeyRange(collection: collection, from: $0, to: $1) }
   }
 }
 
-/// How many documents a range holds, and the sum of their hashes.
+/// The number of documents in a range, and the sum of their hashes.
 package struct Fingerprint: Hashable, Sendable {
   package var count: UInt64 = 0
   package var sum: UInt64 = 0
@@ -49,12 +49,12 @@ package struct Fingerprint: Hashable, Sendable {
     sum &+= hash
   }
 
-  /// What is left without a part of it.
+  /// Returns the fingerprint without a part of it.
   func subtracting(_ part: Fingerprint) -> Fingerprint {
     Fingerprint(count: count &- part.count, sum: sum &- part.sum)
   }
 
-  /// What stands for one document in a sum: its state, tied to its id.
+  /// Returns the hash of one document: of its state and its id.
   package static func hash(id: RawSpan, summary: Summary) -> UInt64 {
     let lanes = HashLanes(id).combined(with: HashLanes(summary.high, summary.low))
     return lanes.first ^ lanes.second

@@ -1,10 +1,12 @@
 import CRDTCore
 import DocStore
 
-/// What a walk saw of a range: ids, and hashes of states, from which it is compared, cut and listed without another walk.
+/// The ids and hashes that one scan of a range saw, which later answer questions about it without another
+/// scan.
 ///
-/// It holds all that was seen while that is little, then what matches, then matches at even distances, which will do
-/// to cut a range. It is filled in any order, and asked when the walk is over.
+/// While they fit, the digest holds all documents of the range. Beyond that it holds only matches, and then
+/// only every n-th match, which suffices to divide a range. Documents are added in any order and queried
+/// after the scan.
 final class RangeDigest {
   private struct Entry {
     var start: UInt32
@@ -17,28 +19,28 @@ final class RangeDigest {
   }
 
   let range: KeyRange
-  /// The last commit in what was seen first; `nil` before anything was.
+  /// The latest commit in the scan's first snapshot; `nil` before the first step.
   var sequence: UInt64?
-  /// What matches of all that was seen.
+  /// The fingerprint of all matches.
   private(set) var whole = Fingerprint()
-  /// Documents that were seen and do not match.
+  /// The number of documents seen that do not match.
   private(set) var others: UInt64 = 0
-  /// Whether it holds all that was seen.
+  /// Whether the digest holds all documents that the scan saw.
   private(set) var isComplete = true
-  /// The ids of all entries, in the order in which they came.
+  /// The ids of all entries, in the order of insertion.
   private var ids: [UInt8] = []
   private var entries: [Entry] = []
-  /// How many matches lie between two that are held: a power of two.
+  /// One of this many matches is held; a power of two.
   private var distance: UInt64 = 1
-  /// The fingerprint of what matches before each entry, and of all, once sorted.
+  /// After sorting: the fingerprint of the matches before each entry, and of all matches.
   private var sums: [Fingerprint] = []
 
   init(_ range: KeyRange) { self.range = range }
 
-  /// How many documents it holds.
+  /// The number of documents that the digest holds.
   var heldCount: Int { entries.count }
 
-  // MARK: - Filling it
+  // MARK: - Adding documents
 
   func addMatch(_ id: RawSpan, hash: UInt64, number: DocumentNumber) {
     defer { whole.add(hash) }
@@ -62,7 +64,7 @@ final class RangeDigest {
     { thin() }
   }
 
-  /// Lets go of what does not match, or else of each second match.
+  /// Drops the documents that do not match; if there are none, drops every second match.
   private func thin() {
     let kept: [Entry]
     if isComplete, others > 0 {
@@ -83,7 +85,7 @@ final class RangeDigest {
     ids = rest
   }
 
-  /// Sorts what it holds, when that is first asked for: whoever holds the same never does.
+  /// Sorts the entries on the first query; a digest that proves equal is never sorted.
   private func sort() {
     guard sums.isEmpty else { return }
     let ids = ids
@@ -100,36 +102,36 @@ final class RangeDigest {
     }
   }
 
-  // MARK: - Asking it
+  // MARK: - Queries
 
-  /// Whether it knows all of a range.
+  /// Returns whether the digest holds all documents of a range.
   func covers(_ range: KeyRange) -> Bool { isComplete && self.range.contains(range) }
 
-  /// What matches in a range that it covers.
+  /// Returns the fingerprint of the matches in a covered range.
   func fingerprint(of range: KeyRange) -> Fingerprint {
     if range == self.range { return whole }
     let places = places(in: range)
     return sums[places.upperBound].subtracting(sums[places.lowerBound])
   }
 
-  /// What matches in the parts of a range that it covers.
+  /// Returns the fingerprints of the matches in the subranges of a covered range.
   func fingerprints(of range: KeyRange, cutAt bounds: [[UInt8]]) -> [Fingerprint] {
     range.parts(cutAt: bounds).map { fingerprint(of: $0) }
   }
 
-  /// What does not match in a range that it covers.
+  /// Returns how many documents of a covered range do not match.
   func others(in range: KeyRange) -> UInt64 {
     UInt64(places(in: range).count) - fingerprint(of: range).count
   }
 
-  /// What matches in a range that it covers, or in all of its own when those are few.
+  /// Returns the matches in a covered range, or in the digest's whole range if it still holds all of them.
   func matches(in range: KeyRange) -> [DocumentHash] {
     entries[places(in: range)].filter(\.isMatch).map { entry in
       DocumentHash(id: DocumentID(trusted: Array(bytes(entry))), hash: entry.hash)
     }
   }
 
-  /// The number that a document had, if it is held.
+  /// Returns the number that a document had during the scan, if the digest holds it.
   func number(of id: DocumentID) -> DocumentNumber? {
     sort()
     let place = firstPlace(notBelow: id.bytes)
@@ -137,8 +139,13 @@ final class RangeDigest {
     return entries[place].number
   }
 
-  /// Upper bounds of all parts but the last, where a range is cut into parts of about equally many matches, of at least
-  /// so many as are held.
+  /// Returns bounds that divide a range into subranges with about the same number of matches.
+  ///
+  /// - Parameters:
+  ///   - range: The range to divide.
+  ///   - most: The maximum number of subranges.
+  ///   - least: The minimum number of held matches in each subrange.
+  /// - Returns: The upper bounds of all subranges but the last.
   func bounds(in range: KeyRange, parts most: Int, least: Int) -> [[UInt8]] {
     let matches = places(in: range).filter { entries[$0].isMatch }
     let parts = min(most, matches.count / least)
@@ -169,21 +176,23 @@ final class RangeDigest {
     return low
   }
 
-  /// The shortest bytes above `low` that are not above `high`.
+  /// Returns the shortest bytes that are greater than `low` and not greater than `high`.
   static func separator(_ low: ArraySlice<UInt8>, _ high: ArraySlice<UInt8>) -> [UInt8] {
     let common = zip(low, high).prefix { $0 == $1 }.count
     return Array(high.prefix(common + 1))
   }
 }
 
-/// The digests that one half of a session keeps while it compares.
+/// The digests that one half of a session keeps during a reconciliation.
 struct RangeDigests {
   private var kept: [RangeDigest] = []
 
-  /// How many documents they hold.
+  /// The number of documents that the digests hold.
   var heldCount: Int { kept.reduce(0) { $0 + $1.heldCount } }
 
-  /// Keeps a digest of what is likely to be asked about, in place of what was kept of the same range.
+  /// Keeps a digest and drops those of ranges within its range.
+  ///
+  /// A digest that is neither complete nor of a whole collection is not kept, nor is one beyond the limit.
   mutating func keep(_ digest: RangeDigest) {
     kept.removeAll { digest.range.contains($0.range) }
     guard digest.isComplete || digest.range.isWhole,
@@ -192,14 +201,14 @@ struct RangeDigests {
     kept.append(digest)
   }
 
-  /// Lets go of the digests of collections that have changed.
+  /// Drops the digests of collections that have changed.
   mutating func forget(where isChanged: (String) -> Bool) {
     kept.removeAll { isChanged($0.range.collection) }
   }
 
-  /// The digest of a range.
+  /// Returns the digest of exactly this range.
   func digest(of range: KeyRange) -> RangeDigest? { kept.first { $0.range == range } }
 
-  /// A digest that knows all of a part of what was walked over.
+  /// Returns a digest that holds all documents of a range.
   func covering(_ range: KeyRange) -> RangeDigest? { kept.first { $0.covers(range) } }
 }

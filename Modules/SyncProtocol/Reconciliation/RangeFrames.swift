@@ -1,13 +1,15 @@
 package import CRDTCore
 
-/// A receiver's question about one range of what it holds.
+/// A receiver's question about one range of ids.
 package struct RangeQuestion: Hashable, Sendable {
   package enum Mode: Hashable, Sendable {
-    /// Compare with what I hold under my interest.
+    /// Compare your fingerprint with mine, which covers what I hold under my interest.
     case compare(Fingerprint)
     /// List what you hold that my interest does not match.
     case rest
-    /// Say what you hold that my interest matches: I compare myself, and do not tell what I hold; if it is secret, nor later.
+    /// Send what you hold that my interest matches: I compare it, and do not disclose what I hold.
+    ///
+    /// If `isSecret` is true, I do not disclose it later either.
     case tell(isSecret: Bool)
   }
 
@@ -15,7 +17,7 @@ package struct RangeQuestion: Hashable, Sendable {
   package var range: KeyRange
   package var mode: Mode
 
-  /// Makes a question that tells what is held here, of what the gate lets through.
+  /// Makes a question that discloses a fingerprint of what the policy allows.
   package init(_ cleared: consuming Cleared, request: UInt64, range: KeyRange, holding: Fingerprint) {
     var range = range
     range.collection = cleared.collection
@@ -28,17 +30,17 @@ package struct RangeQuestion: Hashable, Sendable {
     self.mode = mode
   }
 
-  /// Asks for all of a range, as one who holds nothing of it.
+  /// Makes a question for a range of which the receiver holds nothing.
   package static func everything(_ request: UInt64, _ range: KeyRange) -> RangeQuestion {
     RangeQuestion(request: request, range: range, mode: .compare(Fingerprint()))
   }
 
-  /// Asks for a listing of what does not match.
+  /// Makes a question for a listing of what does not match.
   package static func rest(_ request: UInt64, _ range: KeyRange) -> RangeQuestion {
     RangeQuestion(request: request, range: range, mode: .rest)
   }
 
-  /// Asks for what matches, without a word of what is held here.
+  /// Makes a question for what matches, without disclosing what the receiver holds.
   package static func tell(_ request: UInt64, _ range: KeyRange, isSecret: Bool) -> RangeQuestion {
     RangeQuestion(request: request, range: range, mode: .tell(isSecret: isSecret))
   }
@@ -88,13 +90,13 @@ package struct DocumentHash: Hashable, Sendable {
   }
 }
 
-/// What a sender holds and does not send, of which the receiver may hold copies under its interest.
+/// Counts of what a sender holds and does not send, of which the receiver may hold copies under its interest.
 package struct OtherDocuments: Hashable, Sendable {
-  /// Documents of the range that do not match.
+  /// The number of documents in the range that do not match.
   package var count: UInt64
-  /// Deletions of the collection of which only certificates are left: they cannot be listed.
+  /// The number of compacted tombstones in the collection, which cannot be listed.
   package var certificates: UInt64
-  /// At least as many documents as do not match in the whole collection.
+  /// An upper bound on the number of documents in the whole collection that do not match.
   package var total: UInt64
 
   package init(count: UInt64, certificates: UInt64 = 0, total: UInt64) {
@@ -124,7 +126,7 @@ package struct OtherDocuments: Hashable, Sendable {
 /// A sender's answer about one range.
 package struct RangeAnswer: Hashable, Sendable {
   package struct Part: Hashable, Sendable {
-    /// Exclusive upper bound; empty in the last part.
+    /// The exclusive upper bound; empty in the last part.
     package var to: [UInt8]
     package var fingerprint: Fingerprint
 
@@ -136,19 +138,19 @@ package struct RangeAnswer: Hashable, Sendable {
 
   package enum Body: Hashable, Sendable {
     case equal
-    /// All that matches here, and what is held here and does not match.
+    /// All matches in the range, and counts of what does not match.
     case items([DocumentHash], others: OtherDocuments)
     case split([Part])
-    /// The range's documents follow, unasked, because the receiver holds none.
+    /// The documents of the range follow, because the receiver holds none.
     case stream
-    /// A piece of what does not match, the last one where `isLast`.
+    /// Some documents that do not match; `isLast` marks the last list.
     case rest([DocumentHash], isLast: Bool)
   }
 
   package var request: UInt64
   package var body: Body
 
-  /// Makes an answer that shows ids or counts, of what the gate lets through.
+  /// Makes an answer with ids or counts that the policy allows.
   package init(_ cleared: consuming Cleared, request: UInt64, body: Body) {
     self.init(request: request, body: body)
   }
@@ -158,15 +160,15 @@ package struct RangeAnswer: Hashable, Sendable {
     self.body = body
   }
 
-  /// The range is the same at both ends.
+  /// Makes an answer that the range is equal at both ends.
   package static func equal(_ request: UInt64) -> RangeAnswer { RangeAnswer(request: request, body: .equal) }
 
-  /// The range's documents follow.
+  /// Makes an answer that the documents of the range follow.
   package static func stream(_ request: UInt64) -> RangeAnswer {
     RangeAnswer(request: request, body: .stream)
   }
 
-  /// There is nothing here that the peer may see.
+  /// Makes an answer that the sender has nothing that the peer may see.
   package static func nothing(for question: RangeQuestion) -> RangeAnswer {
     switch question.mode {
     case .compare, .tell: RangeAnswer(request: question.request, body: .items([], others: .none))

@@ -1,50 +1,56 @@
 import CRDTCore
 
-/// What the receiver of a reconciliation has: the store under its own interest, or a model of it.
+/// The receiver's documents in a reconciliation: the store under the receiver's interest, or a model of it.
 protocol ReconcilingSet {
-  /// Goes on with a walk, on what there is now.
+  /// Continues a scan on the current state.
   func advance(_ scan: inout RangeScan, budget: inout Int) throws(SyncError)
-  /// Requests for those of listed documents that are not held in the listed state.
+  /// Returns requests for those listed documents that are not held in the listed state.
   func lacking(_ items: ArraySlice<DocumentHash>, of collection: String) throws(SyncError) -> [DocumentWant]
-  /// Requests for those of listed documents that are held under the interest, in another state.
+  /// Returns requests for those listed documents that are held under the interest in another state.
   func differing(_ items: ArraySlice<DocumentHash>, of collection: String) throws(SyncError) -> [DocumentWant]
-  /// Documents that are held in a range and were not listed, from an id on, as far as the budget goes.
+  /// Returns held documents of a range that were not listed, from an id on, until the budget is spent.
   func leftovers(
     of range: KeyRange, without listed: Set<DocumentID>, from cursor: [UInt8], budget: inout Int
   ) throws(SyncError) -> (haves: [DocumentHave], next: [UInt8]?)
-  /// Leave to show what is held of a collection; `nil` where the sender may not know it.
+  /// Returns permission to disclose what is held of a collection; `nil` if the sender must not learn it.
   func clear(_ collection: String) -> Cleared?
-  /// Whether other peers may have the same, so that the sender's count is to be known before all of a collection is asked for.
+  /// Whether other peers may have the same documents.
+  ///
+  /// Then the sender's count must be known before a whole collection is requested.
   var hasOtherPeers: Bool { get }
-  /// Whether all of a collection may be asked for now, of which the sender has so many documents; where not, it is the caller
-  /// that begins with the collection again.
+  /// Returns whether a whole collection may be requested now, given the sender's document count if it is
+  /// known.
+  ///
+  /// If not, the caller compares the collection again later.
   func mayAskForAll(of collection: String, count: UInt64?) -> Bool
-  /// Whether so many leftovers are told one by one to a sender that holds so many others; where not, it is the caller that has
-  /// all looked at that is held.
+  /// Returns whether to send a notice for each leftover, given how many other documents the sender holds.
+  ///
+  /// If not, the caller scans all held documents instead.
   func tellsOneByOne(_ leftovers: UInt64, of collection: String, facing others: UInt64) throws(SyncError)
     -> Bool
 }
 
 /// The receiver's half of range-based set reconciliation: answers go in, questions and requests come out.
 ///
-/// Whatever the sender answers, it ends: each answer is about a part of what was asked. It knows no session and no store.
+/// It terminates whatever the sender answers, since each answer concerns a part of its question. It does not
+/// depend on sessions or the store.
 struct RangeReconciler {
-  /// A piece of work, which may take several calls.
+  /// Work that may take several calls.
   private enum Task {
-    /// Compute what is held in ranges that follow each other, then ask about those that may differ.
+    /// Compute the fingerprints of adjacent ranges, then send questions about those that may differ.
     case fingerprint(RangeScan, theirs: [Fingerprint]?)
     /// Compare a listing with what is held.
     case items(collection: String, ArraySlice<DocumentHash>)
-    /// Tell of what is held in a range and was not listed, to a sender that holds so many others.
+    /// Send notices of held documents that were not listed; the sender holds `others` other documents.
     case leftovers(KeyRange, listed: Set<DocumentID>, others: UInt64, cursor: [UInt8])
-    /// Ask for what the sender has of documents held here in another state.
+    /// Request listed documents that are held here in another state.
     case rest(collection: String, ArraySlice<DocumentHash>)
   }
 
-  /// A question that the sender has not answered.
+  /// A question without an answer.
   private struct OpenQuestion {
     var range: KeyRange
-    /// What is held here, told to the sender or not; `nil` when it was asked for the rest.
+    /// The fingerprint of what is held here, disclosed or not; `nil` for a question about the rest.
     var fingerprint: Fingerprint?
   }
 
@@ -52,52 +58,52 @@ struct RangeReconciler {
   private var open: [UInt64: OpenQuestion] = [:]
   private var nextRequest: UInt64 = 1
   private var digests = RangeDigests()
-  /// Bytes of listings that the sender was asked for in place of being told, by collection.
+  /// By collection, the bytes of listings that were requested instead of sending notices.
   private var listedBytes: [TextKey: UInt64] = [:]
-  /// Collections of which all that is held is looked at in place of telling what is left over.
+  /// Collections in which all held documents are scanned instead of sending notices of leftovers.
   private var lookedAt: Set<TextKey> = []
-  /// What waits to be sent.
+  /// Output that waits to be sent.
   private var questions: [RangeQuestion] = []
   private(set) var wants: [DocumentWant] = []
   private(set) var haves: [DocumentHave] = []
 
-  /// What has gathered.
+  /// Collected output.
   struct Output {
     var questions: [RangeQuestion] = []
     var wants: [DocumentWant] = []
     var haves: [DocumentHave] = []
   }
 
-  // MARK: - Where it stands
+  // MARK: - Status
 
-  /// Whether there is something to do here.
+  /// Whether work is pending here.
   var hasTasks: Bool { !tasks.isEmpty }
-  /// Whether answers are to come.
+  /// Whether answers are expected.
   var isWaiting: Bool { !open.isEmpty }
-  /// Whether nothing is to do and nothing is to come.
+  /// Whether no work is pending and no answer is expected.
   var isDone: Bool { tasks.isEmpty && open.isEmpty }
-  /// Questions without an answer.
+  /// The number of questions without an answer, sent or not.
   var openCount: Int { open.count + questions.count }
-  /// All that waits.
+  /// The number of pending tasks, questions, requests and notices.
   var pendingCount: Int { tasks.count + openCount + wants.count + haves.count }
-  /// Documents that are held of what was walked over.
+  /// The number of documents that the digests hold.
   var heldCount: Int { digests.heldCount }
 
-  /// What a walk over a whole collection has seen.
+  /// Returns the digest of a scan over exactly this range.
   func digest(of range: KeyRange) -> RangeDigest? { digests.digest(of: range) }
 
-  /// Forgets what was walked over.
+  /// Drops all digests.
   mutating func forgetDigests() { digests = RangeDigests() }
 
-  /// Forgets what was walked over of collections that have changed.
+  /// Drops the digests of collections that have changed.
   mutating func forgetDigests(where isChanged: (String) -> Bool) { digests.forget(where: isChanged) }
 
-  /// Lets go of what is to do; what was asked stays asked.
+  /// Drops pending tasks; open questions stay open.
   mutating func removeTasks() { tasks.removeAll() }
 
   // MARK: - Beginning
 
-  /// Forgets what went before, and compares collections.
+  /// Drops all earlier state and starts to compare collections.
   mutating func begin(_ collections: [String]) {
     self = RangeReconciler(nextRequest: nextRequest)
     for name in collections { compare(name) }
@@ -107,16 +113,17 @@ struct RangeReconciler {
 
   private init(nextRequest: UInt64) { self.nextRequest = nextRequest }
 
-  /// Compares all of a collection.
+  /// Starts to compare a whole collection.
   mutating func compare(_ collection: String) {
     tasks.append(.fingerprint(RangeScan(KeyRange(collection: collection)), theirs: nil))
   }
 
   // MARK: - Answers
 
-  /// Takes an answer.
+  /// Receives an answer.
   ///
-  /// - Throws: `outOfOrder` for one to what was not asked, `malformed` for one that lies outside its question.
+  /// - Throws: `outOfOrder` if there is no such question, `malformed` if the answer lies outside the
+  ///   question's range.
   mutating func take(_ answer: RangeAnswer, _ documents: some ReconcilingSet, _ tuning: SyncTuning)
     throws(SyncError)
   {
@@ -151,8 +158,10 @@ struct RangeReconciler {
     SyncError(.malformed, "An answer names what lies outside its range")
   }
 
-  /// What is held here and was not listed may be known to the sender in a newer state: tell it, or have it tell,
-  /// whichever is shorter.
+  /// Handles held documents that the sender did not list, of which it may have newer states.
+  ///
+  /// This peer sends notices of its documents or requests a listing of the sender's, whichever takes fewer
+  /// bytes.
   private mutating func askForOthers(
     _ range: KeyRange, _ mine: Fingerprint, _ items: [DocumentHash], _ others: OtherDocuments,
     _ documents: some ReconcilingSet, _ tuning: SyncTuning
@@ -160,7 +169,7 @@ struct RangeReconciler {
     guard !others.isEmpty, mine.count > 0 else { return }
     guard documents.clear(range.collection) != nil else { return askForRest(range) }
     let all = others.total.adding(others.certificates)
-    // Deletions of which only certificates are left cannot be listed.
+    // Compacted tombstones cannot be listed.
     if others.certificates == 0, others.count < mine.count {
       let price = UInt64(FilterSize(count: all, others: mine.count, tuning).byteCount)
       let notice = Telling.Role.offers.noticeBytes
@@ -175,7 +184,7 @@ struct RangeReconciler {
 
   // MARK: - Work
 
-  /// Does what waits, as far as the budget of records goes and until so many questions are open.
+  /// Runs pending tasks until the budget of records is spent or `mostOpen` questions are open.
   mutating func work(_ documents: some ReconcilingSet, mostOpen: Int, budget: inout Int) throws(SyncError) {
     while budget > 0, openCount < mostOpen, let task = tasks.removeFirst() {
       switch task {
@@ -202,10 +211,10 @@ struct RangeReconciler {
     return (now, items.dropFirst(now.count))
   }
 
-  /// Adds notices to those that have gathered.
+  /// Adds notices to the collected output.
   mutating func tell(_ found: [DocumentHave]) { haves += found }
 
-  /// Hands out what has gathered.
+  /// Removes and returns the collected output.
   mutating func takeOutput() -> Output {
     defer { (questions, wants, haves) = ([], [], []) }
     return Output(questions: questions, wants: wants, haves: haves)
@@ -231,7 +240,7 @@ struct RangeReconciler {
     }
   }
 
-  /// Asks about a range of which this is held here, telling as much of it as may be told.
+  /// Adds a question about a range, and discloses as much of what is held as the policy allows.
   private mutating func ask(
     about range: KeyRange, holding mine: Fingerprint, _ documents: some ReconcilingSet
   ) {
@@ -264,7 +273,7 @@ struct RangeReconciler {
     _ range: KeyRange, _ listed: Set<DocumentID>, _ others: UInt64, from cursor: [UInt8],
     _ documents: some ReconcilingSet, budget: inout Int
   ) throws(SyncError) {
-    // It is all looked at when the sender's filter is here.
+    // All held documents are scanned when the sender's filter arrives.
     guard !lookedAt.contains(TextKey(range.collection)) else { return }
     let (found, next) = try documents.leftovers(of: range, without: listed, from: cursor, budget: &budget)
     if !found.isEmpty {

@@ -2,33 +2,33 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// What the sender of a reconciliation has: the store under the receiver's interest, or a model of it.
+/// The sender's documents in a reconciliation: the store under the receiver's interest, or a model of it.
 protocol RespondingSet {
-  /// Goes on with a walk, on what there is now.
+  /// Continues a scan on the current state.
   func advance(_ scan: inout RangeScan, budget: inout Int) throws(SyncError)
-  /// What is known of a whole collection since the reconciliation began, without a walk.
+  /// Returns an existing digest of a whole collection that is valid for this reconciliation.
   func digest(of collection: KeyRange) -> RangeDigest?
-  /// At least as many documents as a collection has that do not match.
+  /// Returns an upper bound on the number of documents of a collection that do not match.
   func documentCount(of collection: String) throws(SyncError) -> UInt64
-  /// Deletions of a collection of which only a certificate is left.
+  /// Returns the number of compacted tombstones of a collection.
   func certificateCount(of collection: String) throws(SyncError) -> UInt64
-  /// Documents of a range that do not match, from an id on, as far as the budget goes and one frame has room.
+  /// Returns documents of a range that do not match, from an id on, until the budget or one frame is used up.
   func rest(
     of range: KeyRange, from cursor: [UInt8], budget: inout Int
   ) throws(SyncError) -> (items: [DocumentHash], next: [UInt8]?)
-  /// Leave to show ids and counts of a collection; `nil` where the peer may not see them.
+  /// Returns permission to disclose ids and counts of a collection; `nil` if the peer must not see them.
   func clear(_ collection: String) -> Cleared?
 }
 
 /// The sender's half of range-based set reconciliation: questions about ranges go in, answers come out.
 ///
-/// It knows no session and no store. Source: Meyer, "Range-Based Set Reconciliation", SRDS 2023.
+/// It does not depend on sessions or the store. Source: Meyer, "Range-Based Set Reconciliation", SRDS 2023.
 struct RangeResponder {
   /// A question that is being answered.
   private enum Task {
-    /// With what the receiver told of what it holds, if it did.
+    /// Compare with the receiver's fingerprint, if it sent one.
     case compare(RangeQuestion, Fingerprint?, RangeScan)
-    /// A range that is cut at bounds which are known.
+    /// Compute the fingerprints of the subranges between known bounds.
     case parts(RangeQuestion, RangeScan)
     case rest(RangeQuestion, cursor: [UInt8])
   }
@@ -36,36 +36,37 @@ struct RangeResponder {
   private var tasks = WorkQueue<Task>()
   private var answers: [RangeAnswer] = []
   private var digests = RangeDigests()
-  /// Certificates of the collections that were asked about, where there are any.
+  /// The number of compacted tombstones by collection, for the collections that have any.
   private var certificates: [TextKey: UInt64] = [:]
-  /// Records that were visited, and how many may be: honest questions cut ranges into ever smaller parts, and visit each record
-  /// a few times.
+  /// The number of visited records, and its limit.
+  ///
+  /// Honest questions divide ranges into ever smaller ones, and visit each record only a few times.
   private var visited = 0
   private let mostVisited: Int
 
-  /// Begins a reconciliation of a store that has so many records.
+  /// Begins a reconciliation of a store with this number of records.
   init(records: Int = 0) {
     mostVisited = (records + SyncLimits.questions) * SyncLimits.visitsOfRecord
   }
 
-  /// How many questions wait.
+  /// The number of pending questions.
   var questionCount: Int { tasks.count }
-  /// Questions and answers that wait.
+  /// The number of pending questions and answers.
   var pendingCount: Int { tasks.count + answers.count }
-  /// Documents that are held of what was walked over.
+  /// The number of documents that the digests hold.
   var heldCount: Int { digests.heldCount }
 
-  /// The number of a document, if a walk over its whole collection has seen it and still holds it.
+  /// Returns the number of a document, if the digest of its whole collection holds it.
   func number(of id: DocumentID, in collection: String) -> DocumentNumber? {
     digests.digest(of: KeyRange(collection: collection))?.number(of: id)
   }
 
-  /// Forgets what was walked over.
+  /// Drops all digests.
   mutating func forgetDigests() { digests = RangeDigests() }
 
   // MARK: - Questions
 
-  /// Takes a question that calls for more than one word.
+  /// Queues a question that needs a scan or a digest.
   mutating func take(_ question: RangeQuestion) {
     switch question.mode {
     case .compare(let theirs): tasks.append(.compare(question, theirs, RangeScan(question.range)))
@@ -74,17 +75,17 @@ struct RangeResponder {
     }
   }
 
-  /// Answers a question about what the peer may not see.
+  /// Answers a question as if nothing were held, since the peer must not see the collection.
   mutating func refuse(_ question: RangeQuestion) { answers.append(.nothing(for: question)) }
 
-  /// Answers a question by the documents of its range, which follow.
+  /// Answers a question by announcing that all documents of its range will be sent.
   mutating func stream(_ question: RangeQuestion) { answers.append(.stream(question.request)) }
 
   // MARK: - Answers
 
-  /// Answers what waits, as far as the budget of records goes, and hands the answers out in frames of about 64 KiB.
+  /// Answers pending questions until the budget of records is spent, in frames of about 64 KiB.
   ///
-  /// - Throws: `limit` when the peer asks about the same ranges again and again.
+  /// - Throws: `limit` if the peer keeps asking about the same ranges.
   mutating func work(
     _ documents: some RespondingSet, budget: inout Int, send: (ArraySlice<RangeAnswer>) -> Void
   ) throws(SyncError) {
@@ -106,7 +107,7 @@ struct RangeResponder {
     flush(send)
   }
 
-  /// Hands out the answers that wait.
+  /// Sends the pending answers.
   mutating func flush(_ send: (ArraySlice<RangeAnswer>) -> Void) {
     guard !answers.isEmpty else { return }
     let parts = answers.parts(of: 64 << 10) { answer in
@@ -142,7 +143,8 @@ struct RangeResponder {
     let isKnown = digest.covers(range)
     let mine = isKnown ? digest.fingerprint(of: range) : digest.whole
     guard mine != theirs else { return answers.append(.equal(question.request)) }
-    // Of one difference the place is found with few bytes; of many each would be asked about by itself in the end.
+    // A single difference is located with few bytes. With many differences, each would need a question of its
+    // own in the end, so longer listings are cheaper.
     let differsMuch = tasks.count >= SyncLimits.splitParts
     let listed = differsMuch ? SyncLimits.listedWhereMuchDiffers : SyncLimits.listedDocuments
     guard mine.count <= UInt64(listed) else {
@@ -160,11 +162,11 @@ struct RangeResponder {
         cleared, request: question.request, body: .items(digest.matches(in: range), others: others)))
   }
 
-  /// What is held here of a collection, and in a range, that the receiver may hold copies of.
+  /// Returns what this peer holds and does not send, of which the receiver may have copies.
   private mutating func others(
     of collection: String, in range: UInt64, _ documents: some RespondingSet
   ) throws(SyncError) -> OtherDocuments {
-    // Only what there are is kept: the first one may come while the peers compare.
+    // Zero is not cached, since the first compacted tombstone may arrive during the reconciliation.
     var count = certificates[collection] ?? 0
     if count == 0, !SyncDefect.certificatesNotAskedFor.isPlanted {
       count = try documents.certificateCount(of: collection)
@@ -193,7 +195,7 @@ struct RangeResponder {
     answers.append(RangeAnswer(cleared, request: question.request, body: .split(parts)))
   }
 
-  /// Lists what is held here and does not match: the receiver may hold older copies that do.
+  /// Lists documents that do not match here; the receiver may hold older states that match.
   private mutating func listRest(
     _ question: RangeQuestion, from cursor: [UInt8], _ documents: some RespondingSet, budget: inout Int
   ) throws(SyncError) {

@@ -2,31 +2,31 @@ import CRDTCore
 import DocStore
 
 extension SessionContext {
-  /// Goes on with a scan, on a snapshot of now.
+  /// Continues a scan on a snapshot of the current state.
   func advance(_ scan: inout RangeScan, _ interest: Interest, budget: inout Int) throws(SyncError) {
     try read { try scan.step($0, interest, damaged: tellDamaged, budget: &budget) }
   }
 }
 
-/// A walk over a range of a collection that computes what an interest matches in each part of it.
+/// A scan over a range of a collection that computes the fingerprint of the matches in each subrange.
 ///
-/// It can stop anywhere and go on later, also on another snapshot: what changes in between is told live. A whole
-/// collection is visited in the order in which it is stored, which is many times faster than by ids: sums do not
-/// depend on the order.
+/// The scan can pause anywhere and continue on another snapshot; the session sends changes in between
+/// separately. A whole collection is visited in storage order, which is many times faster than by id. Sums do
+/// not depend on the order.
 struct RangeScan {
   let range: KeyRange
-  /// Exclusive upper bounds of all parts but the last.
+  /// The exclusive upper bounds of all subranges but the last.
   let bounds: [[UInt8]]
   private(set) var fingerprints: [Fingerprint]
-  /// What was seen, to be asked when it is done.
+  /// The documents that the scan saw, to be queried when it is done.
   let digest: RangeDigest
   private(set) var isDone = false
   private var place: Place
-  /// The last document that there was at the first step: what is new since is told live.
+  /// The last document at the first step; later ones are sent as live changes.
   private var last: DocumentNumber?
   private var part = 0
 
-  /// Where it goes on.
+  /// Where the scan continues.
   private enum Place {
     case id([UInt8])
     case number(DocumentNumber)
@@ -40,7 +40,7 @@ struct RangeScan {
     place = range.isWhole ? .number(DocumentNumber(1)) : .id(range.from)
   }
 
-  /// Visits records until the range or the budget ends; damaged ones count as if they were not here.
+  /// Visits records until the range or the budget ends; damaged records count as absent.
   mutating func step(
     _ transaction: borrowing ReadTransaction, _ interest: Interest, damaged: (DamagedRecord) -> Void,
     budget: inout Int
@@ -91,10 +91,10 @@ struct RangeScan {
     self = state
   }
 
-  /// Takes note that all was visited.
+  /// Records that every document was visited.
   mutating func finish() { isDone = true }
 
-  /// Takes in one document; of a range that is no whole collection they come by ascending ids.
+  /// Adds one document; in a range that is not a whole collection, ids must ascend.
   mutating func visit(
     _ number: DocumentNumber, _ id: RawSpan, hash: @autoclosure () -> UInt64, isMatch: Bool
   ) {
@@ -122,6 +122,6 @@ struct RangeScan {
 }
 
 extension RawSpan {
-  /// The bytes with memory of their own.
+  /// A copy of the bytes.
   var copied: [UInt8] { unsafe withUnsafeBytes { unsafe Array($0) } }
 }

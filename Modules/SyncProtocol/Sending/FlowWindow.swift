@@ -1,55 +1,59 @@
-/// How much may be on its way unacknowledged: what the link and the receiver take in a round trip and a little more.
+/// The flow window: limits the bytes in flight to what link and receiver process in a round trip and a
+/// little more.
 ///
-/// The rate is that of acknowledgements, so a slow disk at the other end counts like a slow link. What the window
-/// holds beyond the round trip waits on the line, and so does everything that is sent after it: hence so little.
+/// The rate is that of the acknowledgements, so a slow disk at the receiver counts like a slow link.
+/// Whatever the window holds beyond the round trip waits in the link's queue, and delays everything sent
+/// later. Therefore that surplus is small.
 ///
 /// Source of the principle: Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 2016.
 struct FlowWindow {
-  /// Link time that the window holds, beside the round trip: a line that sends a lost frame again, perhaps twice,
-  /// does not run dry meanwhile.
+  /// Link time that the window holds beyond the round trip.
+  ///
+  /// A link that retransmits a lost frame, perhaps twice, does not run dry meanwhile.
   static let queueSpan = Duration.milliseconds(180)
-  /// Acknowledgements are gathered for this long, or a round trip, before they count as a rate.
+  /// Acknowledgements are added up for at least this long, or a round trip, before they count as a rate.
   static let sampleSpan = Duration.milliseconds(50)
-  /// An acknowledgement that is later than the earliest by more than this ends the fast start.
+  /// An acknowledgement that is later than the earliest one by more than this ends the fast start.
   static let startDelay = Duration.milliseconds(100)
-  /// How long the least round trip counts before a newer, far longer one takes its place.
+  /// How long the shortest round trip is valid before a newer, much longer one replaces it.
   static let roundTripSpan = Duration.seconds(10)
 
   private(set) var windowBytes: Int
   private(set) var sent = Acknowledgement()
   private(set) var acknowledged = Acknowledgement()
-  /// Bytes a second, as last sampled.
+  /// Bytes per second, as last measured.
   private(set) var rate: Double?
-  /// The frame that was acknowledged soonest.
+  /// The frame with the shortest time until its acknowledgement.
   private var soonest: Passage?
-  /// Whether the window still grows with each acknowledgement, because nothing has slowed down yet.
+  /// Whether the window still grows with each acknowledgement, since the link's limit is not reached yet.
   private(set) var isStarting = true
-  /// What the receiver has room for, in plain bytes beyond what it has acknowledged, once it has said so.
+  /// Plain bytes for which the receiver has room beyond what it has acknowledged, once it has said so.
   private var credit = SyncLimits.plainWindowBytes
-  /// Plain bytes of whole groups that were not sent, as the receiver has them, and wait there to be applied.
+  /// Plain bytes of large groups that were not sent since the receiver has them staged and must only apply
+  /// them.
   private var reused: (inFlight: Int, groups: WorkQueue<(number: UInt64, bytes: Int)>) = (0, WorkQueue())
-  /// When the bytes of the current sample began to count; `nil` until the first acknowledgement after idleness.
+  /// The start of the current sample; `nil` until the first acknowledgement after an idle time.
   private var sampleStart: Duration?
   private var sampleBytes: UInt64 = 0
   private var wasFull = false
-  /// When everything was acknowledged last.
+  /// The last time when nothing was in flight.
   private var idleSince: Duration = .zero
-  /// A frame whose acknowledgement tells a round trip.
+  /// A frame whose acknowledgement measures a round trip.
   private var probe: (wireBytes: UInt64, bytesInFlight: Int, at: Duration)?
-  /// Samples of the fast start, one after another, that got no more through.
+  /// The number of consecutive samples of the fast start without a higher rate.
   private var plateaus = 0
-  /// The same since then.
+  /// The frame with the shortest time since then.
   private var recent: (soonest: Passage?, since: Duration)
 
-  /// How long a frame took until it was acknowledged, and what was on the line until it was over.
+  /// The time from a frame's sending to its acknowledgement, and the bytes in flight before it.
   private struct Passage {
     let delay: Duration
     let bytesInFlight: Int
 
-    /// The way alone, without the time on the line.
+    /// Returns the round trip without the time that the frame waited in the link's queue.
     ///
-    /// No more is taken off than half of what the window adds, so that a rate measured too low cannot make the
-    /// window ever smaller.
+    /// At most half of the window's surplus is subtracted. Otherwise a rate measured too low could shrink
+    /// the window again and again.
     func roundTrip(_ rate: Double?) -> Duration {
       guard let rate, rate >= 1 else { return delay }
       let onLine = Duration.seconds(Double(bytesInFlight) / rate)
@@ -62,16 +66,17 @@ struct FlowWindow {
     recent = (nil, now)
   }
 
-  /// The least time from a frame's sending to its acknowledgement, less its time on the line.
+  /// The shortest time from a frame's sending to its acknowledgement, without its time in the link's queue.
   var roundTrip: Duration? { soonest?.roundTrip(rate) }
 
   var wireBytesInFlight: Int { Int(clamping: sent.wireBytes &- acknowledged.wireBytes) }
   var plainBytesInFlight: Int { Int(clamping: sent.plainBytes &- acknowledged.plainBytes) }
   var hasRoom: Bool { wireBytesInFlight < windowBytes && plainBytesInFlight < credit }
 
-  /// Whether a frame of about that many bytes fits whole; one always does when nothing is in flight.
+  /// Returns whether a frame of about this many bytes fits as a whole; one always does when nothing is in
+  /// flight.
   func hasRoom(for wireBytes: Int) -> Bool {
-    // What the receiver has itself takes next to no bytes: one group of that at a time until it says what it takes.
+    // Staged bytes take almost no link time. Only one such group is sent until the first acknowledgement.
     let taken = plainBytesInFlight + reused.inFlight
     guard taken < credit, reused.inFlight == 0 || acknowledged.wireBytes > 0 else {
       return wireBytesInFlight == 0 && credit > 0
@@ -79,11 +84,11 @@ struct FlowWindow {
     return wireBytesInFlight == 0 || wireBytesInFlight + wireBytes <= windowBytes
   }
 
-  /// Bytes on the wire of a piece that occupies the link for `span`.
+  /// Returns the wire bytes of a chunk or fragment that occupies the link for `span`.
   func pieceBytes(_ span: Duration) -> Int {
-    // Several pieces fit the window, or it would be idle for a round trip after each.
+    // Several pieces must fit into the window, or the link would idle for a round trip after each.
     let part = windowBytes / 4
-    // Little at first on what may be a slow link: the first acknowledgement tells the round trip.
+    // Little at first on a link that may be slow: the first acknowledgement measures the round trip.
     guard let rate else {
       return max(windowBytes <= SyncLimits.longLinkWindowBytes * 2 ? part : part * 2, SyncLimits.pieceBytes)
     }
@@ -92,7 +97,7 @@ struct FlowWindow {
 
   mutating func didSend(wireBytes: Int, plainBytes: Int, groups: Int, now: Duration) {
     if wireBytesInFlight == 0, now > idleSince {
-      // The first acknowledgement is a round trip away, which is no part of the rate.
+      // The first acknowledgement comes a round trip later, which is no part of the rate.
       sampleStart = nil
       wasFull = false
     }
@@ -103,18 +108,18 @@ struct FlowWindow {
     if !hasRoom { wasFull = true }
   }
 
-  /// Takes note that the last group that was sent has so many bytes that the receiver had.
+  /// Records that the receiver already had this many bytes of the last group that was sent.
   mutating func didReuse(_ bytes: Int) {
     reused.inFlight += bytes
     reused.groups.append((sent.groups, bytes))
   }
 
-  /// Whether the link was ready for more than the window allowed.
+  /// Records that the link was ready for more than the window allowed.
   mutating func noteFull() { wasFull = true }
 
-  /// Takes the receiver's totals.
+  /// Records the receiver's acknowledged totals.
   ///
-  /// - Throws: `malformed` when they go back or beyond what was sent.
+  /// - Throws: `malformed` when they decrease or exceed what was sent.
   mutating func take(_ totals: Acknowledgement, now: Duration) throws(SyncError) {
     guard totals.wireBytes >= acknowledged.wireBytes, totals.wireBytes <= sent.wireBytes,
       totals.plainBytes >= acknowledged.plainBytes, totals.plainBytes <= sent.plainBytes,
@@ -150,7 +155,7 @@ struct FlowWindow {
     soonest = earlier(soonest, passage)
     recent.soonest = earlier(recent.soonest, passage)
     guard now - recent.since >= Self.roundTripSpan, let latest = recent.soonest else { return }
-    // What this window itself keeps waiting on the line is no sign of a longer way.
+    // A delay that this window itself causes in the link's queue is no sign of a longer path.
     if let roundTrip, latest.roundTrip(rate) > roundTrip + Self.queueSpan + .milliseconds(20) {
       soonest = latest
     }
@@ -168,7 +173,7 @@ struct FlowWindow {
     if wasFull {
       let measured = Double(sampleBytes) / (elapsed / .seconds(1))
       if isStarting {
-        // A sender that gets more through with each sample has not met the link's limit.
+        // A sender whose rate still grows with each sample has not reached the link's limit.
         plateaus = measured < (rate ?? 0) * 1.25 ? plateaus + 1 : 0
         isStarting = plateaus < 2
         rate = max(rate ?? measured, measured)

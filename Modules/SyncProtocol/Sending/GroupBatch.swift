@@ -1,27 +1,28 @@
 import CRDTCore
 import DocStore
 
-/// The group that is being encoded, cut in parts should it become too large for a receiver's memory.
+/// The group that is being encoded; it is cut into segments if it gets too large for a receiver's memory.
 ///
-/// A session has one, used again and again, so that a group asks for no memory of its own.
+/// A session has one and reuses it, so that a group needs no allocation of its own.
 final class GroupBatch {
   private let context: SessionContext
   private let queue: SendQueue
   private var group = GroupEncoder()
   private(set) var sequence: UInt64 = 0
   private var mayOvertake = true
-  /// Whether nobody waits for this group more than for others.
+  /// Whether nobody waits for this group in particular.
   private var isBulk = true
   private var partCount = 0
   private var documents = 0
   private var bytes = 0
-  /// The number of the last group that went out in parts.
+  /// The number of the last group that was sent in segments.
   private var component: UInt64 = 0
-  /// Whether the group has changes that fit only one state, so that its parts cannot wait for each other.
+  /// Whether the group has changes that fit only one state, so that it cannot be sent in staged segments.
   private var hasSteps = false
-  /// Whether parts of the group went out that become visible with the last one: it may have no such changes.
+  /// Whether segments were sent that become visible with the last one; such a group may have no operation
+  /// deltas.
   private(set) var isStaged = false
-  /// Whether the receiver has to have something to take the group.
+  /// Whether the receiver needs an earlier state to apply the group.
   private(set) var hasBases = false
 
   init(_ context: SessionContext, _ queue: SendQueue) {
@@ -29,9 +30,9 @@ final class GroupBatch {
     self.queue = queue
   }
 
-  /// Begins a group; what an error left of another is dropped.
+  /// Begins a group; what an error left of an earlier one is dropped.
   ///
-  /// Unless it `mayOvertake`, it goes out after the large ones that are waiting.
+  /// Unless it `mayOvertake`, it is sent after the large groups that wait.
   func begin(sequence: UInt64 = 0, mayOvertake: Bool = true) {
     group.removeAll()
     self.sequence = sequence
@@ -41,15 +42,15 @@ final class GroupBatch {
     isBulk = sequence == 0
   }
 
-  /// Gives back the memory that is kept for the next group.
+  /// Frees the memory that is kept for the next group.
   func rest() { group.rest() }
 
-  /// Names the group that was begun without a name; parts of it that went out have none.
+  /// Names a group that was begun without a name; segments already sent have none.
   func name(_ sequence: UInt64) { self.sequence = sequence }
 
-  /// Adds what `base` lacks of a document, unless the gate keeps it here or it is too large.
+  /// Adds what `base` lacks of a document, unless the policy withholds it or it is too large.
   ///
-  /// With its `summary` the receiver finds out whether both come to the same.
+  /// With the `summary`, the receiver can check whether its merged state is equal.
   func append(
     _ id: RawSpan, _ record: borrowing RecordView, base: VersionVector, of collection: Collection,
     _ tables: RecordTables, flags: UInt8, summary: Summary?
@@ -66,7 +67,7 @@ final class GroupBatch {
     context.withhold(key, in: collection.name, byteCount: tooLarge)
   }
 
-  /// Adds alike changes.
+  /// Adds a run of similar changes.
   func append(_ run: OutgoingRun) {
     guard let cleared = context.gatekeeper?.clear(run.collection) else { return }
     let before = group.byteCount
@@ -76,7 +77,7 @@ final class GroupBatch {
     bytes += group.byteCount - before
   }
 
-  /// Adds a document that is encoded already.
+  /// Adds a document that is already encoded.
   func append(_ document: LiveDocument, wire: [UInt8], flags: UInt8) {
     guard let cleared = context.gatekeeper?.clear(document.collection.name) else { return }
     makeRoom()
@@ -112,9 +113,9 @@ final class GroupBatch {
     partCount += 1
   }
 
-  /// Hands the group on.
+  /// Queues the group for sending.
   ///
-  /// - Returns: Whether anything goes out.
+  /// - Returns: Whether anything is sent.
   @discardableResult
   func finish() -> Bool {
     flush(isLast: true)

@@ -1,28 +1,29 @@
-/// Whose turn it is on the link: small groups go first, and large ones get a tenth of it beside them.
+/// The scheduler of the link: small groups go first, and large groups get a tenth of the link beside them.
 ///
 /// Source: Shreedhar and Varghese, "Efficient Fair Queuing Using Deficit Round Robin", SIGCOMM 1995.
 struct LinkTurns {
-  /// How long one piece may occupy the link; when that breaks, the piece is sent again.
+  /// How long one chunk or fragment may occupy the link; it is the amount that is lost when the link
+  /// breaks.
   static let pieceSpan = Duration.milliseconds(50)
-  /// What of the window chunks leave free while small groups come by.
+  /// Link time of the window that chunks leave free while small groups are frequent.
   static let spareSpan = Duration.milliseconds(25)
-  /// For how long after a small group another one is expected.
+  /// How long after a small group another one is expected.
   static let expectation = Duration.seconds(2)
-  /// Large groups get one byte for this many of small ones.
+  /// Large groups get one byte for this many bytes of small groups.
   private static let share = 9
 
   private(set) var fragments = PackingRatio()
   private(set) var chunks = PackingRatio()
-  /// Bytes on the wire that are due to large groups.
+  /// Wire bytes that large groups are owed.
   private var deficit = 0
-  /// The size of the last chunk, which the deficit has to reach.
+  /// The size of the last chunk; the next one is due when the deficit exceeds it.
   private var lastChunk = 0
   private var lastFragment: Duration?
 
-  /// Whether a chunk goes before the fragment that waits.
+  /// Whether a chunk is sent before the waiting fragment.
   var isChunkDue: Bool { deficit > max(lastChunk, SyncLimits.pieceBytes) }
 
-  /// Bytes of the window that large groups leave to small ones while those come by, so that less waits on the line.
+  /// Returns the window bytes that large groups leave to small ones while those are expected.
   func sparedBytes(_ window: FlowWindow, _ now: Duration) -> Int {
     guard let rate = window.rate, isExpecting(now) else { return 0 }
     return min(Int(rate * (Self.spareSpan / .seconds(1))), window.windowBytes / 4)
@@ -46,13 +47,13 @@ struct LinkTurns {
   }
 }
 
-/// What becomes of plain bytes on the wire, as lately measured.
+/// The recently measured compression ratio.
 struct PackingRatio {
-  /// Bytes on the wire for each plain one.
+  /// Wire bytes per plain byte.
   private var ratio = 0.5
 
   mutating func note(plain: Int, wire: Int) {
-    // The frame's own bytes say little of what is to come.
+    // In a short frame, the head's bytes would distort the ratio.
     guard plain >= 256 else { return }
     ratio = ratio * 0.75 + min(max(Double(wire) / Double(plain), 0.01), 1.1) * 0.25
   }

@@ -1,17 +1,18 @@
-/// Pieces of large groups on their way to the wire, in order: some are packed, others are being packed elsewhere.
+/// Chunks of large groups in sending order: some are compressed, others are being compressed by other
+/// threads.
 struct PackingLine {
-  /// What a piece is, apart from its bytes.
+  /// One chunk.
   struct Entry {
-    /// The group's number among those that were queued.
+    /// The group's number in the order of queueing.
     let transfer: UInt64
     let group: [UInt8]
     let range: Range<Int>
     let collections: CollectionSet
-    /// Set on a group's last piece.
+    /// Set on a group's last chunk.
     let end: (documents: Int, sequence: UInt64)?
-    /// What the window holds room for until the piece is packed.
+    /// Window bytes reserved until the chunk is compressed.
     let reservedBytes: Int
-    /// `nil` while it is being packed.
+    /// `nil` while the chunk is being compressed.
     var content: Content?
     fileprivate var ticket: UInt64 = 0
 
@@ -30,22 +31,22 @@ struct PackingLine {
   }
 
   enum Content {
-    /// Packed bytes, or `nil` for a piece that goes as it is.
+    /// Compressed bytes; `nil` for a chunk that is sent uncompressed.
     case piece([UInt8]?, PiecePacking)
-    /// The receiver has it.
+    /// The receiver has these bytes staged.
     case reuse(PeerStages.Stretch, isLearnt: Bool)
 
-    /// What deflating a piece came to.
+    /// The content after deflate; `nil` bytes mean that deflate did not make it smaller.
     static func deflated(_ packed: [UInt8]?) -> Content {
       .piece(packed, packed == nil ? .stored : .deflated)
     }
   }
 
-  /// Pieces that are packed at the same time; more would only wait.
+  /// How many chunks are compressed at the same time; more would only wait.
   static let most = 8
 
   private var entries: [Entry] = []
-  /// What the next entry's job is to report with.
+  /// The ticket with which the next entry's job reports its result.
   private(set) var nextTicket: UInt64 = 0
   private(set) var reservedBytes = 0
 
@@ -61,22 +62,22 @@ struct PackingLine {
     reservedBytes += entry.reservedBytes
   }
 
-  /// Takes what a job came to; what was removed meanwhile is nobody's any more.
+  /// Stores the result of a job; that of a removed chunk is ignored.
   mutating func take(_ ticket: UInt64, _ packed: [UInt8]?) {
     guard let index = entries.firstIndex(where: { $0.ticket == ticket }) else { return }
     entries[index].content = .deflated(packed)
   }
 
-  /// The first one, once it is packed.
+  /// Removes and returns the first chunk, once it is compressed.
   mutating func removeFirst() -> Entry? {
     guard let first = entries.first, first.content != nil else { return nil }
     reservedBytes -= first.reservedBytes
     return entries.removeFirst()
   }
 
-  /// Removes pieces whatever has become of them.
+  /// Removes chunks, compressed or not.
   ///
-  /// - Returns: The groups they are of, with the bytes of each.
+  /// - Returns: The numbers of their groups, with the size of each group in bytes.
   mutating func remove(where isForbidden: (CollectionSet) -> Bool) -> [UInt64: Int] {
     var removed: [UInt64: Int] = [:]
     for entry in entries where isForbidden(entry.collections) {

@@ -1,10 +1,11 @@
 import CRDTCore
 
 extension SendQueue {
-  /// Drops what may not leave any more: queued groups with a document of a collection that `isForbidden`, and what is
-  /// left of those that were begun.
+  /// Drops what may no longer leave the device.
   ///
-  /// The documents of such a group that may leave are found by comparing, which the peer is asked for in any case.
+  /// These are queued groups with a document of a collection that `isForbidden`, and the unsent rest of
+  /// such groups. Reconciliation finds the documents of a dropped group that may leave; the peer is asked
+  /// to reconcile in any case.
   func revoke(where isForbidden: (String) -> Bool) {
     revokeLarge(where: isForbidden)
     revokeSmall(where: isForbidden)
@@ -35,7 +36,7 @@ extension SendQueue {
     guard waiting.contains(where: { $0.collections.contains(where: isForbidden) }) else { return }
     var left: [UInt8] = []
     var groups = WorkQueue<SmallGroup>()
-    // Where the group begins, from the stream's first byte that was not sent; a begun one begins there.
+    // The start of the group, counted from the stream's first unsent byte; 0 for a group that was begun.
     var start = 0
     for (index, group) in waiting.enumerated() {
       let end = Int(group.end - streamStart)

@@ -1,7 +1,7 @@
 import CRDTCore
 
 extension SendQueue {
-  /// Whether something that waits here may go out now.
+  /// Whether something that waits here may be sent now.
   var canSend: Bool {
     streamBytes > 0 && window.hasRoom || mayChunk
   }
@@ -24,16 +24,16 @@ extension SendQueue {
   }
 
   private func plainBytes(_ ratio: PackingRatio) -> Int {
-    // On one machine it is only the receiver that can be slow, and small pieces make it slower.
+    // On the same machine only the receiver can be slow, and small pieces make it slower.
     if context.configuration.isLocal { return SyncLimits.smallGroupBytes }
     return min(
       max(ratio.plainBytes(window.pieceBytes(LinkTurns.pieceSpan)), SyncLimits.pieceBytes),
       packer.pieceLimit(rate: window.rate))
   }
 
-  /// Sends one fragment or one chunk, as far as there are any and the window has room.
+  /// Sends one fragment or one chunk, if there is one and the window has room.
   ///
-  /// - Returns: The plain bytes that went out.
+  /// - Returns: The plain bytes that were sent.
   func sendNext() throws(SyncError) -> Int {
     let mayChunk = mayChunk
     if !transfers.isEmpty, !mayChunk, !packing.isFull { window.noteFull() }
@@ -48,7 +48,7 @@ extension SendQueue {
     var count = Int(most - streamStart)
     var (groups, documents) = (0, 0)
     let isLive = smallGroups.first.map { !$0.isBulk } ?? false
-    // A piece ends with a group where one ends in it, so that few are ever begun and not whole.
+    // A fragment ends with a group if one ends in it, so that few groups are ever sent in part.
     while let group = smallGroups.first, group.end <= most {
       _ = smallGroups.removeFirst()
       groups += 1
@@ -86,7 +86,7 @@ extension SendQueue {
     return pieceBytes >= SyncLimits.bulkPieceBytes ? .bulk : .other
   }
 
-  /// Puts the next piece of a large group into line, packed or to be packed, and sends what is ready.
+  /// Appends the next chunk of a large group to the packing line, and sends the chunks that are ready.
   private func sendChunk() throws(SyncError) -> Int {
     guard var transfer = transfers.removeFirst() else { return 0 }
     lastPacked = context.now
@@ -106,7 +106,7 @@ extension SendQueue {
     return range.count
   }
 
-  /// The next piece of a large group, packed unless that is left to others.
+  /// Returns the next chunk of a large group, compressed unless another thread does that.
   private func pack(
     _ transfer: inout Transfer
   ) throws(SyncError) -> (range: Range<Int>, content: PackingLine.Content?) {
@@ -131,14 +131,14 @@ extension SendQueue {
     }
   }
 
-  /// Takes what packing a piece elsewhere came to.
+  /// Receives a chunk that another thread has compressed.
   func take(_ piece: PackedPiece) throws(SyncError) {
     let packed = try piece.result.get()
     packing.take(piece.ticket, packed)
     sendPacked()
   }
 
-  /// Sends the pieces at the front of the line that are packed.
+  /// Sends the compressed chunks at the front of the packing line.
   private func sendPacked() {
     while let entry = packing.removeFirst(), let content = entry.content {
       if entry.range.lowerBound == 0 { transferNumber += 1 }
@@ -175,7 +175,7 @@ extension SendQueue {
     }
   }
 
-  /// Says at the end of a call whether more could have gone out, had it been packed.
+  /// Tells the packing policy, at the end of a call, whether compression held back the link.
   func noteEnd(isExhausted: Bool) {
     packer.policy.note(
       isHeldBack: (isExhausted || packing.isFull) && window.hasRoom,

@@ -1,8 +1,8 @@
 import CRDTCore
 
-/// Groups on their way: small ones packed into fragments, large ones cut into chunks between them.
+/// Groups to be sent: small ones are packed into fragments, large ones are cut into chunks between them.
 final class SendQueue {
-  /// A large group that is being sent, or waits.
+  /// A large group that waits or is being sent.
   struct Transfer {
     let number: UInt64
     let bytes: [UInt8]
@@ -10,13 +10,13 @@ final class SendQueue {
     let sequence: UInt64
     let isBulk: Bool
     let collections: CollectionSet
-    /// What was packed of it, or is being packed.
+    /// The bytes that are compressed or being compressed.
     var offset = 0
-    /// What of it the receiver has, from the next stretch on.
+    /// The remaining ranges that the receiver has staged.
     var stretches: ArraySlice<PeerStages.Stretch> = []
   }
 
-  /// A small group in the stream, by where it ends.
+  /// A small group in the stream, by its end.
   struct SmallGroup {
     var end: UInt64
     let documents: Int
@@ -28,35 +28,35 @@ final class SendQueue {
   let context: SessionContext
   let packer: Packer
   var window: FlowWindow
-  /// Plain bytes of small groups; those before `streamHead` have been sent.
+  /// Plain bytes of small groups; those before `streamHead` are sent.
   var stream: [UInt8] = []
   var streamHead = 0
-  /// Bytes of the stream that were sent.
+  /// The number of stream bytes that were sent and removed.
   var streamStart: UInt64 = 0
   var smallGroups = WorkQueue<SmallGroup>()
-  /// Whether a part of the first of them was sent.
+  /// Whether a part of the first small group was sent.
   var isFirstBegun = false
   var transfers = WorkQueue<Transfer>()
-  /// Pieces of large groups in their order, up to the last one that is being packed.
+  /// Chunks of large groups in order, up to the last one that is being compressed.
   var packing = PackingLine()
-  /// Numbers large groups as they are queued.
+  /// The number of the last large group that was queued.
   var lastQueued: UInt64 = 0
-  /// The group of which a part has gone out and not the end.
+  /// The group of which some chunks are sent, but not the last one.
   var openTransfer: UInt64?
-  /// How much of that group, or of the next, the receiver had.
+  /// Bytes of that group, or of the next one, that the receiver had staged.
   var reusedBytes = 0
-  /// Counts large groups as they begin to go out.
+  /// The number of the last large group of which a chunk was sent.
   var transferNumber: UInt64 = 0
-  /// Log sequences of the groups that went out whole and are not acknowledged, in their order on the wire.
+  /// Log sequences of the groups that are sent and not acknowledged, in sending order.
   var unacknowledged = WorkQueue<UInt64>()
   var waitingTransferBytes = 0
-  /// Groups taken and groups gone out, by channel, so that one can wait for all there were.
+  /// Counts of queued and sent groups by channel, so that a caller can wait for everything queued so far.
   private(set) var taken = Progress()
   var gone = Progress()
   var turns = LinkTurns()
-  /// When something was sent last; `nil` once the buffers and compressors for sending are freed.
+  /// The last time that something was sent; `nil` once the send buffers and compressors are freed.
   var lastPacked: Duration?
-  /// What the receiver has of large groups whose links broke.
+  /// What the receiver has staged of large groups whose links broke.
   var peerStages = PeerStages()
 
   struct Progress: Equatable {
@@ -76,7 +76,7 @@ final class SendQueue {
     window = FlowWindow(bytes: bytes, now: context.now)
   }
 
-  /// Learns how long the peer's hello took to come: a long way is begun on with little.
+  /// Adapts to the delay of the peer's hello: on a long link, sending starts with a small window.
   func begin(helloDelay: Duration) {
     packer.policy.isLongLink = helloDelay > SyncLimits.longHello
     guard helloDelay > SyncLimits.longHello else { return }
@@ -84,20 +84,21 @@ final class SendQueue {
       bytes: min(context.configuration.initialWindowBytes, SyncLimits.longLinkWindowBytes), now: context.now)
   }
 
-  /// Whether large groups wait of which a part is not in line to go out.
+  /// Whether large groups wait that are not entirely in the packing line.
   var hasWaitingTransfers: Bool { !transfers.isEmpty }
   var hasTransfers: Bool { !transfers.isEmpty || !packing.isEmpty }
   var streamBytes: Int { stream.count - streamHead }
   var isIdle: Bool { streamBytes == 0 && transfers.isEmpty && packing.isEmpty }
-  /// Whether the receiver has applied all that there was to send.
+  /// Whether the receiver has applied everything that was to be sent.
   var isConfirmed: Bool { isIdle && window.acknowledged.groups == window.sent.groups }
 
-  /// After so long without anything to send, the buffers and compressors for sending are freed.
+  /// The idle time after which the send buffers and compressors are freed.
   static let restAfter = Duration.seconds(8)
 
-  /// Frees the buffers and compressors for sending when nothing was sent for long.
+  /// Frees the send buffers and compressors after a long idle time.
   ///
-  /// The session calls it whenever it looks at the time, which it does at least for each ping.
+  /// The session calls it whenever it reads the clock, at least once per ping.
+  ///
   /// - Returns: Whether it did so now.
   func rest(_ now: Duration) throws(SyncError) -> Bool {
     guard let lastPacked, now - lastPacked >= Self.restAfter, isIdle else { return false }
@@ -107,16 +108,16 @@ final class SendQueue {
     return true
   }
 
-  /// Takes a group.
+  /// Queues a group.
   ///
   /// - Parameters:
   ///   - group: Documents that become visible together.
-  ///   - sequence: The commit that it carries, or what binds an answer; 0 when it is neither.
-  ///   - isBulk: Whether nobody waits for it more than for others.
-  ///   - mayOvertake: Whether it may go out before large groups that are waiting.
+  ///   - sequence: The commit that it carries, or the binding of an answer; 0 when it is neither.
+  ///   - isBulk: Whether nobody waits for it in particular.
+  ///   - mayOvertake: Whether it may be sent before waiting large groups.
   func add(_ group: borrowing GroupEncoder, sequence: UInt64, isBulk: Bool, mayOvertake: Bool) {
     let isLarge = group.byteCount + 8 > smallGroupBytes || !mayOvertake && hasTransfers
-    // Parts keep their order, whatever their lengths.
+    // Segments keep their order, whatever their sizes.
     guard isLarge || group.part != nil else {
       group.write(to: &stream)
       taken.small += 1
@@ -137,7 +138,7 @@ final class SendQueue {
         isBulk: isBulk, collections: group.collections))
   }
 
-  /// Whether a group takes so long that its link may well break meanwhile, or goes on where an earlier one did.
+  /// Whether a group takes so long that its link may well break meanwhile, or resumes an earlier transfer.
   private func isSlow(_ byteCount: Int) -> Bool {
     guard !context.configuration.isLocal else { return false }
     let span = context.tuning.slowTransferSpan
@@ -146,27 +147,28 @@ final class SendQueue {
     return Double(turns.chunks.wireBytes(byteCount)) > rate * (span / .seconds(1))
   }
 
-  /// The largest group that goes into the stream: on a slow link less, so that others need not wait behind it.
+  /// The size limit of groups in the stream: smaller on a slow link, so that other groups need not wait
+  /// behind them.
   private var smallGroupBytes: Int {
     guard let rate = window.rate, rate < SyncLimits.slowLinkRate else { return SyncLimits.smallGroupBytes }
     return SyncLimits.slowSmallGroupBytes
   }
 
-  /// Takes the receiver's totals.
+  /// Records the receiver's acknowledged totals.
   ///
-  /// - Returns: The sequences of the groups that it has applied since.
+  /// - Returns: The sequences of the groups that it has applied since the last call.
   func take(_ totals: Acknowledgement) throws(SyncError) -> [UInt64] {
     let settled = totals.groups &- window.acknowledged.groups
     try window.take(totals, now: context.now)
     return (0..<settled).compactMap { _ in unacknowledged.removeFirst() }
   }
 
-  /// The least sequence of a live group that is not acknowledged.
+  /// The lowest sequence of a live group that is not acknowledged.
   func firstUnacknowledged() -> UInt64? {
     sequences.filter { (1..<RecentGroups.firstBinding).contains($0) }.min()
   }
 
-  /// What binds the groups that are not acknowledged and were asked for as a whole.
+  /// The bindings of the unacknowledged groups that were requested as a whole.
   var bindings: [UInt64] { sequences.filter { $0 >= RecentGroups.firstBinding } }
 
   private var sequences: [UInt64] {

@@ -1,7 +1,8 @@
 import CRDTCore
 
-/// Bytes of the peer's that have come and are not looked at yet: a step takes no more than it has time for, and none while
-/// too much waits to be applied.
+/// Received bytes that the session has not parsed yet.
+///
+/// A step parses only what it has time for, and nothing while too much data waits to be applied.
 struct InputBacklog {
   private var bytes: [UInt8] = []
   private var start = 0
@@ -9,7 +10,7 @@ struct InputBacklog {
   var isEmpty: Bool { start == bytes.count }
   var byteCount: Int { bytes.count - start }
 
-  /// Adds bytes that follow those that wait.
+  /// Appends bytes after those that wait.
   mutating func append(_ source: RawSpan) {
     if start > 0, start * 2 >= bytes.count {
       bytes.removeFirst(start)
@@ -18,7 +19,7 @@ struct InputBacklog {
     unsafe source.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
   }
 
-  /// Hands out what waits; `body` returns how many bytes of it were taken.
+  /// Passes the waiting bytes to `body`, which returns how many of them it consumed.
   mutating func take(_ body: (RawSpan) throws(SyncError) -> Int) throws(SyncError) {
     let all = bytes
     bytes = []
@@ -29,32 +30,32 @@ struct InputBacklog {
   }
 }
 
-/// What looking at what the peer sends costs, in records that could be visited in the same time.
+/// The cost of processing the peer's input, in records that could be visited in the same time.
 enum InputCost {
-  /// Plain bytes that inflating makes in the time of one record.
+  /// Plain bytes that inflating produces in the time of one record.
   private static let plainBytes = 128
-  /// The same of the dense coder, which is far slower.
+  /// The same for the dense coder, which is far slower.
   private static let denseBytes = 4
-  /// Records in the time that a byte of a query takes.
+  /// Records that could be visited in the time of one byte of a query.
   private static let recordsPerQueryByte = 2
-  /// The same for a step of its evaluation: a node, or a state of a regular expression.
+  /// Records per evaluation step: a node, or a state of a regular expression.
   private static let recordsPerQueryStep = 2
 
-  /// What a frame costs, before it is looked at.
+  /// Returns the estimated cost of a frame, before it is parsed.
   static func frame(_ type: UInt8, _ payload: RawSpan) -> Int {
     switch FrameType(rawValue: type) {
     case .fragment?, .chunk?: piece(payload)
-    // Each of them names documents or ranges.
+    // Each of these frames names documents or ranges.
     case .want?, .have?, .compare?, .answer?, .offer?, .announce?: 1 + payload.byteCount / 32
-    // An interest's queries are looked at later, and cost more.
+    // The queries of an interest are parsed later and charged separately.
     default: 1 + payload.byteCount / plainBytes
     }
   }
 
-  /// What taking apart a query of so many bytes costs, and compiling it, as far as its length tells.
+  /// Returns the estimated cost of parsing and compiling a query of `byteCount` bytes.
   static func query(_ byteCount: Int) -> Int { 1 + byteCount * recordsPerQueryByte }
 
-  /// What compiling its conditions costs beside that, which few bytes make many steps of.
+  /// Returns the additional cost of compiling its conditions: a few bytes can produce many steps.
   static func query(steps: Int) -> Int { steps * recordsPerQueryStep }
 
   private static func piece(_ payload: RawSpan) -> Int {

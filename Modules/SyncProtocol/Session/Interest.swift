@@ -3,69 +3,70 @@ import DocStore
 import QueryEngine
 import Synchronization
 
-/// What a peer subscribes to: the union of its queries, collection by collection.
+/// The interest of a peer: for each collection, the union of the peer's queries.
 struct Interest {
-  /// The queries it was made of, as they travel: taken apart they take far more memory than what is made of them.
+  /// The queries in encoded form, since compiled queries take far more memory.
   fileprivate(set) var encodings: [[UInt8]] = []
-  /// Names it: the same for the same queries in any order, at every peer.
+  /// The hash of the interest: equal at all peers for the same queries, in any order.
   fileprivate(set) var hash: UInt64
   fileprivate var collections: [TextKey: CollectionInterest] = [:]
-  /// What the queries of each collection select, in the canonical form.
+  /// The canonical conditions of the queries, by collection.
   fileprivate var known: [TextKey: Set<[UInt8]>] = [:]
-  /// What looking at a document of the collection with the dearest conditions costs, in records that could be visited in the
-  /// same time.
+  /// The cost of evaluating a document in the collection with the most expensive conditions.
+  ///
+  /// The unit is the time of visiting one record.
   fileprivate(set) var visitCost = 1
-  /// About what it takes in memory.
+  /// Approximate size in memory.
   fileprivate(set) var memoryBytes = 0
   private var matchers = Matchers()
 
   init() { self = InterestBuilder().finish() }
 
-  /// Takes queries; of those that ask for the same in different words one is asked.
+  /// Makes an interest from queries; equivalent queries are evaluated once.
   init(_ queries: [SubscriptionQuery]) {
     var builder = InterestBuilder()
     for query in queries { builder.insert(query) }
     self = builder.finish()
   }
 
-  /// The interest of a builder that has yet to be told of any query.
+  /// Makes an empty interest for a builder.
   fileprivate init(hash: UInt64) { self.hash = hash }
 
   var isEmpty: Bool { collections.isEmpty }
 
-  /// The collections of all queries that can be synced, in order.
+  /// The collections that can be synced, in order.
   var names: [String] { collections.keys.sorted().map(\.text).filter(CollectionName.maySync) }
 
-  /// The collections of which something else is asked for than in another interest.
+  /// Returns the collections whose conditions differ from those in `other`.
   func names(changedFrom other: Interest) -> Set<TextKey> {
     Set(names.filter { !isSame(as: other, in: $0) }.map { TextKey($0) })
   }
 
-  /// The collections of which some is not asked for any more that another interest asks for.
+  /// Returns the collections of which `other` asks for something that this interest does not.
   func names(narrowedFrom other: Interest) -> Set<TextKey> {
     Set(other.known.filter { !$1.isSubset(of: known[$0] ?? []) }.keys)
   }
 
-  /// Whether the same of a collection is asked for as in another interest.
+  /// Returns whether both interests have the same conditions for a collection.
   func isSame(as other: Interest, in collection: String) -> Bool {
     known[collection] == other.known[collection]
   }
 
   func covers(_ collection: String) -> Bool { collections[collection] != nil }
 
-  /// What of a collection is of interest, ready for records that `collection`'s keys can read.
+  /// Returns the interest in a collection, resolved for its key table.
   func matcher(for collection: Collection) -> CollectionInterest? {
     guard let interest = collections[collection.name] else { return nil }
     return matchers.matcher(interest, for: collection)
   }
 
-  /// What was made ready for records, kept for the next ones; copies of an interest share it.
+  /// A cache of resolved interests, shared by copies of an interest.
   private final class Matchers: Sendable {
     private let ready = Mutex<[UInt32: CollectionInterest]>([:])
 
     func matcher(_ interest: CollectionInterest, for collection: Collection) -> CollectionInterest {
       ready.withLock { ready in
-        // Changed where it stands: taken out and put back, it would be copied.
+        // Modify the value in place: taking it out and putting it back would copy it.
         ready[collection.id, default: interest].resolve(collection.keys)
         return ready[collection.id, default: interest]
       }
@@ -79,10 +80,10 @@ struct CollectionInterest {
 
   mutating func resolve(_ keys: KeyTable) { predicates.resolve(keys) }
 
-  /// Whether every document that lives is of interest.
+  /// Whether every living document matches.
   var matchesAll: Bool { predicates.acceptsAll }
 
-  /// Whether a document lives and satisfies one of the queries.
+  /// Returns whether a document is alive and matches one of the queries.
   func matches(_ id: RawSpan, _ record: borrowing RecordView) -> Bool {
     record.isAlive && predicates.accepts(id, record)
   }
@@ -92,20 +93,24 @@ struct CollectionInterest {
   }
 }
 
-/// Makes an interest of queries, one after the other: what is made of all together is little beside what each becomes.
+/// Builds an interest query by query.
+///
+/// Adding queries one at a time limits peak memory: the union is small compared with the separate queries.
 struct InterestBuilder {
-  /// Steps of an evaluation in the time of visiting a record.
+  /// Evaluation steps in the time of visiting one record.
   private static let stepsPerVisit = 128
 
   private var interest = Interest(hash: 0)
-  /// The hashes of the encodings.
+  /// The hashes of the encoded queries.
   private var lanes: [HashLanes] = []
   private var steps: [TextKey: Int] = [:]
 
-  /// About what the interest takes in memory as far as it is made.
+  /// Approximate size in memory of the interest so far.
   var memoryBytes: Int { interest.memoryBytes }
 
-  /// - Returns: How many steps an evaluation of its conditions takes.
+  /// Adds a query.
+  ///
+  /// - Returns: How many steps one evaluation of its conditions takes; 0 for a duplicate.
   /// - Complexity: O(*n* log *n*) in the query's bytes.
   @discardableResult
   mutating func insert(_ query: SubscriptionQuery) -> Int {
@@ -123,7 +128,7 @@ struct InterestBuilder {
     return steps
   }
 
-  /// The interest in all that was inserted.
+  /// Returns the interest in all queries that were inserted.
   ///
   /// - Complexity: O(*n* log *n*) in the queries.
   func finish() -> Interest {

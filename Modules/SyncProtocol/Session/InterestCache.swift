@@ -1,13 +1,13 @@
 import CRDTCore
 import Synchronization
 
-/// The interests of peers that were here, so that a peer which returns need not repeat its own.
+/// The interests of peers that were connected before, so that a returning peer need not send its interest again.
 ///
-/// It keeps their queries as they came, each interest in one piece of memory: a session takes them apart when the peer is
-/// back, and what others have freed is not kept apart by many small pieces.
+/// The cache keeps the queries in encoded form, one contiguous buffer per interest, to avoid fragmenting the
+/// heap. A session decodes them when the peer returns.
 ///
-/// It is bounded in bytes, as they came: the least recently used are forgotten, and a long one is not kept at all. A peer
-/// whose interest is not known is asked for it.
+/// The size is bounded in encoded bytes: the least recently used interests are evicted, and long ones are not
+/// kept at all. A session asks a peer for its interest when the cache does not have it.
 final class InterestCache: Sendable {
   struct Key: Hashable {
     let site: SiteID
@@ -23,10 +23,10 @@ final class InterestCache: Sendable {
 
   private let entries = Mutex<[Entry]>([])
 
-  /// Bytes of all that are kept.
+  /// The bytes of all interests in the cache.
   var byteCount: Int { entries.withLock { $0.reduce(0) { $0 + $1.byteCount } } }
 
-  /// Remembers what a peer subscribes to, which took so many bytes on the wire.
+  /// Stores a peer's interest, which took `byteCount` bytes on the wire.
   func insert(_ interest: Interest, byteCount: Int, of site: SiteID) {
     let isKept = byteCount <= SyncLimits.knownInterestBytes / 4
     var out = ByteWriter(capacity: isKept ? byteCount + 16 : 0)
@@ -45,12 +45,12 @@ final class InterestCache: Sendable {
     }
   }
 
-  /// Whether a peer subscribed to anything when it last named its interest.
+  /// Returns whether the last known interest of a site is not empty.
   func hasInterest(of site: SiteID) -> Bool {
     entries.withLock { entries in entries.last { $0.key.site == site }.map { !$0.isEmpty } ?? false }
   }
 
-  /// What a peer subscribed to when it named its interest so, each query as it came.
+  /// Returns the encoded queries of a site's interest with the given hash, or `nil` if they are not cached.
   func queries(_ hash: UInt64, of site: SiteID) -> [[UInt8]]? {
     let key = Key(site: site, interest: hash)
     let bytes: [UInt8]? = entries.withLock { entries in

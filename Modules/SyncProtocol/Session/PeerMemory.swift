@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What the sessions of a store hold in memory for their peers, together.
+/// The memory that the sessions of a store hold for their peers, in total and per session.
 final class PeerMemory: Sendable {
-  /// Bytes of each session, and of all.
+  /// Bytes held by each session, and their sum.
   private struct Ledger {
     private(set) var held: [UInt64: Int] = [:]
     private(set) var total = 0
@@ -15,7 +15,7 @@ final class PeerMemory: Sendable {
       if let bytes = held.removeValue(forKey: session) { total -= bytes }
     }
 
-    /// Whether a session that holds so many bytes more has no more than an equal share of the limit.
+    /// Returns whether a session stays within an equal share of the limit after adding `more` bytes.
     func isWithinShare(_ session: UInt64, _ more: Int, limit: Int) -> Bool {
       held[session, default: 0] + more <= limit / max(held.count, 1)
     }
@@ -42,19 +42,19 @@ final class PeerMemory: Sendable {
     }
   }
 
-  // MARK: - What peers have sent
+  // MARK: - Received data
 
-  /// Bytes of what came to all sessions and is not applied.
+  /// Bytes that all sessions have received and not applied.
   var arrivedBytes: Int { state.withLock { $0.arrived.total } }
 
   func noteArrived(_ bytes: Int, of session: UInt64) {
     state.withLock { $0.arrived.note(bytes, of: session) }
   }
 
-  /// Whether a session may come to hold so many bytes more, where all of them are to hold at most `limit`.
+  /// Returns whether a session may receive `more` bytes, when all sessions together may hold `limit`.
   ///
-  /// While that is too much, one goes on: the one that holds the most, so that what it holds is applied and goes. The others
-  /// take nothing more from their peers, unless they hold less than an equal share.
+  /// Above the limit, the session that holds the most goes on, so that its data is applied and freed. The others
+  /// stop reading, unless they hold less than an equal share.
   func mayTake(_ more: Int, _ session: UInt64, limit: Int) -> Bool {
     state.withLock { state in
       guard state.arrived.total + more > limit, let bytes = state.arrived.held[session] else { return true }
@@ -63,14 +63,14 @@ final class PeerMemory: Sendable {
     }
   }
 
-  // MARK: - What peers ask for
+  // MARK: - Requests of peers
 
-  /// Bytes of what the peers of all sessions subscribe to, ask and want.
+  /// Bytes of the subscriptions, statements and requests of all peers.
   var askedBytes: Int { state.withLock { $0.asked.total } }
 
-  /// Takes note of what the peer of a session asks for.
+  /// Records the bytes of what a session's peer asks for.
   ///
-  /// - Returns: Whether that may stay: it is less than an equal share, or all of them hold at most `limit`.
+  /// - Returns: Whether the session may keep them: it is within an equal share, or all sessions are within `limit`.
   func noteAsked(_ bytes: Int, of session: UInt64, limit: Int) -> Bool {
     state.withLock { state in
       state.asked.note(bytes, of: session)
@@ -78,19 +78,21 @@ final class PeerMemory: Sendable {
     }
   }
 
-  /// Bytes that a session may come to hold beside what its peer asks for: it holds at most `own` then, and no more than an
-  /// equal share, or all sessions at most `limit`.
+  /// Returns how many more bytes a session may hold besides its peer's requests.
+  ///
+  /// The session stays within `own` bytes, and either within an equal share or, with all sessions, within `limit`.
   func askedRoom(of session: UInt64, own: Int, limit: Int) -> Int {
     state.withLock { $0.asked.room(of: session, own: own, limit: limit) }
   }
 
-  // MARK: - Answers to their statements
+  // MARK: - Answers to statements of peers
 
-  /// Bytes of answers that the peers of all sessions have not taken.
+  /// Bytes of answers that peers have not read yet.
   var answerBytes: Int { state.withLock { $0.answers.total } }
 
-  /// Whether a session may hold so many bytes of answers that its peer has not taken: all may hold
-  /// ``SyncLimits/unreadAnswerBytes``, and each an equal share of these in any case.
+  /// Reserves memory for answers that the peer has not read yet, if the limits allow it.
+  ///
+  /// All sessions together may hold ``SyncLimits/unreadAnswerBytes``; each may always hold an equal share.
   func mayAnswer(_ bytes: Int, _ session: UInt64) -> Bool {
     state.withLock { state in
       let before = state.answers.held[session, default: 0]

@@ -1,24 +1,24 @@
 package import CRDTCore
 import DocStore
 
-/// What a session asks of its driver about the peer, which other sessions concern too.
+/// A question about the peer that the driver answers, because it also concerns other sessions.
 public enum AdmissionAction: Sendable {
-  /// The peer has said who it is: call `Session.admit`, or `Session.close` with a reason.
+  /// The peer has sent its hello: call `Session.admit`, or `Session.close` with a reason.
   case met(PeerInfo)
-  /// Whether the peer has shown a sign of life since `Session.askForSignOfLife`.
+  /// Whether the peer has sent anything since `Session.askForSignOfLife`.
   case isAlive(Bool)
 }
 
-/// What belongs to the decision about the peer.
+/// The state of admitting the peer.
 struct Admission {
-  /// The peer's site, where it refused this one before it said hello.
+  /// The site of a peer that refused this one before its hello.
   var refusedBy: SiteID?
-  /// When a peer that is asked for a sign of life is taken for gone.
+  /// When a peer that is being probed counts as dead.
   var lifeDeadline: Duration?
 }
 
 extension Session {
-  /// Lets the peer in that has said hello; the driver calls it where it was asked to decide.
+  /// Admits a peer that has sent its hello; the driver calls this after ``AdmissionAction/met(_:)``.
   package func admit(now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       guard case .met(let hello, let peer) = state else { return }
@@ -26,12 +26,12 @@ extension Session {
     }
   }
 
-  /// Asks the peer for a sign of life: whatever it sends counts, and if nothing else is under way its answer to a ping.
+  /// Probes whether the peer is alive: any bytes count, and a ping makes sure that there is something to answer.
   ///
   /// - Parameters:
-  ///   - patience: How long it has, at least; four round trips where these take longer.
+  ///   - patience: The minimum time to answer; four round trips if these take longer.
   ///   - now: The time.
-  /// - Returns: Actions, and later ``AdmissionAction/isAlive(_:)``.
+  /// - Returns: Actions; ``AdmissionAction/isAlive(_:)`` follows later.
   package func askForSignOfLife(within patience: Duration, now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       guard case .open = state, admission.lifeDeadline == nil else { return }
@@ -40,12 +40,12 @@ extension Session {
     }
   }
 
-  /// The peer's site, where it refused this one before it said hello.
+  /// The site of a peer that refused this one before its hello.
   package var refusedBy: SiteID? { admission.refusedBy }
 
   var hasSaidHello: Bool { highestTold != nil }
 
-  /// What a peer that is refused is told of this one, which has not said hello: whom it need not dial again.
+  /// The site to put into a refusal sent before the hello, so that the peer need not dial this one again.
   var siteForRefusal: SiteID? {
     guard case .met = state, !hasSaidHello else { return nil }
     return context.store.site

@@ -15,7 +15,7 @@ extension Session {
     context.send(.hello) { hello.encode(to: &$0) }
   }
 
-  /// Settles on a version with the peer, and refuses one that this one cannot sync with.
+  /// Negotiates the version, and rejects a peer that this one cannot sync with.
   func meet(_ hello: Hello) throws(SyncError) {
     let mine = SyncLimits.versions
     let version = min(mine.upperBound, hello.versions.upperBound)
@@ -39,21 +39,21 @@ extension Session {
     context.ask(.admission(.met(peer)))
   }
 
-  /// Begins the conversation proper.
+  /// Opens the session.
   func begin(with peer: PeerInfo, _ hello: Hello) throws(SyncError) {
     if !hasSaidHello { try sendHello() }
     try open(with: peer)
     try tellLaterWrites(than: hello)
   }
 
-  /// Ends a silent conversation, and keeps a quiet one alive.
+  /// Closes the session after timeouts, and sends a ping on a quiet link.
   func checkTime(_ now: Duration) throws(SyncError) {
     switch state {
     case .idle, .met, .closed: return
     case .awaitingHello(let deadline), .doubtingSite(let deadline):
       guard now < deadline else { throw SyncError(.timeout, "The peer did not say hello in time") }
     case .open:
-      // Who has to wait here is not silent.
+      // While this end holds the peer back, its silence does not count.
       if isHolding { lastReceived = now }
       let silence = context.configuration.silence
       guard now - lastReceived < silence else {
@@ -79,7 +79,7 @@ extension Session {
     context.send(.ping) { $0.writeFixed(nonce) }
   }
 
-  /// Looks whether the peer acknowledges and answers: one that only pings would hold its memory here for ever.
+  /// Checks whether the peer acknowledges and answers: a peer that only pings would hold memory here forever.
   func noteProgress() {
     let window = pusher.queue.window
     let isHeard = !isHolding

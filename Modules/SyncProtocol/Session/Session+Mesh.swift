@@ -1,8 +1,8 @@
 import CRDTCore
 
-/// What a session does for the others of its store, and they for it.
+/// Coordination with the other sessions of the store.
 extension Session {
-  /// Asks for what was announced and did not come, and tells the other sessions how this one fares.
+  /// Requests announced documents that did not arrive, and publishes this session's progress to the others.
   func lookAtAnnouncements() throws(SyncError) {
     pusher.owe(try puller.lookAtAnnouncements(), isGroup: false)
     context.shared.pulls.note(
@@ -15,7 +15,7 @@ extension Session {
     pusher.owe(try puller.take(announcement), isGroup: false)
   }
 
-  /// Has those go on that waited for this session.
+  /// Leaves the shared schedulers, and wakes the sessions that waited for this one.
   func leaveMesh() {
     let waiting = context.shared.leave(id)
     if !waiting.isEmpty { context.ask(.nudge(waiting)) }

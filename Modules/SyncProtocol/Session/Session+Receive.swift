@@ -1,29 +1,29 @@
 import CRDTCore
 
 extension Session {
-  /// Takes bytes that follow those of before, as far as the step has time for them and there is room for what they bring.
+  /// Parses received bytes as far as time and memory allow, and queues the rest.
   func take(_ bytes: RawSpan) throws(SyncError) {
     guard !isBehind else { return backlog.append(bytes) }
     let taken = try takeNow(bytes)
     if taken < bytes.byteCount { backlog.append(bytes.extracting(taken...)) }
   }
 
-  /// Goes on with what waits.
+  /// Continues parsing the backlog.
   func takeBacklog() throws(SyncError) {
     try takeDraft()
     if isBehind, !isFull { try backlog.take { (bytes) throws(SyncError) in try takeNow(bytes) } }
   }
 
-  /// Whether the peer has to wait, since the session has bytes that it has not looked at, or too much to be applied.
+  /// Whether the driver must not read from the link: input is unparsed, or too much data waits to be applied.
   ///
-  /// While it is `true`, a driver does not read from the link: the session would keep in memory what it is handed. It changes
-  /// only with calls of the session, so look at it after each.
+  /// Bytes that the driver hands over while this is `true` stay in memory. The value changes only during calls of
+  /// the session, so check it after each call.
   public var isHolding: Bool { isBehind || isFull }
 
-  /// Whether something has come whole and is not looked at, as there was no time for it.
+  /// Whether complete input is unparsed because there was no time for it.
   var isBehind: Bool { !backlog.isEmpty || input.isWhole || pusher.isDrafting }
 
-  /// Whether too much of what it has sent waits to be applied, or the peer is to be admitted first.
+  /// Whether too much received data waits to be applied, or the peer is not admitted yet.
   var isFull: Bool {
     switch state {
     case .open: puller.queue.isFull
@@ -32,9 +32,9 @@ extension Session {
     }
   }
 
-  /// Cuts the stream into frames and takes each where it lies; what is copied is a frame that comes in pieces.
+  /// Splits the stream into frames and processes each in place; only frames that arrive in pieces are copied.
   ///
-  /// - Returns: How many bytes it took.
+  /// - Returns: How many bytes it consumed.
   private func takeNow(_ bytes: RawSpan) throws(SyncError) -> Int {
     guard context.hasTime, !isFull, !pusher.isDrafting else { return 0 }
     var position = 0
@@ -56,13 +56,13 @@ extension Session {
     return bytes.byteCount
   }
 
-  /// Takes whole frames until there is none, or the others have to wait.
+  /// Processes complete frames until none is left or the step has to pause.
   ///
-  /// - Returns: Where the next one begins, and whether it waits although it is whole.
+  /// - Returns: Where the next frame begins, and whether that frame is complete but has to wait.
   private func takeFrames(
     in bytes: RawSpan, from start: Int
   ) throws(SyncError) -> (position: Int, isPaused: Bool) {
-    // Where the bytes lie in the peer's stream.
+    // The offset of `bytes` in the peer's stream.
     let base = inputOffset - start
     var position = start
     while true {
@@ -98,7 +98,7 @@ extension Session {
     }
   }
 
-  /// Takes apart what has come of an interest, as far as the step has time for it, and serves it when that is all.
+  /// Parses the queries of a received interest while there is time, and serves the interest once it is complete.
   private func takeDraft() throws(SyncError) {
     while let byteCount = pusher.subscribed.nextQueryBytes {
       let cost = InputCost.query(byteCount)
@@ -110,14 +110,14 @@ extension Session {
         throw SyncError(error, in: "a frame of type \(FrameType.interest.rawValue)", base: draftOffset)
       }
     }
-    // What was sent as data, under the interest before, and is not wanted any more, has told the peer nothing.
+    // Data that was sent under the previous interest, and is unwanted now, did not inform the peer of anything.
     let isUncertain = pusher.generation != nil && !pusher.isDrained
     let (isServed, resumed) = pusher.serveDraft()
     guard isServed else { return }
     if let resumed { try resume(resumed) } else if isUncertain { puller.renew() }
   }
 
-  /// A stranger is told by its first byte, and not waited for.
+  /// Rejects a foreign protocol by its first byte, without waiting for more.
   private func checkBegin(of bytes: RawSpan, at position: Int, base: Int) throws(SyncError) {
     guard position < bytes.byteCount else { return }
     let isFirst = context.nextReceived == nil
@@ -128,9 +128,9 @@ extension Session {
     }
   }
 
-  /// Why a peer is refused whose first byte does not begin a hello.
+  /// Returns why a peer is rejected whose first byte does not begin a hello.
   ///
-  /// Each record of TLS begins with a byte from 20 to 23.
+  /// Every TLS record begins with a byte from 20 to 23.
   private static func stranger(_ bytes: RawSpan, at position: Int) -> String {
     var reader = ByteReader(bytes, offset: position)
     let isTLS = (try? reader.readByte()).map { 20...23 ~= $0 } ?? false
@@ -139,7 +139,7 @@ extension Session {
       : "The peer does not speak this protocol"
   }
 
-  /// What can be wrong with a frame: its bytes, or what it means here.
+  /// A failure of a frame: its bytes are malformed, or its content is invalid in this state.
   enum FrameFailure: Error {
     case codec(CodecError)
     case session(SyncError)
@@ -159,7 +159,7 @@ extension Session {
       if case .awaitingHello = state, !reader.isAtEnd {
         admission.refusedBy = try decode { () throws(CodecError) in try reader.readSite() }
       }
-      // Who is refused before the other has said hello learns the reason from that word alone.
+      // A peer that is refused before the other's hello learns the reason from `bye` alone.
       let reason = SyncError.Code(rawValue: code)
       if case .awaitingHello = state, [.appMismatch, .versionMismatch, .full, .denied].contains(reason) {
         throw .session(SyncError(reason, message))
@@ -213,7 +213,7 @@ extension Session {
     }
   }
 
-  /// Frames from the peer as a receiver.
+  /// Processes frames that the peer sends as a receiver.
   private func takeForPusher(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
     switch type {
     case .interest:
@@ -257,7 +257,7 @@ extension Session {
     }
   }
 
-  /// The peer goes on from a cursor, under an interest that it has just sent, or had in an earlier session.
+  /// Resumes from the peer's checkpoint, under an interest it has just sent or had in an earlier session.
   private func resume(_ frame: ResumeFrame) throws(SyncError) {
     guard let peer = context.peer else { return }
     if pusher.generation != frame.generation || pusher.interest.hash != frame.interest {
@@ -266,7 +266,7 @@ extension Session {
         let answer = ResumedFrame(generation: frame.generation, verdict: .unknownInterest)
         return context.send(.resumed) { answer.encode(to: &$0) }
       }
-      // The rest is done when it is served.
+      // The pusher resumes once the interest has been parsed and served.
       return pusher.subscribed.take(known, for: frame)
     }
     let met = frame.lag.flatMap { lag in
@@ -275,7 +275,7 @@ extension Session {
     try pusher.resume(frame, unaskedAfter: met)
   }
 
-  /// Frames from the peer as a sender.
+  /// Processes frames that the peer sends as a sender.
   private func takeForPuller(
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {
@@ -328,7 +328,7 @@ extension Session {
     }
   }
 
-  /// Frames by which peers settle who tells whom what it holds: the half of the role that is asked, or has asked.
+  /// Processes the frames that exchange Bloom filters of held documents, for either role.
   private func takeOfTelling(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
     guard type == .filterWanted else {
       let frame = try whole(&reader) { (reader) throws(CodecError) in try FilterFrame(from: &reader) }
@@ -353,7 +353,7 @@ extension Session {
     try puller.take(frame)
   }
 
-  /// Decodes a payload to its end.
+  /// Decodes a payload and requires that nothing follows.
   func whole<T>(
     _ reader: inout ByteReader, _ body: (inout ByteReader) throws(CodecError) -> T
   ) throws(FrameFailure) -> T {

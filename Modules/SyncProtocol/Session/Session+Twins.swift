@@ -2,12 +2,12 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Stores that write under one site id, which happens when a whole disk is copied or put back.
+/// Detection of clones: stores that write under one site id, after a disk was copied or restored.
 ///
-/// Twins that meet, and whoever is told of later writes of its own site than it knows of, or is sent such a write, end the
-/// session with `cloned`: the driver gives the store a new site, and dials again.
+/// A session ends with `cloned` when two clones meet. It also does so when this store receives, or hears of, a later
+/// write of its own site than it knows. The driver then gives the store a new site, and dials again.
 extension Session {
-  /// Asks a peer that has this store's site who it is: another process, or this one, which has dialed itself.
+  /// Asks a peer with this store's site for its incarnation: it may be this very process, which dialed itself.
   func doubtSite() throws(SyncError) {
     if !hasSaidHello { try sendHello() }
     state = .doubtingSite(deadline: context.now + context.configuration.helloDeadline)
@@ -15,7 +15,7 @@ extension Session {
     context.send(.run) { $0.writeFixed(incarnation) }
   }
 
-  /// Takes the peer's answer to that.
+  /// Compares the peer's incarnation with this store's, and ends the session.
   func settleSite(_ incarnation: UInt64) throws(SyncError) {
     guard incarnation != context.store.incarnation else {
       throw SyncError(.siteClash, "This peer has dialed itself")
@@ -25,8 +25,9 @@ extension Session {
       .cloned, "Both peers write as site \(context.store.site): one store is a copy of the other")
   }
 
-  /// Tells a peer of writes of its site that are later than all it knows of, and how far its log was followed here, unless
-  /// the log is gone on with.
+  /// Sends the peer any later write of its own site, and the checkpoint in its log, so that it can detect a clone.
+  ///
+  /// The checkpoint is left out when this session resumes from it, since the resume frame carries it.
   func tellLaterWrites(than hello: Hello) throws(SyncError) {
     let isResumed = puller.isResuming
     let frame = try context.read { transaction in
@@ -43,7 +44,7 @@ extension Session {
     context.send(.seen) { frame.encode(to: &$0) }
   }
 
-  /// Compares what a peer has met of this site with what this store has written, since its hello too.
+  /// Compares what the peer knows of this site with what this store has written, including writes since hello.
   func compareOwn(with frame: SeenFrame) throws(SyncError) {
     guard !SyncDefect.siteNotRenewed.isPlanted else { return }
     if let met = frame.reading, !context.store.mayHaveIssued(met) { throw context.laterSelfMet }
@@ -52,8 +53,9 @@ extension Session {
 }
 
 extension SessionContext {
-  /// Ends a session where the log of this store was another one when the peer followed it, to a place of the same epoch: the
-  /// store was put back since, whatever it has written after that, and whatever the time was.
+  /// Ends the session if the peer followed a different log of this store up to a position in the same epoch.
+  ///
+  /// In that case the store was restored since, whatever it has written after that and whatever its clock says.
   func checkOwnLog(at place: SeenFrame.Place) throws(SyncError) {
     let isOther = try readLog { transaction -> Bool? in
       guard place.sequence <= transaction.sequence else { return true }
@@ -67,7 +69,7 @@ extension SessionContext {
     throw SyncError(.cloned, "The peer has followed other commits of this store: it was put back or copied")
   }
 
-  /// Ends a session whose store has not made all that its site has written.
+  /// The error for a store that lacks writes of its own site.
   var laterSelfMet: SyncError {
     SyncPoint.laterSelfMet.reached()
     return SyncError(
@@ -76,6 +78,6 @@ extension SessionContext {
 }
 
 extension ClockReading {
-  /// Whether it is of a later millisecond: two writes of one transaction on one document are within the same.
+  /// Returns whether its millisecond is later: two writes of one transaction to one document share a millisecond.
   fileprivate func isLater(than other: ClockReading) -> Bool { milliseconds > other.milliseconds }
 }

@@ -5,28 +5,29 @@ public import QueryEngine
 
 /// The sync conversation of two peers, as a pure state machine: bytes and events in, actions out.
 ///
-/// It reads the store it is handed, and nothing else: no clock, no socket, no task. Each call returns what is
-/// to be done outside, in order. One caller at a time; it is not `Sendable`, so that an actor or a task owns it.
+/// It reads the store that it is given, and has no clock, socket or task of its own. Each call returns the
+/// actions to perform, in order. The type is not `Sendable`: one actor or task owns it and makes one call at a
+/// time.
 ///
-/// What a driver must do is in `Documentation/DrivingSync.md`, with a whole driver. The times that it hands to the sessions
-/// of one store are of one clock, which never goes back.
+/// `Documentation/DrivingSync.md` lists what a driver must do and has a complete driver. All sessions of a store
+/// must get their times from one monotonic clock.
 ///
-/// The two directions are independent: the `Puller` pulls what this peer subscribes to, the `Pusher` answers
+/// The two directions are independent: the `Puller` pulls what this peer subscribes to, and the `Pusher` serves
 /// the other peer.
 public final class Session {
-  /// Where the conversation stands.
+  /// The phase of the session.
   enum State {
     case idle
     case awaitingHello(deadline: Duration)
-    /// The peer has said hello, and the driver has not decided yet whether the session goes on.
+    /// The peer has sent its hello, and the driver has not admitted it yet.
     case met(Hello, PeerInfo)
-    /// The peer has this store's site: whether it is a twin or this very process is being asked.
+    /// The peer has this store's site: the session asks whether it is a clone or this very process.
     case doubtingSite(deadline: Duration)
     case open
     case closed(SyncError)
   }
 
-  /// Names the session in the origin of the commits that it has applied.
+  /// Identifies the session in the origin of the commits that it applies.
   public let id: UInt64
   let context: SessionContext
   let puller: Puller
@@ -36,36 +37,36 @@ public final class Session {
   var state = State.idle
   var input = FrameBuffer()
   var backlog = InputBacklog()
-  /// Where in the peer's stream the next frame begins.
+  /// The offset of the next frame in the peer's stream.
   var inputOffset = 0
-  /// Where in it the payload of the frame began that was looked at last: that of the interest which is taken apart.
+  /// The offset of the payload of the last parsed frame; errors in a queued interest refer to it.
   var draftOffset = 0
   var sending = StallWatch()
   var pulling = StallWatch()
   var lastReceived: Duration = .zero
-  /// When this peer said hello.
+  /// When this session started.
   var startedAt: Duration = .zero
-  /// The highest reading that this peer knew when it said hello, as it said there.
+  /// The highest HLC timestamp that this peer sent in its hello.
   var highestTold: ClockReading?
   private var queries: [SubscriptionQuery] = []
-  /// When the driver will call, whatever happens.
+  /// When the pending wake-up is due.
   private var wakeAt: Duration?
   private var answeredPings = 0
-  /// Whether the peer has said why it ends the session, and so need not be told.
+  /// Whether the peer has ended the session with a reason, so that it needs no `bye`.
   var isEndedByPeer = false
   var admission = Admission()
-  /// What the peer is told of this one and whether it is asked about itself, once the peers have met.
+  /// The presence that this peer publishes, and whether it requests the other's, once the session is open.
   var ownPresence: SignedPresence?
   var observesPresence = false
 
-  /// Prepares a session; nothing happens before ``start(now:)``.
+  /// Creates a session; nothing happens before ``start(now:)``.
   ///
   /// - Parameters:
-  ///   - id: A number that no other session of the store has had since it was opened.
-  ///   - store: Read by the session; written only through ``Action/apply(_:)``.
-  ///   - gate: Asked for everything that leaves or enters.
-  ///   - shared: The same for all sessions of the store.
-  ///   - configuration: What this peer is.
+  ///   - id: A number that is unique among the sessions of the store since it was opened.
+  ///   - store: The session reads it, and writes only through ``Action/apply(_:)``.
+  ///   - gate: Decides what may leave and enter.
+  ///   - shared: One instance for all sessions of the store.
+  ///   - configuration: The properties of this peer.
   public init(
     id: UInt64, store: Store, gate: any SyncGate, shared: SessionShared = SessionShared(),
     configuration: SessionConfiguration
@@ -87,10 +88,12 @@ public final class Session {
 
   deinit { _ = context.shared.leave(id) }
 
-  /// What the session has moved so far.
+  /// What the session has transferred so far.
   public var statistics: SyncStatistics { context.statistics }
 
-  /// Takes leave to answer a ping: as many go out as bytes and time call for, since who sends pings may read nothing.
+  /// Reserves the answer to one ping.
+  ///
+  /// Answers are limited by received bytes and elapsed time, since a peer that sends pings may read nothing.
   func mayAnswerPing() -> Bool {
     let earned =
       SyncLimits.pingsAtOnce + Int(context.statistics.bytesReceived) / SyncLimits.bytesPerPing
@@ -100,7 +103,7 @@ public final class Session {
     return true
   }
 
-  /// How far both directions have come.
+  /// The progress of both directions.
   public var progress: SyncProgress {
     var progress = SyncProgress()
     progress.confirmedSequence = pusher.confirmedSequence
@@ -115,27 +118,27 @@ public final class Session {
     return progress
   }
 
-  /// Who the other peer is, once it has said so.
+  /// The other peer, once it has sent its hello.
   public var peer: PeerInfo? { context.peer }
 
-  /// Whether the session is over.
+  /// Whether the session has ended.
   public var isClosed: Bool {
     if case .closed = state { true } else { false }
   }
 
-  /// Evaluation of a document that costs more records than this takes too long for a thread that others share.
+  /// Above this cost per document, in records, evaluation takes too long for a shared thread.
   private static let dearVisits = 16
 
-  /// Whether telling the session of a commit takes long, as the peer's conditions are many or dear.
+  /// Whether processing a commit takes long, because the peer's conditions are many or expensive.
   package var isDear: Bool { pusher.interest.visitCost > Self.dearVisits }
 
-  /// How long each call may take.
+  /// How long each call may run.
   package var stepLength: StepLength {
     get { context.stepLength }
     set { context.stepLength = newValue }
   }
 
-  /// Says hello, unless the peer has to say it first.
+  /// Starts the session, and sends the hello unless this end accepted the connection.
   public func start(now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       guard case .idle = state else { return }
@@ -146,10 +149,10 @@ public final class Session {
     }
   }
 
-  /// Takes the next bytes of the peer's stream, cut anywhere.
+  /// Processes the next bytes of the peer's stream, split anywhere.
   public func receive(_ bytes: [UInt8], now: Duration) -> [Action] { receive(bytes.span.bytes, now: now) }
 
-  /// Takes the next bytes of the peer's stream, cut anywhere, in place.
+  /// Processes the next bytes of the peer's stream in place, split anywhere.
   public func receive(_ bytes: RawSpan, now: Duration) -> [Action] {
     guard begin(now) else { return [] }
     lastReceived = now
@@ -171,9 +174,9 @@ public final class Session {
     }
   }
 
-  /// Takes note of commits of the store, whatever their origin: each once, in order.
+  /// Processes commits of the store, whatever their origin: each exactly once, in order.
   ///
-  /// Commits from before ``start(now:)`` need not be told, if the session is told of all later ones.
+  /// Commits before ``start(now:)`` may be left out, as long as the session receives all later ones.
   public func committed(_ commits: [Commit], now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
@@ -184,13 +187,14 @@ public final class Session {
     }
   }
 
-  /// Records that commits were not told: their changes are found in the store's log, or by reconciliation.
+  /// Records that commits were dropped: the session finds their changes in the log, or by reconciliation.
   ///
-  /// A driver that cannot keep up drops the commits that wait. It calls this before it tells the next commit, so that memory
-  /// stays bounded and nothing is lost.
+  /// A driver that cannot keep up drops the waiting commits, and calls this before it passes the next commit. Memory
+  /// stays bounded, and no change is lost.
   ///
   /// - Parameters:
-  ///   - sequence: The sequence of the last commit that was dropped. A commit that was told before has no effect here.
+  ///   - sequence: The sequence of the last dropped commit; a commit that the session has already received has no
+  ///     effect.
   ///   - now: The time.
   /// - Returns: Actions.
   public func lostCommits(through sequence: UInt64, now: Duration) -> [Action] {
@@ -200,7 +204,7 @@ public final class Session {
     }
   }
 
-  /// Takes what applying a batch came to.
+  /// Processes the result of applying a batch.
   public func applied(_ ticket: UInt64, _ result: Result<ApplyOutcome, any Error>, now: Duration) -> [Action]
   {
     step(now) { () throws(SyncError) in
@@ -211,7 +215,7 @@ public final class Session {
     }
   }
 
-  /// Takes what packing a piece came to.
+  /// Processes a packed chunk.
   public func packed(_ piece: PackedPiece, now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
@@ -219,17 +223,17 @@ public final class Session {
     }
   }
 
-  /// Takes note that the gate's answers have changed: what was withheld may flow now.
+  /// Records that the gate's answers have changed: data that was withheld may flow now.
   public func policyChanged(now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in try noteUpdatedPolicy() }
   }
 
-  /// Lets time pass: call it after each ``Action/wake(after:)``, and whenever it suits.
+  /// Advances time: call it after each ``Action/wake(after:)``, and at any other time.
   public func tick(now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in try checkTime(now) }
   }
 
-  /// Looks again at what waits for other sessions of the store, one of which has come to something.
+  /// Re-evaluates work that was deferred in favor of another session of the store.
   public func nudged(now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       puller.announced.hurry(now: now)
@@ -237,15 +241,15 @@ public final class Session {
     }
   }
 
-  /// Takes note that the link has room again.
+  /// Records that the link has room again.
   public func writable(now: Duration) -> [Action] { step(now) { () throws(SyncError) in } }
 
-  /// Ends the session with a word to the peer.
+  /// Closes the session, and sends the peer the reason.
   public func close(_ reason: SyncError = .closedHere, now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in throw reason }
   }
 
-  /// Runs one input, then whatever work it made possible.
+  /// Runs one input, then the work that it made possible.
   func step(_ now: Duration, _ body: () throws(SyncError) -> Void) -> [Action] {
     guard begin(now) else { return [] }
     do throws(SyncError) {
@@ -256,6 +260,8 @@ public final class Session {
     return finish(nil)
   }
 
+  /// Begins a step.
+  ///
   /// - Returns: `false` when the session is over.
   private func begin(_ now: Duration) -> Bool {
     guard !isClosed else { return false }
@@ -294,10 +300,10 @@ public final class Session {
     try pusher.checkAsked(beside: statements.waitingBytes + puller.telling.heldBytes)
     puller.saveCursor()
     pusher.isApplying = puller.queue.isApplying
-    // What was asked just now leaves when this call is over.
+    // Requests of this call leave when the call returns.
     pusher.isAsking = wasAsking || puller.isAsking
     if puller.queue.isQuiet { pusher.noteQuiet() }
-    // At least so many that what a step costs by itself does not count.
+    // A minimum, so that the fixed cost of a step does not matter.
     var visits = max(budget / pusher.interest.visitCost, min(budget, 16))
     try pusher.work(budget: &visits)
     pusher.isAsking = puller.isAsking
@@ -308,7 +314,7 @@ public final class Session {
       puller.tellAgain(after: place)
     }
     context.tellWithheld()
-    // What kept this peer from being caught up may have been kept back here.
+    // The puller may have been waiting for what the pusher has just done.
     puller.tellCaughtUp()
     puller.tellSettled()
     statements.work(pieceBytes: pusher.queue.window.pieceBytes(LinkTurns.pieceSpan))
@@ -323,14 +329,14 @@ public final class Session {
     guard !SyncDefect.policyChangeIgnored.isPlanted else { return }
     guard case .open = state else { return }
     pusher.revoke()
-    // A change that waits may have been followed by one that was withheld: what is here now is compared.
+    // A waiting change may precede a withheld one: drop it, and reconcile the current state instead.
     pusher.dropLive()
     pusher.renew()
     puller.resetTelling()
     puller.renew()
   }
 
-  /// Asks to be called again: at once while there is work, else when time matters next.
+  /// Requests the next wake-up: at once while there is work, else at the earliest deadline.
   private func arm() {
     let next: Duration
     if isBehind, !isFull, !isClosed { return context.ask(.wake(after: .zero)) }
@@ -353,7 +359,7 @@ public final class Session {
     context.ask(.wake(after: max(next - context.now, .milliseconds(1))))
   }
 
-  /// Ends the session, telling the peer why unless the peer ended it.
+  /// Ends the session, and sends the peer the reason unless the peer ended it.
   private func fail(_ error: SyncError) {
     if case .open = state { puller.saveLastCursor() }
     statements.cancel()
@@ -370,7 +376,7 @@ public final class Session {
     context.ask(.close(error))
   }
 
-  /// Begins the conversation proper, now that both sides are known.
+  /// Opens the session, now that both hellos have been exchanged.
   func open(with peer: PeerInfo) throws(SyncError) {
     context.peer = peer
     state = .open
@@ -379,7 +385,7 @@ public final class Session {
     context.shared.leaves.join(id)
     context.tell(.connected(peer))
     beginPresence()
-    // First, so that the sender knows of it whatever it begins with.
+    // Send this first, so that the sender knows the staged data before it sends anything.
     try puller.queue.assembly.tellStaged()
     try puller.begin(Interest(queries))
   }

@@ -2,7 +2,7 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// What the two halves of a session share: the store, the peer, and what is to be done outside.
+/// What both halves of a session share: the store, the peer, and the queued actions.
 final class SessionContext {
   let id: UInt64
   let store: Store
@@ -11,24 +11,24 @@ final class SessionContext {
   let configuration: SessionConfiguration
   var stepLength = StepLength.long
   private(set) var now: Duration = .zero
-  /// How many more records could be visited in the time that this step has for the peer's frames.
+  /// The remaining time of this step for the peer's frames, in records that could be visited.
   private var inputBudget = 0
   var lastSent: Duration = .zero
-  /// After this long without a frame the peer takes the link for dead.
+  /// The peer considers the link dead after this long without a frame.
   var peerSilence = SessionConfiguration.usualSilence
-  /// What the peer said of its clock in its hello.
+  /// The highest HLC timestamp in the peer's hello.
   var peerHighest: ClockReading?
   var peer: PeerInfo? {
     didSet { gatekeeper = peer.map { Gatekeeper(gate: gate, peer: $0.kind) } }
   }
-  /// The gate as it stands towards this peer; before hello it lets nothing through.
+  /// The gate for this peer; nothing passes before hello.
   private(set) var gatekeeper: Gatekeeper?
   private var policyEpoch: UInt64
   var statistics = SyncStatistics()
   var roundTrip = RoundTrip()
-  /// Bytes of frames that call for an answer.
+  /// Bytes of sent frames that require an answer.
   private(set) var askedBytes: UInt64 = 0
-  /// The number of the next frame in each direction, from 0 behind the first one; `nil` before that.
+  /// The number of the next frame in each direction, from 0 after the first frame; `nil` before it.
   private var nextSent: UInt32?
   private(set) var nextReceived: UInt32?
   private var actions: [Action] = []
@@ -54,27 +54,29 @@ final class SessionContext {
     inputBudget = recordsPerCall
   }
 
-  /// Whether this step has time for one more frame.
+  /// Whether this step has time for another frame.
   var hasTime: Bool { inputBudget > 0 }
 
-  /// Whether it has time for such a frame: it may take longer than what is left where no thread waits for it.
+  /// Returns whether this step has time for a frame of the given cost.
+  ///
+  /// A frame may exceed what is left of the budget; in a prompt step its cost may not exceed a whole call's budget.
   func hasTime(for cost: Int) -> Bool { hasTime && (stepLength != .prompt || cost <= recordsPerCall) }
 
-  /// Takes note that a frame is looked at.
+  /// Charges the cost of a frame.
   func spend(_ cost: Int) { inputBudget -= cost }
 
-  /// Whether the gate lets through what it did when the session last looked.
+  /// Whether the gate's policy is unchanged since the session last checked it.
   var isPolicyCurrent: Bool { gate.epoch == policyEpoch }
 
-  /// Takes note of what the gate lets through now.
+  /// Records the current epoch of the gate.
   func notePolicy() { policyEpoch = gate.epoch }
 
   var tuning: SyncTuning { configuration.tuning }
 
-  /// How long a quiet link may be quiet in this direction: the peer has little to answer while it sends something long.
+  /// The interval between pings: a peer that sends something long has little reason to answer.
   var pingInterval: Duration { min(configuration.silence / 3, max(peerSilence / 3, .milliseconds(500))) }
 
-  /// Stands for all that the gate lets through to this peer; never 0.
+  /// The fingerprint of the policy toward this peer; never 0.
   var policyPrint: UInt64 {
     guard let peer else { return 0 }
     if SyncDefect.policyPrintForgotten.isPlanted { return 1 }
@@ -100,7 +102,7 @@ final class SessionContext {
     send(frame)
   }
 
-  /// Counts a frame that came whole.
+  /// Counts a complete frame.
   func didReceiveFrame() { nextReceived = number(after: nextReceived) }
 
   private func number(after number: UInt32?) -> UInt32 {
@@ -129,7 +131,7 @@ final class SessionContext {
     return actions
   }
 
-  /// Reads a snapshot of the store; what the store throws ends the session.
+  /// Reads a snapshot of the store; an error of the store ends the session.
   func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws(SyncError) -> R {
     do { return try store.read(body) } catch { throw SyncError(store: error) }
   }

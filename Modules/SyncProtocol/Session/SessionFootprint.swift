@@ -1,33 +1,33 @@
-/// What a session holds in memory that grows with what peers do: for tests that hold it to bounds.
+/// The memory of a session that grows with what peers do, for tests of its bounds.
 package struct SessionFootprint: Hashable, Sendable {
-  /// Bytes of commits that wait to be sent, as the queue's limit counts them.
+  /// Bytes of commits that wait to be sent, as the limit of the queue counts them.
   package var liveBytes = 0
-  /// Plain bytes of groups that are encoded and have not gone out.
+  /// Plain bytes of encoded transactions that have not been sent.
   package var waitingBytes = 0
-  /// Plain bytes that came in and are not applied.
+  /// Plain bytes received and not applied.
   package var unappliedBytes = 0
-  /// Bytes of all that came in and is not applied, in the form in which it is held.
+  /// Bytes received and not applied, in the form in which they are held.
   package var heldBytes = 0
-  /// Bytes that came in and were not looked at.
+  /// Bytes received and not parsed.
   package var unreadBytes = 0
-  /// Documents that the peer has asked for or told of.
+  /// Documents that the peer has requested or reported.
   package var requests = 0
-  /// Documents that were announced, by either side, and are not settled, or offered and not looked at.
+  /// Documents that either side announced and that are not settled, and offers that are not processed.
   package var announcements = 0
-  /// Documents that are kept of what is being compared.
+  /// Documents held for reconciliation.
   package var compared = 0
-  /// Questions, answers and pieces of work on either side of a reconciliation.
+  /// Questions, answers and tasks on both sides of a reconciliation.
   package var tasks = 0
 
-  /// Whether nothing waits.
+  /// Whether nothing is pending.
   package var isEmpty: Bool { self == SessionFootprint() }
 }
 
 extension Session {
-  /// Bytes of the filters of what the peer holds, and of those that are being made for it.
+  /// Bytes of the Bloom filters of what the peer holds, including those being built for it.
   package var filterBytes: Int { puller.telling.filterBytes + pusher.telling.filterBytes }
 
-  /// Whether the beginning of a frame has come, and not its end.
+  /// Whether a frame has arrived in part.
   package var isWithinFrame: Bool { !input.isEmpty }
 
   package var footprint: SessionFootprint {

@@ -2,46 +2,46 @@ public import DocStore
 public import QueryEngine
 import Synchronization
 
-/// What the sessions of one store know together.
+/// The state that all sessions of one store share.
 ///
-/// Each part is behind a lock of its own, and calls nothing under it.
+/// Each part has its own lock, and makes no calls to other types while holding it.
 public final class SessionShared: Sendable {
-  /// Who asks whom for what is announced.
+  /// Decides which session requests an announced document.
   let pulls = PullScheduler()
-  /// What several send of the same changes.
+  /// The operation deltas that several sessions send.
   let encoding = SharedEncoding()
-  /// Who brings much.
+  /// Decides which session pulls a large initial transfer.
   let bulk = BulkScheduler()
-  /// What is put aside of groups that come in parts.
+  /// Staged segments of large transactions.
   let components = ComponentStage()
-  /// Lets go of what has left subscriptions.
+  /// Evicts documents that no longer match any subscription.
   let leaves = EvictionScheduler()
-  /// What peers subscribed to.
+  /// The interests of peers.
   let interests = InterestCache()
-  /// What sessions hold of what their peers have sent.
+  /// The memory that sessions hold for their peers.
   let memory = PeerMemory()
-  /// What arrived of large groups over links that broke.
+  /// Received chunks of large transactions whose links broke.
   package let stage = TransferStage()
-  /// The store whose old entries are forgotten, and the registration for that.
+  /// The store whose sync tables are cleaned up, and the registration of the collector.
   private let collection = Mutex<(store: UInt64, registration: CommitListener)?>(nil)
 
-  /// Bytes of the subscriptions that are remembered, those of peers that have disconnected included.
+  /// Bytes of the cached subscriptions, including those of disconnected peers.
   package var knownInterestBytes: Int { interests.byteCount }
 
-  /// Bytes that all sessions hold of what their peers have sent and is not applied.
+  /// Bytes that all sessions have received from their peers and not applied.
   package var heldBytes: Int { memory.arrivedBytes }
 
-  /// Bytes of what the peers of all sessions subscribe to, ask and want.
+  /// Bytes of the subscriptions, statements and requests of all peers.
   package var askedBytes: Int { memory.askedBytes }
-  /// Bytes of answers to statements that the peers of all sessions have not taken.
+  /// Bytes of answers to statements that peers have not read yet.
   package var answerBytes: Int { memory.answerBytes }
 
-  /// Makes the shared part; a store has one, however many sessions.
+  /// Creates the shared state; a store has one instance, however many sessions it has.
   public init() {}
 
-  /// Has the store forget in its time what sync keeps there; a second call for the same store does nothing.
+  /// Registers the collector of expired sync data with a store; repeated calls for the same store do nothing.
   ///
-  /// Each session does so. Call it where none may ever begin.
+  /// Each session calls this. Call it yourself if no session may ever start.
   package func attach(to store: Store) {
     collection.withLock { collection in
       guard collection?.store != store.incarnation else { return }
@@ -49,9 +49,9 @@ public final class SessionShared: Sendable {
     }
   }
 
-  /// Forgets a session whose link is gone.
+  /// Removes a session whose link is gone.
   ///
-  /// - Returns: Sessions to be nudged, since they waited for it.
+  /// - Returns: The sessions that waited for it and need a wake-up.
   public func leave(_ session: UInt64) -> [UInt64] {
     encoding.leave(session)
     memory.leave(session)
@@ -59,17 +59,17 @@ public final class SessionShared: Sendable {
     return Set(pulls.leave(session) + bulk.leave(session)).sorted()
   }
 
-  /// Says what the store subscribes to, and of which queries documents are evicted that match none of them any more.
+  /// Sets the store's subscriptions, and which of them evict documents that match no query any more.
   ///
-  /// Call it when the store is opened, also without any session, since what leaves by a local write is marked then. Call it
-  /// again with each change, before `Session.subscriptionsChanged`. A document goes when a connected peer has it and keeps it,
-  /// and all connected peers that follow it know that it left.
+  /// Call it when the store is opened, even without a session, because local writes mark documents that leave. Call
+  /// it again at each change, before `Session.subscriptionsChanged`. A document is evicted once a connected peer has
+  /// and keeps it, and all connected peers that follow it know that it left.
   ///
   /// - Parameters:
-  ///   - queries: All that the store subscribes to.
-  ///   - evicting: Those of the queries whose documents are evicted when they leave. A document that another query matches
-  ///     stays, and so does one that another query matched before.
-  ///   - store: The store of these sessions, the same each time.
+  ///   - queries: All subscriptions of the store.
+  ///   - evicting: The queries whose documents are evicted when they leave. A document stays while another query
+  ///     matches it, or if another query matched it before.
+  ///   - store: The store of these sessions, the same at each call.
   public func follow(_ queries: [SubscriptionQuery], evicting: Set<SubscriptionQuery>, of store: Store) {
     attach(to: store)
     leaves.follow(queries, evicting: evicting, of: store)

@@ -2,10 +2,9 @@ package import CRDTCore
 package import DocStore
 import Synchronization
 
-/// The shortest forms of late changes, made by the first session that sends one and taken over by the others.
+/// A cache of operation deltas for recent changes: the first session that sends one makes it, the others reuse it.
 ///
-/// A form says what was written on top of a state, and nothing of whom it is for. Whether it may leave each session
-/// asks for itself.
+/// An operation delta does not depend on its receiver. Each session checks for itself whether it may send it.
 package final class SharedEncoding: Sendable {
   private struct Name: Hashable {
     let sequence: UInt64
@@ -14,15 +13,15 @@ package final class SharedEncoding: Sendable {
 
   private struct State {
     var sessions: Set<UInt64> = []
-    /// `nil` for a change that has no such form.
+    /// `nil` for a change without an operation delta.
     var forms: [Name: WireSuccessor?] = [:]
-    /// Those of before, among which is looked, too.
+    /// The previous generation of the cache, which is also searched.
     var former: [Name: WireSuccessor?] = [:]
   }
 
-  /// Forms that are kept, twice.
+  /// The maximum size of each generation.
   private static let most = 4_096
-  /// Longer ones are as well made again.
+  /// Longer operation deltas are not cached: making them again costs as little.
   private static let mostBytes = 1 << 10
   private let state = Mutex(State())
 
@@ -37,8 +36,9 @@ package final class SharedEncoding: Sendable {
     }
   }
 
-  /// The form of a document's change in the group `sequence`, which `make` makes if nobody has; two sessions at once
-  /// may both do so.
+  /// Returns the operation delta of a document's change in commit `sequence`, and calls `make` if it is not cached.
+  ///
+  /// Two concurrent sessions may both call `make`.
   ///
   /// - Returns: What `make` returns.
   /// - Throws: What `make` throws.

@@ -1,15 +1,15 @@
-/// How long one call of a session may take; what is left it asks to be called for again.
+/// How long one call of a session may run before it asks to be called again.
 package enum StepLength: Sendable {
-  /// For a thread that others share, which must not wait: well below a millisecond.
+  /// For a shared thread that must not block: well below a millisecond.
   case prompt
-  /// As short, for a thread for which others wait, and which may take longer for one frame.
+  /// As short, for a thread that others wait for; a single frame may take longer.
   case shared
-  /// For a thread of the session's own.
+  /// For a thread that belongs to the session.
   case long
 }
 
 extension SessionContext {
-  /// Records that a call visits.
+  /// How many records a call visits.
   var recordsPerCall: Int {
     switch stepLength {
     case .prompt, .shared: min(tuning.recordsPerPromptCall, tuning.recordsPerCall)
@@ -17,7 +17,7 @@ extension SessionContext {
     }
   }
 
-  /// Plain bytes that a call packs.
+  /// How many plain bytes a call packs.
   var bytesPerCall: Int {
     switch stepLength {
     case .prompt, .shared: min(tuning.bytesPerPromptCall, tuning.bytesPerCall)

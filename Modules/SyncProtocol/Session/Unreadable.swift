@@ -2,41 +2,41 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// What of the store cannot be read or merged, as far as a session has met it, and whether the peer has met such.
+/// The damaged or unmergeable data that a session has found, here and at the peer.
 ///
-/// A peer can neither send nor merge documents that it cannot read, nor merge two that are more together than a document
-/// may be. So neither end counts as caught up for the rest of the session.
+/// A peer can neither send nor merge unreadable documents. It also cannot merge two documents whose union exceeds
+/// the size limit. So neither end counts as caught up for the rest of the session.
 struct Unreadable {
   private(set) var ranges: [UnreadableRange] = []
-  /// Damaged documents on pages that are whole.
+  /// Damaged documents on intact pages.
   private(set) var documents: Set<DamagedRecord> = []
   private var met: Set<DamagedRecord> = []
   private var metLog: Set<DamagedLog> = []
-  /// Documents of the peer that cannot be merged with those here.
+  /// Documents of the peer that cannot be merged with the local ones.
   private(set) var exceeding: Set<DocumentName> = []
-  /// Whether the peer has said that it cannot read all, or merge all.
+  /// Whether the peer has reported that it cannot read or merge everything.
   var isAtPeer = false
 
-  /// Whether this end cannot read or merge all.
+  /// Whether this end cannot read or merge everything.
   var isHere: Bool { !ranges.isEmpty || !documents.isEmpty || !exceeding.isEmpty }
-  /// Whether one of both ends cannot.
+  /// Whether either end cannot.
   var isAnywhere: Bool { isAtPeer || isHere }
 
-  /// Adds a damaged document on a page that is whole.
+  /// Adds a damaged document on an intact page.
   ///
-  /// - Returns: Whether it was not known.
+  /// - Returns: Whether it is new.
   mutating func insert(_ record: DamagedRecord) -> Bool {
     documents.count < SyncLimits.tellableRecords && documents.insert(record).inserted
   }
 
-  /// Adds a document that cannot be merged; beyond so many further ones are not told apart.
+  /// Adds a document that cannot be merged; further ones beyond the limit are not recorded.
   mutating func insert(_ document: DocumentName) {
     if exceeding.count < SyncLimits.tellableRecords { exceeding.insert(document) }
   }
 
-  /// Takes note of documents that cannot be reached.
+  /// Records documents that cannot be reached.
   ///
-  /// - Returns: Between which ids they are, the first time; `nil` where none is missed.
+  /// - Returns: The range of their ids, the first time; `nil` if it is known or no document is missing.
   mutating func insert(_ record: DamagedRecord, _ span: DocumentSpan, in store: Store) -> UnreadableRange? {
     guard met.count < SyncLimits.tellableRecords, met.insert(record).inserted else { return nil }
     var range = UnreadableRange(collection: record.collection)
@@ -64,17 +64,18 @@ struct Unreadable {
     }
   }
 
-  /// Takes note of a part of the log.
+  /// Records a damaged part of the log.
   ///
-  /// - Returns: Whether it was not known.
+  /// - Returns: Whether it is new.
   mutating func insert(_ log: DamagedLog) -> Bool {
     metLog.count < SyncLimits.unreadableRanges && metLog.insert(log).inserted
   }
 }
 
 extension SessionContext {
-  /// Tells what cannot be read, the application each document and range and the peer that there is one, before anything
-  /// that comes of it.
+  /// Reports unreadable documents: each one to the application, and once to the peer that there are some.
+  ///
+  /// The report precedes everything that depends on it.
   func tellDamaged(_ record: DamagedRecord) {
     let isFirst = !unreadable.isHere
     if let span = record.span {
@@ -87,7 +88,7 @@ extension SessionContext {
     if isFirst, !SyncDefect.unreadableNotTold.isPlanted { send(.unreadable) }
   }
 
-  /// Tells that a document of the peer cannot be merged, the application once a collection and reason.
+  /// Reports a document of the peer that cannot be merged, once per collection and reason to the application.
   func tellExceeding(_ document: ExceedingDocument) {
     let isFirst = !unreadable.isHere
     unreadable.insert(DocumentName(collection: document.collection, id: document.id))
@@ -99,16 +100,16 @@ extension SessionContext {
     if unreadable.insert(log) { tell(.unreadableLog(from: log.first, to: log.end)) }
   }
 
-  /// Takes the peer's word that it cannot read all.
+  /// Records that the peer cannot read everything.
   func noteUnreadablePeer() {
     guard !unreadable.isAtPeer else { return }
     unreadable.isAtPeer = true
     tell(.unreadablePeer)
   }
 
-  /// Reads what the log tells, on a snapshot of now.
+  /// Reads the log on a current snapshot.
   ///
-  /// - Returns: `nil` where it is damaged: comparing finds what it would have told.
+  /// - Returns: `nil` if the log is damaged: reconciliation finds the missing changes.
   func readLog<R>(_ body: (borrowing ReadTransaction) throws -> R?) throws(SyncError) -> R? {
     do { return try store.read(body) } catch {
       guard let failure = error as? StoreError, let log = DamagedLog(failure) else {

@@ -1,8 +1,10 @@
-/// Notices that wait until the session has come to a point: at the sender all that was queued before them has gone out, at
-/// the receiver all that was sent before them is applied.
+/// A queue of notices that wait for a point in the stream.
+///
+/// The sender waits until everything queued before them has been sent; the receiver waits until everything sent
+/// before them is applied.
 struct Waiting<Notice, Point> {
   private var waiting = WorkQueue<(notices: [Notice], point: Point)>()
-  /// How many there are.
+  /// The number of notices.
   private(set) var count = 0
 
   mutating func append(_ notices: [Notice], until point: Point) {
@@ -10,7 +12,7 @@ struct Waiting<Notice, Point> {
     waiting.append((notices, point))
   }
 
-  /// Takes out the first, if they wait for nothing any more.
+  /// Removes and returns the first notices if their point is reached.
   mutating func removeFirst(where isReached: (Point) -> Bool) -> [Notice]? {
     guard let next = waiting.first, isReached(next.point) else { return nil }
     _ = waiting.removeFirst()

@@ -1,38 +1,37 @@
 import CRDTCore
 import DocStore
 
-/// Documents of the peer's interest that are not sent, as they are too large and the peer holds nothing of them, and how many
-/// the peer keeps back so.
+/// Documents of the peer's interest that are too large to send and that the peer does not hold.
 ///
-/// While there are any, neither end counts as caught up, and the peer keeps no place in the log that is beyond them.
+/// While either end withholds any, neither end counts as caught up, and the peer's checkpoint stays before them.
 struct Withheld: Hashable {
-  /// So many are told apart; further ones of a collection count as one.
+  /// How many documents are recorded individually; further ones count once per collection.
   private static let limit = 1_024
 
   private var documents: Set<DocumentKey> = []
-  /// The collections of which there may be more, for as long as the peer has not compared them anew.
+  /// Collections that may have more withheld documents, until the peer reconciles them again.
   private var overfull: Set<UInt32> = []
   private var names: [UInt32: TextKey] = [:]
-  /// What the peer was told last.
+  /// The count that was last sent to the peer.
   private var told = 0
-  /// How many documents the peer keeps back.
+  /// How many documents the peer withholds.
   var byPeer = 0
 
-  /// How many are kept back here.
+  /// How many documents are withheld here.
   var count: Int { documents.count + overfull.count }
   var isEmpty: Bool { documents.isEmpty && overfull.isEmpty }
-  /// Whether one of both ends keeps anything back.
+  /// Whether either end withholds anything.
   var isAnywhere: Bool { !isEmpty || byPeer > 0 }
 
-  /// Those that are told apart.
+  /// The documents that are recorded individually.
   var known: Set<DocumentKey> { documents }
 
-  /// Whether a document that is too large is kept back, as far as it is told apart from others.
+  /// Returns whether a document that is too large may be withheld; exact for the recorded ones.
   func mayContain(_ key: DocumentKey) -> Bool {
     documents.contains(key) || overfull.contains(key.collection)
   }
 
-  /// Whether there may be more of one of the collections than are told apart.
+  /// Returns whether one of the collections may have more withheld documents than are recorded.
   func isOverfull(in collections: Set<UInt32>) -> Bool { !overfull.isDisjoint(with: collections) }
 
   mutating func insert(_ key: DocumentKey, of collection: String) {
@@ -49,7 +48,7 @@ struct Withheld: Hashable {
     names = [:]
   }
 
-  /// Forgets those of collections of which the peer asks for something else now.
+  /// Removes the documents of collections for which the peer's interest has changed.
   mutating func removeAll(where isChanged: (TextKey) -> Bool) {
     let gone = Set(names.filter { isChanged($1) }.keys)
     guard !gone.isEmpty else { return }
@@ -58,7 +57,7 @@ struct Withheld: Hashable {
     for collection in gone { names[collection] = nil }
   }
 
-  /// How many the peer is to be told of, if that has changed.
+  /// Returns the count to send to the peer, if it has changed.
   mutating func takeNews() -> Int? {
     guard count != told else { return nil }
     told = count
@@ -67,18 +66,18 @@ struct Withheld: Hashable {
 }
 
 extension SessionContext {
-  /// Takes note of a document that is too large to be sent to a peer which holds nothing of it.
+  /// Records a document that is too large to send to a peer that does not hold it.
   func withhold(_ key: DocumentKey, in collection: String, byteCount: Int) {
     withheld.insert(key, of: collection)
     tellOversize(key, in: collection, byteCount: byteCount)
   }
 
-  /// Tells the peer how many documents are kept back, if that has changed.
+  /// Sends the peer the number of withheld documents, if it has changed.
   func tellWithheld() {
     if let count = withheld.takeNews() { send(.withheld) { $0.writeVarint(count) } }
   }
 
-  /// Takes the peer's word how many documents it keeps back.
+  /// Records how many documents the peer withholds.
   func noteWithheld(byPeer count: Int) {
     if count > 0, withheld.byPeer == 0 { tell(.withheldByPeer(documents: count)) }
     withheld.byPeer = count

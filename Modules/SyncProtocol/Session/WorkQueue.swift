@@ -1,4 +1,4 @@
-/// First in, first out, without moving what waits at each removal.
+/// A FIFO queue whose removals do not move the remaining elements.
 struct WorkQueue<Element> {
   private var elements: [Element?] = []
   private var head = 0
@@ -6,7 +6,7 @@ struct WorkQueue<Element> {
   var isEmpty: Bool { head == elements.count }
   var count: Int { elements.count - head }
 
-  /// The one that `removeFirst` takes.
+  /// The element that `removeFirst` returns next.
   var first: Element? { head < elements.count ? elements[head] : nil }
 
   mutating func append(_ element: Element) { elements.append(element) }
@@ -25,7 +25,7 @@ struct WorkQueue<Element> {
     return element
   }
 
-  /// Puts back what was taken, changed.
+  /// Puts an element back at the front.
   mutating func prepend(_ element: Element) {
     if head > 0 {
       head -= 1

@@ -2,20 +2,20 @@ package import CRDTCore
 package import DocStore
 
 extension SideTable {
-  /// Notes on documents that have left, or are to leave, all that this store subscribes to, by the documents' keys.
+  /// Notes on documents that have left all of this store's subscriptions or will be evicted, by document key.
   package static let leaving = SideTable(working: "leaving")
 }
 
-/// A note on a document that has left, or is to leave, all that this store subscribes to.
+/// A note on a document that has left all of this store's subscriptions.
 package struct LeavingNote: Sendable {
   package let id: DocumentID
   package let collection: Collection
-  /// The lived time at which the note was written, in milliseconds.
+  /// When the note was written, in milliseconds of lived time.
   package let time: UInt64
-  /// What it says to whoever wrote it.
+  /// The content, which only its writer interprets.
   package let bytes: [UInt8]
 
-  /// A document's key: its collection's number, then its id.
+  /// Returns a document's key: the number of its collection, then its id.
   fileprivate static func key(_ id: DocumentID, in collection: Collection) -> [UInt8] {
     var key = ByteWriter(capacity: 4 + id.bytes.count)
     key.writeFixed(collection.id)
@@ -25,16 +25,16 @@ package struct LeavingNote: Sendable {
 }
 
 extension WriteTransaction {
-  /// Bytes of one note.
+  /// The maximum size of a note in bytes.
   package static let leavingNoteBytes = 4_096
-  /// So many notes are kept.
+  /// The maximum number of notes.
   static let leavingLimit = 65_536
 
-  /// Keeps a note on a document; the transaction is no commit for that.
+  /// Stores a note on a document, without making the transaction a commit.
   ///
-  /// Where there are too many, the older half is forgotten.
+  /// At the limit, the older half of the notes is dropped.
   ///
-  /// - Returns: `false`, with nothing kept, when the collection is unknown here.
+  /// - Returns: `false`, with nothing stored, if the collection is unknown here.
   package func setLeavingNote(_ note: [UInt8], for id: DocumentID, in collection: String) throws -> Bool {
     precondition(note.count <= Self.leavingNoteBytes, "a note is too long")
     guard let collection = try self.collection(collection) else { return false }
@@ -58,7 +58,7 @@ extension WriteTransaction {
     for note in notes.prefix(notes.count / 2) { try setSideValue(nil, .leaving, key: note.key) }
   }
 
-  /// Forgets notes that are from before `horizon`, as the log's entries.
+  /// Removes notes older than `horizon`, like the entries of the log.
   func collectLeavingNotes(before horizon: UInt64) throws {
     guard horizon > 0 else { return }
     for note in try timesOfNotes() where note.time < horizon {
@@ -66,7 +66,7 @@ extension WriteTransaction {
     }
   }
 
-  /// When the notes were written; 0 for one that does not say.
+  /// Returns when the notes were written; 0 for a note without a time.
   private func timesOfNotes() throws -> [(key: [UInt8], time: UInt64)] {
     var notes: [(key: [UInt8], time: UInt64)] = []
     try forEachSideHead(.leaving, from: [], bytes: TimedValue.timeBytes) { key, head in
@@ -78,18 +78,18 @@ extension WriteTransaction {
 }
 
 extension SideReading where Self: ~Copyable {
-  /// The note on a document; `nil` when there is none, or it is damaged.
+  /// Returns the note on a document; `nil` if there is none or it is damaged.
   package borrowing func leavingNote(for id: DocumentID, in collection: Collection) throws -> [UInt8]? {
     try sideValue(.leaving, key: LeavingNote.key(id, in: collection), ignoringDamage: true)
       .flatMap { TimedValue($0)?.bytes }
   }
 
-  /// Whether there are any notes.
+  /// Returns whether there are any notes.
   package borrowing func hasLeavingNotes() throws -> Bool { try sideEntryCount(.leaving) > 0 }
 }
 
 extension ReadTransaction {
-  /// All notes, those that are damaged left out, to `body` until it returns `false`.
+  /// Calls `body` with each intact note until it returns `false`.
   package borrowing func forEachLeavingNote(_ body: (LeavingNote) throws -> Bool) throws {
     try forEachSideEntry(.leaving, damaged: { _ in }) { key, stored in
       var name = ByteReader(key.span.bytes)

@@ -2,26 +2,26 @@ package import CRDTCore
 package import DocStore
 
 extension SideTable {
-  /// How far peers' data was followed, by their sites.
+  /// Checkpoints of peers' logs, by the peers' sites.
   package static let cursors = SideTable(working: "cursors")
 }
 
 extension WriteTransaction {
-  /// How far peers' data was followed, by peer: so many are kept, and those not written for longest go.
+  /// The maximum number of checkpoints; beyond it the one written longest ago is removed.
   static let cursorLimit = 1_024
-  /// Bytes of one.
+  /// The maximum size of a checkpoint in bytes.
   package static let cursorBytes = 256
 
-  /// Keeps how far a peer's data was followed; the transaction is no commit for that.
+  /// Stores the checkpoint of a peer's log, without making the transaction a commit.
   ///
-  /// What the cursor stands for must be written by this transaction or an earlier one.
+  /// This transaction or an earlier one must write the data that the checkpoint covers.
   package func setCursor(_ cursor: [UInt8], of peer: SiteID) throws {
     precondition(cursor.count <= Self.cursorBytes, "a cursor is too long")
     try setSideValue(TimedValue.encode(cursor, in: self), .cursors, key: Self.key(peer))
     if try sideEntryCount(.cursors) > Self.cursorLimit { try removeOldestCursor() }
   }
 
-  /// Forgets how far a peer's data was followed.
+  /// Removes the checkpoint of a peer's log.
   package func removeCursor(of peer: SiteID) throws {
     try setSideValue(nil, .cursors, key: Self.key(peer))
   }
@@ -31,7 +31,7 @@ extension WriteTransaction {
     func look(_ key: [UInt8], _ time: UInt64) {
       if oldest.map({ time < $0.time }) ?? true { oldest = (key, time) }
     }
-    // A damaged one goes first.
+    // A damaged checkpoint is removed first.
     try forEachSideEntry(.cursors, damaged: { look($0, 0) }) { key, value in
       look(key, TimedValue.time(value) ?? 0)
       return true
@@ -47,7 +47,7 @@ extension WriteTransaction {
 }
 
 extension ReadTransaction {
-  /// How far a peer's data was followed, as it was last kept; `nil` when it is not known, or damaged.
+  /// Returns the stored checkpoint of a peer's log; `nil` if there is none or it is damaged.
   package borrowing func cursor(of peer: SiteID) throws -> [UInt8]? {
     try sideValue(.cursors, key: WriteTransaction.key(peer), ignoringDamage: true)
       .flatMap { TimedValue($0)?.bytes }

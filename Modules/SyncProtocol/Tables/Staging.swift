@@ -2,11 +2,11 @@ import CRDTCore
 package import DocStore
 
 extension SideTable {
-  /// Parts of what has not come to its end, by what they are parts of.
+  /// Chunks of incomplete transactions, by the transaction's name and the chunk's number.
   package static let staging = SideTable(working: "staging")
 }
 
-/// Names what a peer sends in several parts, none of which may be seen before the last is here.
+/// The name of a staged transaction; nothing of it is visible before all of it has arrived.
 package struct StagingID: Hashable, Comparable, Sendable {
   package let high: UInt64
   package let low: UInt64
@@ -26,7 +26,7 @@ package struct StagingID: Hashable, Comparable, Sendable {
     return key.bytes
   }
 
-  /// Reads a key; `nil` for one that is none.
+  /// Reads a key; `nil` if it is malformed.
   fileprivate static func parse(_ key: [UInt8]) -> (id: StagingID, part: UInt32)? {
     var reader = ByteReader(key.span.bytes)
     guard let high: UInt64 = try? reader.readFixed(), let low: UInt64 = try? reader.readFixed(),
@@ -37,14 +37,14 @@ package struct StagingID: Hashable, Comparable, Sendable {
 }
 
 extension WriteTransaction {
-  /// Bytes of one part.
+  /// The maximum size of a chunk in bytes.
   package static let stagedPartBytes = 64 << 10
-  /// Parts of something of which none came for so long, in milliseconds of lived time, are forgotten.
+  /// The lived time in milliseconds after which chunks expire if no further one arrives.
   fileprivate static let stagedLifetime: UInt64 = 86_400_000
 
-  /// Puts a part aside; the transaction is no commit for that, and nobody sees it.
+  /// Stages a chunk, invisible to readers and without making the transaction a commit.
   ///
-  /// - Returns: `false`, with nothing kept, when there is no room for more parts.
+  /// - Returns: `false`, with nothing stored, if there is no room for more chunks.
   package func stage(_ bytes: [UInt8], as part: UInt32, of id: StagingID) throws -> Bool {
     precondition(bytes.count <= Self.stagedPartBytes, "a part is too long")
     guard try hasRoom(for: bytes.count, in: .staging) else { return false }
@@ -52,12 +52,12 @@ extension WriteTransaction {
     return true
   }
 
-  /// Forgets parts, all of them by default.
+  /// Removes staged chunks; by default all of a transaction.
   package func unstage(_ id: StagingID, parts: ClosedRange<UInt32> = 0...UInt32.max) throws {
     try removeSideEntries(.staging, from: id.key(parts.lowerBound), through: id.key(parts.upperBound))
   }
 
-  /// Which parts were put aside, in their order.
+  /// Returns the numbers of the staged chunks in ascending order.
   package func stagedParts(of id: StagingID) throws -> [UInt32] {
     var parts: [UInt32] = []
     try forEachSideKey(.staging, from: id.key(0)) { key, _ in
@@ -70,7 +70,7 @@ extension WriteTransaction {
 }
 
 extension SideReading where Self: ~Copyable {
-  /// What parts were put aside of.
+  /// Returns the names of all staged transactions.
   package borrowing func stagedIDs() throws -> Set<StagingID> {
     var found: Set<StagingID> = []
     try forEachSideKey(.staging) { key, _ in
@@ -80,10 +80,11 @@ extension SideReading where Self: ~Copyable {
     return found
   }
 
-  /// Hands the parts that were put aside, in their order and from `first` on, to `body`, which cannot write, until it returns
-  /// `false`.
+  /// Calls `body` with each staged chunk from `first` on, in ascending order, until it returns `false`.
   ///
-  /// - Throws: `corrupt` for a damaged part; what `body` throws.
+  /// `body` cannot write.
+  ///
+  /// - Throws: `corrupt` for a damaged chunk; what `body` throws.
   package borrowing func forEachStaged(
     of id: StagingID, from first: UInt32 = 0, _ body: (UInt32, [UInt8]) throws -> Bool
   ) throws {
@@ -95,12 +96,12 @@ extension SideReading where Self: ~Copyable {
     }
   }
 
-  /// What no part came of for a lived day, by the store's time now.
+  /// Returns the staged transactions that have received no chunk for a day of lived time.
   borrowing func oldStagedIDs(_ now: UInt64) throws -> [StagingID] {
     var latest: [StagingID: UInt64] = [:]
     try forEachSideHead(.staging, from: [], bytes: TimedValue.timeBytes) { key, head in
       guard let (id, _) = StagingID.parse(key) else { return true }
-      // A wrong time makes a part go early or late.
+      // A wrong time only makes a chunk expire early or late.
       latest[id] = max(latest[id] ?? 0, TimedValue.time(head) ?? 0)
       return true
     }

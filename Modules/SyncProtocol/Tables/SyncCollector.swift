@@ -1,6 +1,6 @@
 import DocStore
 
-/// Forgets what sync keeps in a store and has had its time: parts that no more came of, and notes on documents that left.
+/// Removes expired entries of sync's tables: abandoned chunks, and notes on documents that left.
 struct SyncCollector: SideCollector {
   func isDue(in transaction: borrowing ReadTransaction, at time: CollectionTime) throws -> Bool {
     guard try transaction.sideEntryCount(.staging) > 0 else { return false }

@@ -1,6 +1,6 @@
 import DocStore
 
-/// Where a document stands in the store, by numbers: what binds documents together names them so.
+/// The place of a document in the store, by numbers; transaction records name documents this way.
 struct StoredPlace: Hashable, Comparable {
   let collection: UInt32
   let number: DocumentNumber
@@ -11,7 +11,7 @@ struct StoredPlace: Hashable, Comparable {
 }
 
 extension DocumentRun {
-  /// The runs of places, by ascending numbers.
+  /// Returns the runs of consecutive places, in ascending order.
   static func runs(of places: some Sequence<StoredPlace>) -> [DocumentRun] {
     var runs: [DocumentRun] = []
     for place in places.sorted() {
@@ -28,14 +28,16 @@ extension DocumentRun {
   }
 }
 
-/// Which documents of earlier transactions belong together: the connected components of the store's group
-/// records, over runs of numbers.
+/// The connected components of the store's transaction records: which documents of earlier transactions
+/// belong together.
 ///
-/// It takes 28 bytes a run, whatever the number of documents in it: who imported a million in batches of a thousand
-/// has a thousand runs. Runs are put together by a sweep over intervals in their order, with a union-find of the
-/// records that they come from (Tarjan, "Efficiency of a Good But Not Linear Set Union Algorithm", 1975).
+/// It takes 28 bytes per run of document numbers, however long the run is: a million documents imported in
+/// batches of a thousand are a thousand runs. A sweep over the sorted intervals joins runs, with a
+/// union-find of the records that they come from.
+///
+/// Source: Tarjan, "Efficiency of a Good But Not Linear Set Union Algorithm", 1975.
 struct GroupRuns {
-  /// Numbers of one collection that are in one component.
+  /// Consecutive numbers of one collection in one component.
   private struct Run {
     let collection: UInt32
     var component: UInt32
@@ -43,21 +45,22 @@ struct GroupRuns {
     var last: DocumentNumber
   }
 
-  /// The last commit that it takes in: the one before the first question of a reconciliation.
+  /// The last commit that it covers: the one before the first question of a reconciliation.
   ///
-  /// What the receiver was not found to lack, it has as of then; later commits are in ``RecentGroups``.
+  /// Whatever the receiver was not found to lack, it has as of that commit. Later commits are in
+  /// ``RecentGroups``.
   let through: UInt64
   private(set) var isReady = false
-  /// The last commit whose record was forgotten, since there were more runs than `limit`.
+  /// The last commit whose record was forgotten because there were more runs than `limit`.
   private(set) var forgottenThrough: UInt64?
   private let limit: Int
   private var cursor: UInt64 = 0
-  /// In order and apart from each other up to ``sorted``, then as they were read.
+  /// Sorted and disjoint up to ``sorted``, then in the order of reading.
   private var runs: [Run] = []
   private var sorted = 0
-  /// Of the components that runs name: the one it went into, or itself.
+  /// The union-find forest: for each component the one that it was merged into, or itself.
   private var parents: [UInt32] = []
-  /// The runs, component by component, and where each component's begin.
+  /// The runs, component by component, and the index at which each component begins.
   private var order: [UInt32] = []
   private var starts: [UInt32] = [0]
 
@@ -68,7 +71,7 @@ struct GroupRuns {
 
   var componentCount: Int { starts.count - 1 }
 
-  /// Reads records until the last one or the budget's end.
+  /// Reads records until the last one or until the budget is spent.
   ///
   /// - Throws: What reading throws.
   mutating func step(
@@ -104,14 +107,14 @@ struct GroupRuns {
     guard runs.count >= limit else { return }
     sweep()
     guard runs.count > limit / 2 else { return }
-    // What is bound by older transactions alone goes out one by one.
+    // Documents that only older transactions bind are sent individually.
     runs = []
     sorted = 0
     parents = []
     forgottenThrough = cursor
   }
 
-  /// Puts runs that overlap together, and numbers the components that are left from 0 on.
+  /// Merges runs that overlap, and renumbers the remaining components from 0 on.
   private mutating func sweep() {
     guard sorted < runs.count else { return }
     runs.sort { a, b in a.collection != b.collection ? a.collection < b.collection : a.first < b.first }
@@ -170,9 +173,9 @@ struct GroupRuns {
     return component
   }
 
-  // MARK: - Reading, once it is ready
+  // MARK: - Lookups, once it is ready
 
-  /// The component of a document; `nil` when it is in none.
+  /// Returns the component of a document; `nil` when it is in none.
   func component(of place: StoredPlace) -> Int? {
     let next = firstRun(endingAtOrAfter: place)
     guard next < runs.count, runs[next].collection == place.collection, runs[next].first <= place.number
@@ -180,7 +183,7 @@ struct GroupRuns {
     return Int(runs[next].component)
   }
 
-  /// The runs of a component, by collections and numbers.
+  /// Returns the runs of a component, by collection and number.
   func runs(of component: Int) -> some Sequence<DocumentRun> {
     order[Int(starts[component])..<Int(starts[component + 1])].lazy.map { place in
       let run = runs[Int(place)]
@@ -188,7 +191,8 @@ struct GroupRuns {
     }
   }
 
-  /// The first numbers from `place` on that are in no component; `nil` when there are none up to `last`.
+  /// Returns the first numbers from `place` on that are in no component; `nil` when there are none up to
+  /// `last`.
   func gap(from place: StoredPlace, through last: DocumentNumber) -> ClosedRange<DocumentNumber>? {
     var number = place.number
     var next = firstRun(endingAtOrAfter: place)
@@ -201,7 +205,7 @@ struct GroupRuns {
     return number...min(runs[next].first.previous, last)
   }
 
-  /// The first run, by collections and numbers, that does not end before a place.
+  /// Returns the index of the first run, by collection and number, that does not end before a place.
   private func firstRun(endingAtOrAfter place: StoredPlace) -> Int {
     var low = 0
     var high = runs.count

@@ -1,40 +1,42 @@
 import CRDTCore
 import DocStore
 
-/// The transactions that a receiver may have in part only, should one of their documents be sent alone.
+/// The transactions of which a receiver would have only a part if one of their documents were sent alone.
 ///
-/// Beside them, what a receiver has left out and asked for as a whole: that is bound until the answer is applied.
+/// It also has the bindings: documents that the receiver skipped and requested as a whole stay bound until
+/// it has applied the answer.
 struct RecentGroups {
-  /// Where the names of what was asked for begin, above all sequences.
+  /// The first name of a binding; all sequences are below it.
   static let firstBinding: UInt64 = 1 << 63
   private var nextBinding = RecentGroups.firstBinding
-  /// The names of records that are no transactions.
+  /// The names of records that are bindings and not transactions.
   private var bindings: Set<UInt64> = []
   private var records: [UInt64: [DocumentRun]] = [:]
   private var sequences: [StoredPlace: [UInt64]] = [:]
-  /// What was answered with answers to something else, with the names of those.
+  /// Bindings whose documents were sent with answers to other requests, and the names of those answers.
   private var answered: [UInt64: Set<UInt64>] = [:]
   private(set) var through: UInt64 = 0
 
   init(after sequence: UInt64) { through = sequence }
 
   var isEmpty: Bool { records.isEmpty }
-  /// Whether anything is bound that is no transaction.
+  /// Whether any binding exists.
   var hasBindings: Bool { !bindings.isEmpty }
-  /// All documents of these transactions, in any order.
+  /// All documents of these transactions and bindings, in any order.
   var places: some Swift.Collection<StoredPlace> { sequences.keys }
 
   func contains(_ place: StoredPlace) -> Bool { !sequences.isEmpty && sequences[place] != nil }
 
-  /// The runs of a record that a session has to do with; fewer than two documents are no group.
+  /// Returns the runs of a record that the session sends; empty for fewer than two documents, which bind
+  /// nothing.
   static func relevant(_ members: [DocumentRun], _ concerns: (UInt32) -> Bool) -> [DocumentRun] {
     let relevant = members.filter { concerns($0.collection) }
     return relevant.count > 1 || relevant.contains { $0.count > 1 } ? relevant : []
   }
 
-  /// Takes in what was committed up to the snapshot.
+  /// Reads the transactions that were committed up to the snapshot.
   ///
-  /// - Returns: Whether there was anything.
+  /// - Returns: Whether there were commits.
   @discardableResult
   mutating func refresh(
     _ transaction: borrowing ReadTransaction, concerns: (UInt32) -> Bool,
@@ -55,9 +57,9 @@ struct RecentGroups {
     for place in members.places { sequences[place, default: []].append(sequence) }
   }
 
-  /// Binds documents that the receiver asked for as a whole.
+  /// Binds documents that the receiver requested as a whole.
   ///
-  /// - Returns: What the binding is called, as a transaction is by its sequence.
+  /// - Returns: The name of the binding, which is used like the sequence of a transaction.
   mutating func bind(_ places: [StoredPlace]) -> UInt64 {
     let name = makeName()
     insertBinding(name, places.map { DocumentRun(collection: $0.collection, numbers: $0.number...$0.number) })
@@ -69,16 +71,16 @@ struct RecentGroups {
     insert(name, members)
   }
 
-  /// A name for an answer, whether it binds anything or not.
+  /// Returns a name for an answer, whether it binds anything or not.
   mutating func makeName() -> UInt64 {
     defer { nextBinding += 1 }
     return nextBinding
   }
 
-  /// Keeps a binding for as long as answers to something else are under way.
+  /// Keeps a binding for as long as answers to other requests are in flight.
   mutating func bind(_ name: UInt64, with answers: Set<UInt64>) { answered[name] = answers }
 
-  /// Forgets what was asked for and is not among `open`.
+  /// Forgets the bindings that are not among `open`.
   mutating func removeBindings(except open: Set<UInt64>) {
     for name in bindings where !open.contains(name) {
       guard answered[name]?.isDisjoint(with: open) ?? true else { continue }
@@ -88,7 +90,7 @@ struct RecentGroups {
     }
   }
 
-  /// Only what was asked for, and what is committed after a sequence.
+  /// Returns the bindings without transactions, to continue with those committed after a sequence.
   func begun(after sequence: UInt64) -> RecentGroups {
     var begun = RecentGroups(after: sequence)
     begun.nextBinding = nextBinding
@@ -97,7 +99,7 @@ struct RecentGroups {
     return begun
   }
 
-  /// Forgets a transaction that the receiver has whole, or gets whole before anything sent from now on.
+  /// Forgets a transaction that the receiver has, or gets before anything that is sent from now on.
   mutating func remove(_ sequence: UInt64) {
     guard let members = records.removeValue(forKey: sequence) else { return }
     for place in members.places {
@@ -106,14 +108,15 @@ struct RecentGroups {
     }
   }
 
-  /// Forgets all transactions before one that come after `first`.
+  /// Forgets all transactions after `first` and before `sequence`.
   mutating func remove(after first: UInt64, before sequence: UInt64) {
     for known in records.keys where known > first && known < sequence { remove(known) }
   }
 
-  /// Calls `body` with each document that shares a transaction with one, and that itself.
+  /// Calls `body` with each document that shares a transaction with a document, and with that document
+  /// itself.
   ///
-  /// A transaction that is among `seen` is passed over: its documents were told, all at once.
+  /// Transactions among `seen` are skipped: all of their documents were visited at once.
   func forEachNeighbour(
     of place: StoredPlace, seen: inout Set<UInt64>, _ body: (StoredPlace) -> Void
   ) {

@@ -1,50 +1,54 @@
 import DocStore
 
-/// What becomes visible together: components of old transactions, and documents of recent ones.
+/// A closure: documents that become visible together, as components of old transactions and documents of
+/// recent ones.
 struct Bundle {
   var components: Set<Int> = []
   var places: Set<StoredPlace> = []
 }
 
-/// What transactions bind together, as far as a receiver may have a part of it.
+/// Which documents transactions bind together, as far as a receiver may have a part of them.
 ///
-/// During a reconciliation all transactions count that the log still has: those before its first question as components
-/// (``GroupRuns``), later ones by themselves (``RecentGroups``). Otherwise only recent ones do. What went out binds nothing more: the
-/// receiver has it, or gets it before whatever goes out next.
+/// During a reconciliation all transactions count that the log still has: those before its first question
+/// as components (``GroupRuns``), later ones individually (``RecentGroups``). Otherwise only recent ones
+/// count. Documents that were sent bind nothing more: the receiver has them, or gets them before whatever
+/// is sent next.
 struct TransactionGraph {
   private var old = GroupRuns(through: 0)
   private var recent = RecentGroups(after: .max)
   private var sentComponents: [Bool] = []
-  /// Documents of recent transactions that went out in this reconciliation.
+  /// Documents of recent transactions that were sent in this reconciliation.
   private var sentPlaces: Set<StoredPlace> = []
-  /// Of the documents of recent transactions those in components.
+  /// The documents of recent transactions that are also in components.
   private var recentMembers: [Int: [StoredPlace]]?
 
   // MARK: - Reconciliation
 
-  /// Begins a reconciliation as of a commit; of later transactions, and of those after `bound`, a part may be under way.
+  /// Begins a reconciliation as of a commit.
+  ///
+  /// Transactions after it are recent, and so are those after `bound`, of which a part may be in flight.
   mutating func begin(at sequence: UInt64, boundAfter bound: UInt64, limit: Int) {
     end()
     old = GroupRuns(through: sequence, limit: limit)
     recent = recent.begun(after: min(sequence, bound))
   }
 
-  /// Forgets the components of a reconciliation that is over.
+  /// Forgets the components when a reconciliation is over.
   mutating func end() {
     old = GroupRuns(through: 0)
     (sentComponents, sentPlaces, recentMembers) = ([], [], nil)
   }
 
-  /// Begins at a receiver's place in the log: it has what was committed before.
+  /// Begins at a receiver's log position: the receiver has everything that was committed before.
   mutating func begin(after sequence: UInt64) { recent = recent.begun(after: sequence) }
 
-  /// Whether the old transactions are all read.
+  /// Whether all old transactions are read.
   var isReady: Bool { old.isReady }
   var componentCount: Int { old.componentCount }
-  /// The last commit whose record was forgotten, since there were too many.
+  /// The last commit whose record was forgotten because there were too many.
   var forgottenThrough: UInt64? { old.forgottenThrough }
 
-  /// Reads old transactions as far as the budget goes.
+  /// Reads old transactions until the budget is spent.
   mutating func read(
     _ transaction: borrowing ReadTransaction, concerns: (UInt32) -> Bool, damaged: (DamagedLog) -> Void,
     budget: inout Int
@@ -53,10 +57,11 @@ struct TransactionGraph {
     if old.isReady { sentComponents = Array(repeating: false, count: old.componentCount) }
   }
 
-  /// The runs of a component, by collections and numbers.
+  /// Returns the runs of a component, by collection and number.
   func runs(of component: Int) -> some Sequence<DocumentRun> { old.runs(of: component) }
 
-  /// The first numbers from a place on that are in no component; `nil` when there are none up to `last`.
+  /// Returns the first numbers from a place on that are in no component; `nil` when there are none up to
+  /// `last`.
   func gap(from place: StoredPlace, through last: DocumentNumber) -> ClosedRange<DocumentNumber>? {
     old.gap(from: place, through: last)
   }
@@ -65,27 +70,27 @@ struct TransactionGraph {
 
   func isSent(_ component: Int) -> Bool { sentComponents[component] }
 
-  /// Whether a document may still have to go out for what it is bound to.
+  /// Whether the component of a document is not sent yet; `true` for a document of no component.
   func isOpen(_ place: StoredPlace) -> Bool {
     old.component(of: place).map { sentComponents[$0] } ?? true
   }
 
-  /// Whether a document of a recent transaction went out.
+  /// Whether a document of a recent transaction was sent.
   func isSent(_ place: StoredPlace) -> Bool { sentPlaces.contains(place) }
 
   mutating func noteSent(component: Int) { sentComponents[component] = true }
 
-  /// Takes note of documents that go out, those of recent transactions among them.
+  /// Records documents that are sent, if a recent transaction has them.
   mutating func noteSent(_ places: Set<StoredPlace>) {
     for place in places where recent.contains(place) { sentPlaces.insert(place) }
   }
 
-  /// Takes note of documents that go out bound to each other.
+  /// Records documents that are sent bound to each other.
   mutating func noteBound(_ places: [StoredPlace]) { sentPlaces.formUnion(places) }
 
   // MARK: - Recent transactions
 
-  /// Takes in what was committed up to the snapshot.
+  /// Reads the transactions that were committed up to the snapshot.
   mutating func refresh(
     _ transaction: borrowing ReadTransaction, concerns: (UInt32) -> Bool, damaged: (DamagedLog) -> Void
   ) throws {
@@ -93,31 +98,31 @@ struct TransactionGraph {
   }
 
   func isRecent(_ place: StoredPlace) -> Bool { recent.contains(place) }
-  /// Whether anything binds a document.
+  /// Whether any transaction binds a document.
   func isBound(_ place: StoredPlace) -> Bool { recent.contains(place) || isInComponent(place) }
-  /// Whether anything is bound that is no transaction.
+  /// Whether any binding exists.
   var hasBindings: Bool { recent.hasBindings }
 
-  /// Binds documents that the receiver asked for as a whole, or that go out together.
+  /// Binds documents that the receiver requested as a whole, or that are sent together.
   ///
-  /// - Returns: What the binding is called, as a transaction is by its sequence.
+  /// - Returns: The name of the binding, which is used like the sequence of a transaction.
   mutating func bind(_ places: [StoredPlace]) -> UInt64 { recent.bind(places) }
-  /// Keeps a binding for as long as answers to something else are under way.
+  /// Keeps a binding for as long as answers to other requests are in flight.
   mutating func bind(_ name: UInt64, with answers: Set<UInt64>) { recent.bind(name, with: answers) }
-  /// A name for an answer, whether it binds anything or not.
+  /// Returns a name for an answer, whether it binds anything or not.
   mutating func makeName() -> UInt64 { recent.makeName() }
   /// Forgets bindings that are not among `open`.
   mutating func removeBindings(except open: Set<UInt64>) { recent.removeBindings(except: open) }
-  /// Forgets a transaction that the receiver has whole, or gets whole before anything sent from now on.
+  /// Forgets a transaction that the receiver has, or gets before anything that is sent from now on.
   mutating func remove(_ sequence: UInt64) { recent.remove(sequence) }
-  /// Forgets all transactions before one that come after `first`.
+  /// Forgets all transactions after `first` and before `sequence`.
   mutating func remove(after first: UInt64, before sequence: UInt64) {
     recent.remove(after: first, before: sequence)
   }
 
   // MARK: - Closure
 
-  /// A component with all that recent transactions bind to it.
+  /// Returns a component with all that recent transactions bind to it.
   mutating func bundle(of component: Int) -> Bundle {
     guard !recent.isEmpty else { return Bundle(components: [component]) }
     var bundle = bundle(around: members(of: component))
@@ -125,7 +130,7 @@ struct TransactionGraph {
     return bundle
   }
 
-  /// Documents with all that transactions bind to them, old ones and recent ones.
+  /// Returns documents with all that old and recent transactions bind to them.
   mutating func bundle(around places: [StoredPlace]) -> Bundle {
     var bundle = Bundle(places: Set(places))
     var open = places
@@ -142,7 +147,7 @@ struct TransactionGraph {
     return bundle
   }
 
-  /// Documents with all that recent transactions bind to them.
+  /// Returns documents with all that recent transactions bind to them.
   func recentClosure(of places: [StoredPlace]) -> Set<StoredPlace> {
     var found = Set(places)
     var open = places
@@ -153,7 +158,7 @@ struct TransactionGraph {
     return found
   }
 
-  /// The documents of recent transactions that are in a component.
+  /// Returns the documents of recent transactions that are also in a component.
   private mutating func members(of component: Int) -> [StoredPlace] {
     if let recentMembers { return recentMembers[component] ?? [] }
     var members: [Int: [StoredPlace]] = [:]

@@ -1,16 +1,16 @@
 import CRDTCore
 
-/// A large group with its documents taken apart: first what they say, then the stamps of all.
+/// A large group in columns: first the contents of all documents, then the stamps of all.
 ///
-/// What is said stays the same bytes while a document gets a new life or a new writer, so that a later transfer of it finds
-/// again what an earlier one has brought.
+/// The contents keep the same bytes when a document gets a new life or a new writer. A later transfer of
+/// the document therefore finds the bytes that an earlier one has brought.
 enum ColumnGroup {
-  /// What follows a count of no documents; others are in ``GroupEncoder``.
+  /// The form byte after a document count of zero; the other forms are in ``GroupEncoder``.
   static let form: UInt8 = 3
 
-  /// Takes a group apart.
+  /// Converts a group to columns.
   ///
-  /// - Returns: `nil` for a group of runs or a part of one, or when it would get too large.
+  /// - Returns: `nil` for a group of runs or a segment, or when the result would be too large.
   static func split(_ group: [UInt8]) -> [UInt8]? {
     var out = ByteWriter(capacity: group.count + group.count / 16)
     var stamps = ByteWriter()
@@ -42,10 +42,10 @@ enum ColumnGroup {
     return out.count <= SyncLimits.groupBytes ? out.bytes : nil
   }
 
-  /// Whether a group is of this form.
+  /// Whether a group has this form.
   static func isOne(_ group: [UInt8]) -> Bool { group.count > 2 && group[0] == 0 && group[1] == form }
 
-  /// Puts a group together again, in at most as many bytes as a group may have.
+  /// Converts a group back from columns, in at most as many bytes as a group may have.
   static func joined(_ group: [UInt8]) throws(CodecError) -> [UInt8] {
     var reader = ByteReader(group.span.bytes, offset: 2)
     let count = try reader.readCount(minimumBytes: 6)
@@ -77,9 +77,9 @@ enum ColumnGroup {
     return out.bytes
   }
 
-  /// The collections named so far in what may be only the beginning of a group, or of a part of one.
+  /// Returns the collections that the beginning of a group, or of a segment, names so far.
   ///
-  /// - Returns: `nil` when none is, unless it is a part.
+  /// - Returns: `nil` when it names none and is no segment.
   static func collections(_ bytes: ArraySlice<UInt8>) -> Set<TextKey>? {
     var reader = ByteReader(bytes.span.bytes)
     var names: Set<TextKey> = []
@@ -102,7 +102,7 @@ enum ColumnGroup {
         if !isPart { _ = try reader.readBlob() }
       }
     } catch {
-      // It ends in the middle of a document, which is what was to be expected.
+      // The bytes end in the middle of a document, which is expected.
     }
     return names.isEmpty && !isPart ? nil : names
   }

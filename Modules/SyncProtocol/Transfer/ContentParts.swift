@@ -1,27 +1,28 @@
 import CRDTCore
 
-/// Cuts bytes where their content says so: equal stretches are cut alike, whatever stands before them.
+/// Content-defined chunking: equal ranges of bytes are cut alike, whatever stands before them.
 ///
 /// Source: Xia et al., "FastCDC: a Fast and Efficient Content-Defined Chunking Approach", USENIX ATC 2016.
 enum ContentParts {
-  /// Part sizes that can be agreed on, as powers of two.
+  /// Average part sizes that peers can agree on, as powers of two.
   static let grains = 8...16
-  /// Parts that one staged transfer is told in, about.
+  /// Approximate number of parts into which a staged transfer is cut.
   private static let aim = 256
 
   /// What each byte adds to the rolling hash.
   private static let gear: [UInt64] = (0..<256).map { HashLanes($0, 0, seed: 0x6765_6172).first }
 
-  /// The grain at which so many bytes come to a few hundred parts.
+  /// Returns the grain at which so many bytes give a few hundred parts.
   static func grain(of byteCount: Int) -> Int {
     var grain = 10
     while grain < grains.upperBound, byteCount >> grain > aim { grain += 1 }
     return grain
   }
 
-  /// Where the parts of a group end; what is behind the last end is none yet, unless the group is `whole`.
+  /// Returns the ends of a group's parts; bytes after the last end are no part yet, unless the group is
+  /// `whole`.
   ///
-  /// Of a part in columns the heads are cut apart from what the documents say.
+  /// In a segment in columns, the heads are cut separately from the contents of the documents.
   static func ends(of group: ArraySlice<UInt8>, grain: Int, isWhole: Bool) -> [Int] {
     guard let end = PartColumns.headsEnd(in: group) else {
       return ends(in: group, grain: grain, isWhole: isWhole)
@@ -30,7 +31,7 @@ enum ContentParts {
       + ends(in: group[end...], grain: grain, isWhole: isWhole)
   }
 
-  /// Where the parts end; what is behind the last end is none yet, unless the bytes are `whole`.
+  /// Returns the ends of the parts; bytes after the last end are no part yet, unless the bytes are `whole`.
   ///
   /// - Complexity: O(*n*), about a nanosecond a byte.
   static func ends(in bytes: ArraySlice<UInt8>, grain: Int, isWhole: Bool) -> [Int] {
@@ -54,7 +55,7 @@ enum ContentParts {
     return ends
   }
 
-  /// A part's name: 48 bits, enough to find it by; what is found is compared by a longer hash.
+  /// Returns a part's name: 48 bits, enough to find it by; the bytes found are checked by a longer hash.
   static func name(of bytes: ArraySlice<UInt8>) -> UInt64 {
     hash(of: bytes) & 0xFFFF_FFFF_FFFF
   }

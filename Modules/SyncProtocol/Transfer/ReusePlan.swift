@@ -11,7 +11,7 @@ struct PeerStages {
 
   var isEmpty: Bool { stages.isEmpty }
 
-  /// Takes what the receiver tells once, at the beginning.
+  /// Records the receiver's notices, which come once, at the beginning.
   mutating func take(_ notices: [StagedNotice]) throws(SyncError) {
     guard stages.isEmpty else { throw SyncError(.outOfOrder, "Staged transfers were told before") }
     guard notices.count <= SyncLimits.stagedTransfers else {
@@ -25,7 +25,7 @@ struct PeerStages {
     }
   }
 
-  /// A stretch of a group that the receiver has.
+  /// A range of a group that the receiver has staged.
   struct Stretch {
     let stage: Int
     var range: Range<Int>
@@ -34,7 +34,7 @@ struct PeerStages {
     var includesTail = false
   }
 
-  /// The stretches of a group that need not be sent, in order; all of the stage that has most of it.
+  /// Returns the ranges of a group that need not be sent, in order, all from the stage that has most of it.
   ///
   /// - Complexity: O(*n*) in the group's bytes, for each stage.
   func plan(_ group: [UInt8]) -> [Stretch] {

@@ -1,7 +1,7 @@
 import CRDTCore
 
 extension Session {
-  /// Frames of large groups that go on where an earlier link broke.
+  /// Processes frames of large groups that resume the transfer of an earlier link.
   func takeForTransfer(
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {

@@ -1,22 +1,22 @@
 import CRDTCore
 
-/// How bytes that are kept of a large group are cut, and where they are from: what a peer is told of them.
+/// How the staged bytes of a large group are cut, and where they come from, as described to a peer.
 struct StagedOutline: Sendable {
-  /// The grain at which the parts of a group that came in parts are cut, whatever there is of them.
+  /// The grain for groups that came in segments, whatever their size.
   static let partsGrain = ContentParts.grains.upperBound
 
-  /// The peer that they came from.
+  /// The peer that sent them.
   let site: SiteID
   let grain: Int
-  /// Whose documents they are of.
+  /// The collections of their documents.
   private(set) var collections: Set<TextKey> = []
   private(set) var byteCount = 0
-  /// Where the pieces end, and their names; what is behind the last one is the tail.
+  /// The ends of the parts, and their names; the bytes after the last end are the tail.
   private(set) var ends: [Int] = []
   private(set) var names: [UInt64] = []
   private(set) var tailName: UInt64
 
-  /// Describes what is yet to be added.
+  /// Creates an outline of no bytes.
   init(from site: SiteID, grain: Int) {
     self.site = site
     self.grain = grain
@@ -25,9 +25,9 @@ struct StagedOutline: Sendable {
 
   var tailBytes: Int { byteCount - (ends.last ?? 0) }
 
-  /// Adds the beginning of a group, or all of one that is `whole` and ends a piece.
+  /// Adds the beginning of a group, or all of one that is `whole` and ends a part.
   ///
-  /// - Returns: `false`, with nothing added, for what is no beginning of a group.
+  /// - Returns: `false`, with nothing added, if it is no beginning of a group.
   mutating func append(_ group: ArraySlice<UInt8>, isWhole: Bool) -> Bool {
     guard let named = ColumnGroup.collections(group) else { return false }
     collections.formUnion(named)
@@ -42,7 +42,7 @@ struct StagedOutline: Sendable {
     return true
   }
 
-  /// Where consecutive pieces lie, with what is behind the last one if asked for.
+  /// Returns the range of consecutive parts, with the tail if asked for; `nil` if there are no such parts.
   func range(first: Int, count: Int, includesTail: Bool) -> Range<Int>? {
     guard first >= 0, count >= 0, first <= ends.count, count <= ends.count - first,
       !includesTail || first + count == ends.count

@@ -1,12 +1,13 @@
 import CRDTCore
 import DocStore
 
-/// Whole parts of a large group that a session has put aside and not come to the end of.
+/// Complete segments of a large group that a session has staged without receiving the rest.
 ///
-/// The store forgets them when nobody refers to them any more: no stage, and no session that told its peer of them.
+/// The store forgets them when nothing refers to them any more: neither a stage nor a session that has
+/// described them to its peer.
 final class StagedParts: Sendable {
   let id: StagingID
-  /// The parts' numbers, and where they lie in all bytes together.
+  /// The numbers of the segments, and their ranges in all bytes together.
   private let places: [(part: UInt64, range: Range<Int>)]
   private let garbage: StagingGarbage
 
@@ -18,10 +19,12 @@ final class StagedParts: Sendable {
 
   deinit { garbage.add(id) }
 
-  /// Looks at what a session has left.
+  /// Reads the segments that a session has left.
   ///
-  /// What would take more than half of the room is let go of, as all is stored anew while the group comes once more.
-  /// - Returns: `nil`, and the store is to forget all, for nothing and for what is damaged.
+  /// Segments beyond half of the room are dropped: while the group arrives again, all of it is stored a
+  /// second time.
+  ///
+  /// - Returns: `nil` for nothing and for damaged segments, which the store is to forget.
   /// - Complexity: O(*n*) in the bytes.
   static func staged(
     _ id: StagingID, in transaction: borrowing ReadTransaction, roomBytes: Int, _ garbage: StagingGarbage,
@@ -54,7 +57,7 @@ final class StagedParts: Sendable {
     return StagedTransfer(StagedParts(id, places, garbage), outline, at: now)
   }
 
-  /// The bytes of a range; `nil` when some of them are not here any more, or damaged.
+  /// Returns the bytes of a range; `nil` when some of them are gone or damaged.
   func bytes(in range: Range<Int>, _ transaction: borrowing ReadTransaction) throws -> ArraySlice<UInt8>? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(range.count)

@@ -1,9 +1,9 @@
 import CRDTCore
 import DocStore
 
-/// A piece of a large group that is on its way, for the store to put aside.
+/// A part of a large group that is arriving, to be staged in the store.
 ///
-/// The first part of a transfer is the site of the peer that sends it; the others are its bytes, in their order.
+/// The first part of a transfer is the site of the peer that sends it; the others are its bytes, in order.
 struct StagedPiece: Sendable {
   /// The high half of the names of all transfers in the store.
   private static let mark: UInt64 = 0x7472_616E_7366_6572
@@ -16,11 +16,11 @@ struct StagedPiece: Sendable {
   static func isTransfer(_ id: StagingID) -> Bool { id.high == mark }
 
   func put(in transaction: WriteTransaction) throws {
-    // Without room for it the rest is sent again after a restart.
+    // Without room for it, the rest is sent again after a restart.
     _ = try transaction.stage(bytes, as: part, of: id)
   }
 
-  /// Reads what an earlier process has put aside, as far as there is no gap.
+  /// Reads what an earlier process has staged, up to the first gap.
   static func transfer(
     _ id: StagingID, in transaction: borrowing ReadTransaction, at now: Duration
   ) throws -> StagedTransfer? {

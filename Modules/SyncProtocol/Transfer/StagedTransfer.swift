@@ -4,24 +4,24 @@ import DocStore
 /// What arrived of a large group before its link broke.
 struct StagedTransfer: Sendable {
   enum Content: Sendable {
-    /// The beginning of a group, or of one part of it.
+    /// The beginning of a group or of one segment.
     case beginning([UInt8])
-    /// Whole parts of a group that comes in parts; the store has them.
+    /// Complete segments of a group; the store has them.
     case parts(StagedParts)
   }
 
-  /// Names it among those of one stage.
+  /// Its number within one stage.
   var number: UInt64 = 0
   let content: Content
   let outline: StagedOutline
-  /// When its link broke, or the process learnt of it.
+  /// When its link broke, or when this process found it.
   let since: Duration
-  /// What the store has put aside of a beginning.
+  /// The name under which the store has staged a beginning.
   let kept: StagingID?
 
   /// Stages the beginning of a group.
   ///
-  /// - Returns: `nil` for what is no beginning of a group.
+  /// - Returns: `nil` if the bytes are no beginning of a group.
   init?(_ bytes: [UInt8], from site: SiteID, kept: StagingID?, at now: Duration) {
     var outline = StagedOutline(from: site, grain: ContentParts.grain(of: bytes.count))
     guard outline.append(bytes[...], isWhole: false) else { return nil }
@@ -31,7 +31,7 @@ struct StagedTransfer: Sendable {
     since = now
   }
 
-  /// Stages parts that the store has put aside.
+  /// Stages segments that the store has.
   init(_ parts: StagedParts, _ outline: StagedOutline, at now: Duration) {
     content = .parts(parts)
     self.outline = outline
@@ -39,7 +39,7 @@ struct StagedTransfer: Sendable {
     since = now
   }
 
-  /// What it takes in memory.
+  /// Approximate memory in bytes.
   var memoryBytes: Int {
     if case .beginning(let bytes) = content { bytes.count } else { outline.names.count * 16 }
   }
@@ -47,7 +47,7 @@ struct StagedTransfer: Sendable {
   var parts: StagedParts? { if case .parts(let parts) = content { parts } else { nil } }
   var isParts: Bool { parts != nil }
 
-  /// The bytes of a range; `nil` when the store has them no more.
+  /// Returns the bytes of a range; `nil` when the store no longer has them.
   func bytes(in range: Range<Int>, of store: Store) throws -> ArraySlice<UInt8>? {
     switch content {
     case .beginning(let bytes): bytes[range]

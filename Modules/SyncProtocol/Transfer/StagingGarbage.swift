@@ -1,11 +1,11 @@
 import DocStore
 import Synchronization
 
-/// What the store has put aside and need not keep any more, for whoever writes next.
+/// What the store has staged and need not keep; the next write removes it.
 final class StagingGarbage: Sendable {
   struct Item: Sendable {
     let id: StagingID
-    /// The first piece that may go.
+    /// The first piece to be removed.
     let first: UInt32
 
     func forget(in transaction: WriteTransaction) throws {
@@ -17,7 +17,7 @@ final class StagingGarbage: Sendable {
 
   func add(_ id: StagingID) { items.withLock { $0.append(Item(id: id, first: 0)) } }
 
-  /// The parts of a large group from a number on.
+  /// Adds the segments of a large group from a number on.
   func add(_ id: StagingID, from part: UInt64) {
     items.withLock { $0.append(Item(id: id, first: StagedComponent.firstPiece(of: part))) }
   }

@@ -1,17 +1,19 @@
 import CRDTCore
 
-/// What a receiver has of a large group, by the names of its parts.
+/// What a receiver has staged of a large group, by the names of its parts.
 struct StagedNotice {
   let grain: Int
   var names: [UInt64]
-  /// What is behind the last whole part.
+  /// The number of bytes after the last part.
   let tailBytes: Int
   let tailName: UInt64
 
-  /// Tells of bytes that are kept.
+  /// Describes staged bytes to a peer.
   ///
-  /// - Returns: `nil` unless its bytes came from that very peer, or all of its collections may flow to it, since names of
-  ///   parts tell who has the same; and where its collections may not come in.
+  /// The names of parts disclose who has the same bytes. Therefore the bytes must come from this very peer,
+  /// or all of their collections may flow to it. The policy must also accept all of the collections.
+  ///
+  /// - Returns: `nil` where these conditions do not hold.
   init?(_ outline: StagedOutline, for peer: PeerInfo, _ gatekeeper: Gatekeeper) {
     guard outline.collections.allSatisfy({ gatekeeper.mayAccept($0.text) }),
       outline.site == peer.site || outline.collections.allSatisfy({ gatekeeper.maySend($0.text) })
@@ -44,7 +46,7 @@ struct StagedNotice {
   }
 }
 
-/// A stretch of a large group that the receiver has.
+/// A range of a large group that the receiver has staged.
 struct ReuseFrame {
   private static let learntFlag: UInt8 = 1
   private static let tailFlag: UInt8 = 2
@@ -52,14 +54,14 @@ struct ReuseFrame {
   var transfer: UInt64
   var totalBytes: Int
   var offset: Int
-  /// Which of the staged transfers, in the order in which they were told.
+  /// The index of the staged transfer, in the order of the notices.
   var stage: Int
   var first: Int
   var count: Int
   var includesTail: Bool
-  /// Whether both ends' dense packers learn the end of it.
+  /// Whether the dense packers of both ends learn the end of it.
   var isLearnt: Bool
-  /// Of its bytes.
+  /// The hash of its bytes.
   var hash: UInt64
 
   func encode(to out: inout ByteWriter) {
@@ -94,7 +96,7 @@ extension ReuseFrame {
 }
 
 extension ByteWriter {
-  /// Six bytes.
+  /// Writes six bytes.
   fileprivate mutating func writeName(_ name: UInt64) {
     writeFixed(UInt16(truncatingIfNeeded: name >> 32))
     writeFixed(UInt32(truncatingIfNeeded: name))
@@ -107,7 +109,7 @@ extension ByteReader {
     return UInt64(high) << 32 | UInt64(try readFixed(as: UInt32.self))
   }
 
-  /// A number no greater than the bytes of the largest group.
+  /// Reads a number no greater than the bytes of the largest group.
   fileprivate mutating func readSmall() throws(CodecError) -> Int {
     let value = try readVarint()
     guard value <= UInt64(SyncLimits.groupBytes) else { throw failure(.limit, "a number is too large") }

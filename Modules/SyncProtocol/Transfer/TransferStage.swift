@@ -2,10 +2,10 @@ import CRDTCore
 import DocStore
 import Synchronization
 
-/// Beginnings of large groups that a peer keeps for when it meets someone who has the rest.
+/// The beginnings of large groups that a peer keeps until it is connected to a peer that has the rest.
 ///
-/// One for all sessions of a store, bounded, and nothing of it is visible. What came slowly is also put aside in the store,
-/// piece by piece, and found there by the next process.
+/// All sessions of a store share one stage. Its size is bounded, and nothing in it is visible. What arrived
+/// slowly is also staged in the store, piece by piece, where the next process finds it.
 package final class TransferStage: Sendable {
   private struct State {
     var transfers: [StagedTransfer] = []
@@ -22,7 +22,7 @@ package final class TransferStage: Sendable {
 
   package var isEmpty: Bool { state.withLock { $0.transfers.isEmpty } }
 
-  /// A new name for what the store puts aside.
+  /// Returns a new name for what is staged in the store.
   func makeName(_ random: UInt64) -> StagingID {
     state.withLock { state in
       repeat {
@@ -34,13 +34,13 @@ package final class TransferStage: Sendable {
     }
   }
 
-  /// Keeps one; the oldest ones go where it gets too much.
+  /// Keeps a transfer; the oldest ones are dropped when there are too many.
   func keep(_ transfer: StagedTransfer) {
     state.withLock { state in
       state.lastNumber += 1
       var transfer = transfer
       transfer.number = state.lastNumber
-      // What a peer leaves again and again takes the place of its own, before that of others'.
+      // A peer that leaves transfers again and again replaces its own ones before those of other peers.
       let own = state.transfers.filter { $0.outline.site == transfer.outline.site }
       if own.count >= SyncLimits.stagedTransfersOfPeer, let oldest = own.first {
         discard([oldest])
@@ -56,12 +56,13 @@ package final class TransferStage: Sendable {
     }
   }
 
-  /// Has the store forget what it keeps of transfers; of parts, when nobody refers to them.
+  /// Makes the store forget what it has staged of transfers; segments are forgotten once nothing refers to
+  /// them.
   private func discard(_ transfers: [StagedTransfer]) {
     for id in transfers.compactMap(\.kept) { garbage.add(id) }
   }
 
-  /// What is kept; old ones are forgotten.
+  /// Returns the transfers that are kept, after old ones were dropped.
   func transfers(at now: Duration) -> [StagedTransfer] {
     state.withLock { state in
       let isOld = { (transfer: StagedTransfer) in now - transfer.since > SyncLimits.stagedAge }
@@ -71,7 +72,7 @@ package final class TransferStage: Sendable {
     }
   }
 
-  /// Forgets one that has served.
+  /// Drops a transfer that was used.
   func remove(_ number: UInt64) {
     state.withLock { state in
       discard(state.transfers.filter { $0.number == number })
@@ -79,7 +80,7 @@ package final class TransferStage: Sendable {
     }
   }
 
-  /// Takes note of parts that the store has forgotten for want of room.
+  /// Drops the segments that the store has forgotten for lack of room.
   func forget(_ ids: Set<StagingID>) {
     state.withLock { state in
       state.transfers.removeAll { $0.parts.map { ids.contains($0.id) } ?? false }
@@ -90,10 +91,11 @@ package final class TransferStage: Sendable {
 
   private var parts: Set<StagingID> { state.withLock { Set($0.transfers.compactMap(\.parts?.id)) } }
 
-  /// Learns what an earlier process has put aside, once, and what parts sessions have left since the call before, and
-  /// passes over parts that the store has forgotten.
+  /// Loads what an earlier process has staged, once, and the segments that sessions have left since the
+  /// last call.
   ///
-  /// Less than `least` bytes of a group are not kept.
+  /// Segments that the store has forgotten are dropped, and so are beginnings and segments of fewer than
+  /// `least` bytes in all.
   func load(
     from store: Store, _ components: ComponentStage, least: Int, at now: Duration
   ) throws(SyncError) {

@@ -5,7 +5,7 @@ private struct CodingInterval {
   var low: UInt32 = 0
   var high: UInt32 = .max
 
-  /// The last value that stands for a one, which is so probable with 12 bits.
+  /// Returns the last value of the interval that stands for a one, given the 12-bit probability of a one.
   func middle(_ probability: Int) -> UInt32 {
     let span = high &- low
     let part = UInt32(truncatingIfNeeded: probability)
@@ -30,7 +30,7 @@ struct BitEncoder {
   private(set) var bytes: [UInt8] = []
   private var interval = CodingInterval()
 
-  /// Writes a bit, of which `probability` says with 12 bits how probable a one is.
+  /// Writes a bit; `probability` is the 12-bit probability of a one.
   mutating func write(_ bit: Int, _ probability: Int) {
     interval.narrow(bit, at: interval.middle(probability))
     while interval.isSettled {
@@ -39,7 +39,7 @@ struct BitEncoder {
     }
   }
 
-  /// Writes the fewest bytes that settle all bits; the reader takes what is missing as zeros.
+  /// Writes the fewest bytes that settle all bits; the decoder reads missing bytes as zeros.
   mutating func finish() {
     guard interval.low > 0 else { return }
     for count in 1...4 {
@@ -52,7 +52,9 @@ struct BitEncoder {
   }
 }
 
-/// Reads the bits of an arithmetic code; past its end there are zeros, as many as the writer may have left out.
+/// Reads the bits of an arithmetic code.
+///
+/// Past its end it reads zeros, as many as the encoder may have left out.
 struct BitDecoder {
   private let bytes: [UInt8]
   private var position = 0
@@ -64,12 +66,13 @@ struct BitDecoder {
     for _ in 0..<Self.ahead { shiftIn() }
   }
 
-  /// The decoder reads so many bytes ahead of the bits that it decodes; the encoder may leave out as many at the end.
+  /// How many bytes the decoder reads ahead of the bits that it decodes; the encoder may leave out as many
+  /// at the end.
   private static let ahead = 4
 
-  /// Whether no byte is left that was not looked at.
+  /// Whether all bytes were read.
   var isAtEnd: Bool { position >= bytes.count }
-  /// Whether more was read than a writer leaves out.
+  /// Whether more bytes were read than an encoder leaves out.
   var isBeyondEnd: Bool { position > bytes.count &+ Self.ahead }
 
   private mutating func shiftIn() {
@@ -77,7 +80,7 @@ struct BitDecoder {
     position += 1
   }
 
-  /// Reads a bit, of which `probability` says with 12 bits how probable a one is.
+  /// Reads a bit; `probability` is the 12-bit probability of a one.
   mutating func read(_ probability: Int) -> Int {
     let middle = interval.middle(probability)
     let bit = value <= middle ? 1 : 0

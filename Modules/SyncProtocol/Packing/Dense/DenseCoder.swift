@@ -1,8 +1,9 @@
 import CRDTCore
 
-/// Packs what a slow link carries a quarter denser than deflate, at some megabytes a second.
+/// Packs data for a slow link a quarter smaller than deflate, at some megabytes a second.
 ///
-/// One model for a direction of a session: each piece goes on from what was learnt before, in the order of the wire.
+/// There is one model per direction of a session. It continues to learn from piece to piece, in sending
+/// order.
 package final class DenseCoder {
   private let model = DenseModel()
 
@@ -27,9 +28,9 @@ package final class DenseCoder {
     return encoder.bytes
   }
 
-  /// Expands a piece to as many bytes as it announces.
+  /// Expands a piece to exactly the announced number of bytes.
   ///
-  /// - Throws: `malformed` when bytes are left over or missing; after that the coder is of no more use.
+  /// - Throws: `malformed` when bytes are left over or missing; the coder cannot be used after that.
   package func expand(_ packed: RawSpan, plainCount: Int, into output: inout [UInt8]) throws(SyncError) {
     var decoder = BitDecoder(packed.copied)
     output.reserveCapacity(output.count + plainCount)
@@ -50,7 +51,7 @@ package final class DenseCoder {
     }
   }
 
-  /// Learns bytes that the other end has, too, and learns at the same place.
+  /// Teaches the model bytes that the other end has, too, and learns at the same position of the stream.
   package func learn(_ plain: RawSpan) {
     for offset in 0..<plain.byteCount {
       // SAFETY: the offset is within the span.

@@ -1,44 +1,45 @@
-/// Predicts bytes bit by bit from those before them: three contexts, each with counters of its own, and what followed the
-/// longest match, mixed by how well they did.
+/// Predicts the next bit from the bytes before it.
 ///
-/// It learns as it goes, in whole numbers only, so that both ends of a session predict alike on any machine. Plain memory
-/// and loops keep it usable in a debug build.
+/// Inputs are three contexts, each with its own counters, and the byte that followed the longest match.
+/// They are mixed by how well each of them has predicted. The model learns as it goes, in integers only, so
+/// that both ends predict alike on any machine. Plain memory and loops keep it usable in a debug build.
 ///
-/// Source: Mahoney, "Adaptive Weighing of Context Models for Lossless Data Compression", Florida Tech. 2005.
+/// Source: Mahoney, "Adaptive Weighing of Context Models for Lossless Data Compression", Florida Tech.
+/// 2005.
 final class DenseModel {
-  /// Contexts: the last one, two and three bytes.
+  /// The number of contexts: the last one, two and three bytes.
   private static let orders = 3
-  /// Beside them the match.
+  /// The contexts and the match.
   private static let inputs = orders + 1
   private static let slotBits = 17
   private static let historyMask = (64 << 10) - 1
   private static let headBits = 14
   private static let leastMatch = 5
   private static let longestMatch = 32
-  /// An element counts this often before its counter changes no slower any more.
+  /// The count at which the adaptation rate of a counter stops falling.
   private static let countLimit: UInt32 = 127
   private static let learningRate = 6
 
   /// Counters of all contexts: 22 bits of probability, 10 of count.
   private let slots: UnsafeMutablePointer<UInt32>
-  /// By whether and how long there is a match, the bits of this byte so far, and the input.
+  /// Indexed by the class of the match length, the bits of this byte so far, and the input.
   private let weights: UnsafeMutablePointer<Int>
   private let history: UnsafeMutablePointer<UInt8>
-  /// Where five bytes of a hash were last followed by something.
+  /// The position after the last occurrence of five bytes, by their hash.
   private let heads: UnsafeMutablePointer<Int>
-  /// How often an expectation came true, of 65,536, by the length of the match.
+  /// How often the bit that a match predicted was right, in units of 1/65,536, by the length of the match.
   private let trust: UnsafeMutablePointer<Int>
-  /// The slot of each context for this bit, and what each input says.
+  /// For this bit: the counter of each context, and the signal of each input.
   private let places: UnsafeMutablePointer<Int>
   private let signals: UnsafeMutablePointer<Int>
   private let tables = Logistic.shared
 
   private var bases: (UInt32, UInt32, UInt32) = (0, 0, 0)
-  /// The bits of this byte so far, after a one.
+  /// A one, followed by the bits of this byte so far.
   private var partial = 1
   private var prediction = 2_048
   private var firstWeight = 0
-  /// The last bytes.
+  /// The last eight bytes.
   private var recent: UInt64 = 0
   private var count = 0
   private var matchPosition = 0
@@ -88,9 +89,9 @@ final class DenseModel {
     return product ^ product &>> 15
   }
 
-  /// Predicts the next bit, the one at `shift` of its byte, from 7 down.
+  /// Predicts the next bit, which is at `shift` of its byte, from 7 down.
   ///
-  /// - Returns: How probable a one is, with 12 bits.
+  /// - Returns: The 12-bit probability of a one.
   func predict(_ shift: Int) -> Int {
     let step = UInt32(truncatingIfNeeded: partial) &* 0x9E37_79B1
     gather(0, bases.0 &+ step)
@@ -172,7 +173,7 @@ final class DenseModel {
     beginByte()
   }
 
-  /// How far what stands before the match agrees with the last bytes.
+  /// Returns how many bytes before the match agree with the last bytes; 0 for a match that is too short.
   private func lengthOfMatch() -> Int {
     let mask = Self.historyMask
     guard matchPosition > 0, count - matchPosition < mask - Self.longestMatch else { return 0 }

@@ -4,7 +4,7 @@
 final class Logistic: Sendable {
   /// Odds range from -2,047 to 2,047, in units of 1/256 of the natural logarithm.
   private static let limit = 2_047
-  /// Points of the logistic curve at every 128th of the odds, as probabilities of 12 bits.
+  /// The logistic curve at every 128th of the odds, as 12-bit probabilities.
   private static let points = [
     1, 2, 3, 6, 10, 16, 27, 45, 73, 120, 194, 310, 488, 747, 1_101, 1_546, 2_047, 2_549, 2_994, 3_348, 3_607,
     3_785, 3_901, 3_975, 4_022, 4_050, 4_068, 4_079, 4_085, 4_089, 4_092, 4_093, 4_094,
@@ -12,12 +12,12 @@ final class Logistic: Sendable {
 
   static let shared = Logistic()
 
-  // SAFETY: written before anybody else sees them, and never freed.
-  /// The probability that belongs to odds, from 1 to 4,095; by the odds plus 2,048.
+  // SAFETY: written before anyone else sees them, and never freed.
+  /// The probability for given odds, from 1 to 4,095, indexed by the odds plus 2,048.
   nonisolated(unsafe) let probabilities = UnsafeMutablePointer<Int>.allocate(capacity: 4_096)
-  /// The odds that belong to a probability of 12 bits.
+  /// The odds for a 12-bit probability.
   nonisolated(unsafe) let odds = UnsafeMutablePointer<Int>.allocate(capacity: 4_096)
-  /// By how much a counter moves towards what it saw, of 65,536, after so many times.
+  /// How far a counter moves towards an observed bit, in units of 1/65,536, by its count.
   nonisolated(unsafe) let steps = UnsafeMutablePointer<Int>.allocate(capacity: 1_024)
 
   private init() {
