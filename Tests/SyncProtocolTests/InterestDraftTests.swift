@@ -39,9 +39,9 @@ import Testing
     let raw = try Self.subject(.prompt)
     raw.receive(frames: try WideInterest.frames(queries: 2).flatMap(\.self))
     let pusher = raw.session.pusher
-    let before = try #require(pusher.nextQueryBytes)
+    let before = try #require(pusher.subscribed.nextQueryBytes)
     for _ in 0..<20 { raw.tick(after: .zero) }
-    #expect(pusher.nextQueryBytes == before && pusher.generation == nil)
+    #expect(pusher.subscribed.nextQueryBytes == before && pusher.generation == nil)
     raw.session.stepLength = .shared
     for _ in 0..<2 { raw.tick(after: .zero) }
     #expect(pusher.generation == 1 && raw.closed == nil)
