@@ -68,7 +68,7 @@ public struct StoreOptions: Sendable {
   package var writerSlice: Duration = .milliseconds(40)
   /// How many ids of new documents stand apart from the others, at most; by default what their number makes of it.
   package var recentIDs: Int?
-  /// Bytes that the pages of a working table may take, about; at most a tenth of what is free on the disk.
+  /// The approximate number of bytes that the pages of a working table may use; at most a tenth of the free disk space.
   package var workingBytes = 256 << 20
   /// Stands in for the system's answer how many bytes are free on the disk, for tests.
   package var freeDiskBytes: (@Sendable () -> Int)?

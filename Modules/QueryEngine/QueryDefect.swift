@@ -60,7 +60,7 @@ package enum QueryDefect: UInt8, Failpoint {
   case removalMissesDocument
   /// RETURNING shows one row too few.
   case returningShort
-  /// A live query does not take in a document that comes to match.
+  /// A live query does not add a document that begins to match.
   case liveMissesInsertion
   /// Live groups do not take away what leaves them.
   case liveGroupKeepsLeaver

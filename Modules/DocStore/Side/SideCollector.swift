@@ -1,24 +1,26 @@
-/// What a module above does when the store forgets what has had its time.
+/// Removes the old entries of a module's side tables when the store removes old tombstones and log entries.
 package protocol SideCollector: Sendable {
-  /// Whether there is something to do; asked first, so that no writer is bothered for nothing.
+  /// Returns whether there are entries to remove; the store asks this first, to open no write transaction in vain.
   func isDue(in transaction: borrowing ReadTransaction, at time: CollectionTime) throws -> Bool
 
-  /// Forgets what has had its time; called as a part of what the store forgets, also where it was not due.
+  /// Removes old entries. The store calls it in each of its own collections, even if ``isDue(in:at:)`` returned `false`.
   func collect(in transaction: WriteTransaction, at time: CollectionTime) throws
 }
 
-/// What is old by now.
+/// The times by which a collector decides what is old.
 package struct CollectionTime: Hashable, Sendable {
-  /// The time that the store has lived through, in milliseconds.
+  /// The store's own time in milliseconds: it follows the wall clock, but never jumps far (``LivedTime``).
   package let now: UInt64
-  /// Tombstones and entries of the log go that are from before this time; 0 where they stay for ever.
+  /// The store removes tombstones and log entries from before this time; 0 if it keeps them for ever.
   package let horizon: UInt64
-  /// Whether the time has to be stored soon, lest a part of it be lost: who has entries that bear a time is due.
+  /// Whether the store must save ``now`` soon, or a crash loses a part of it.
+  ///
+  /// A collector that has timed entries is due then.
   package let isBehind: Bool
 }
 
 extension Store {
-  /// Has `collector` called whenever the store forgets what has had its time, until the registration ends.
+  /// Calls `collector` whenever the store removes old entries, until the registration ends.
   package func addCollector(_ collector: some SideCollector) -> CommitListener {
     housekeeping.collectors.add(collector)
   }

@@ -1,8 +1,8 @@
 extension WriteTransaction {
-  /// Writes a value at a key of a side table, in place of what may stand there; `nil` removes it.
+  /// Sets the value of a key in a side table, and replaces an earlier one; `nil` removes the entry.
   ///
-  /// That alone makes the transaction no commit of the log's, and no listener hears of it. It is durable all the same once the
-  /// transaction has returned.
+  /// A transaction that does nothing else makes no commit in the log, and calls no listener. The value is durable once
+  /// the transaction has returned.
   /// - Throws: `limit` for a key or a value that is too long, and for an empty key of a working table, with nothing done;
   ///   `full`, `io`.
   package func setSideValue(_ value: [UInt8]?, _ table: SideTable, key: [UInt8]) throws(StoreError) {
@@ -47,22 +47,22 @@ extension WriteTransaction {
     for key in keys { try setSideValue(nil, table, key: key) }
   }
 
-  /// The time that the store has lived through, in milliseconds; it lasts with this transaction, for entries that bear it.
+  /// Returns the store's own time (``LivedTime``) in milliseconds, and saves it with this transaction.
   package func lastingTime() throws(StoreError) -> UInt64 {
     _ = try pages()
     keepsTime = true
     return livedTime()
   }
 
-  /// Whether a working table may take so many bytes more.
+  /// Returns whether a working table has room for `byteCount` more bytes.
   ///
-  /// Its pages may come to ``workingLimit``, and to a tenth of what would be free on the disk without them.
+  /// Its pages may use ``workingLimit``, and a tenth of the disk space that would be free without them.
   package func hasRoom(for byteCount: Int, in table: SideTable) throws(StoreError) -> Bool {
     precondition(table.isWorking, "the pages of \(table) are not counted by themselves")
     let taken = try pages().access.pageCount(table.engineTable.handle) * Environment.pageBytes
     return taken + byteCount <= workingLimit && taken + byteCount <= (freeDiskBytes + taken) / 10
   }
 
-  /// Bytes that the pages of a working table may take, about.
+  /// The approximate number of bytes that the pages of a working table may use.
   package var workingLimit: Int { settings.options.workingBytes }
 }

@@ -1,9 +1,9 @@
 package import CRDTCore
 
-/// What is called before each transaction commits, and may add to it what is to be true together with it.
+/// Functions that run before each transaction commits, and may write to it.
 typealias PreCommitHooks = Registrations<@Sendable (WriteTransaction) throws -> Void>
 
-/// Who has registered for something, in the order in which they did.
+/// Registered callbacks, in the order of their registration.
 final class Registrations<Body: Sendable>: Sendable {
   private struct State {
     var nextID: UInt64 = 1
@@ -14,7 +14,7 @@ final class Registrations<Body: Sendable>: Sendable {
 
   var isEmpty: Bool { state.withLock { $0.bodies.isEmpty } }
 
-  /// All of them, to be called without holding the lock.
+  /// All callbacks; call them without holding the lock.
   var all: [Body] { state.withLock { $0.bodies.map(\.body) } }
 
   func add(_ body: Body) -> CommitListener {
@@ -28,10 +28,10 @@ final class Registrations<Body: Sendable>: Sendable {
 }
 
 extension Store {
-  /// Has `body` run before every transaction commits, as a part of it: what it throws undoes the transaction.
+  /// Runs `body` in every transaction before it commits; an error that it throws undoes the transaction.
   ///
-  /// It runs on the writer's thread, must be quick, and hears of what the transaction changed by asking for
-  /// ``WriteTransaction/pendingChanges``. What it registers ends as a listener to commits does.
+  /// `body` runs on the writer's thread and must be quick. ``WriteTransaction/pendingChanges`` has what the transaction
+  /// changed. The registration ends when the returned listener is released.
   package func beforeCommit(
     _ body: @escaping @Sendable (WriteTransaction) throws -> Void
   ) -> CommitListener {
@@ -40,16 +40,16 @@ extension Store {
 }
 
 extension WriteTransaction {
-  /// What this transaction has changed so far; nothing where nobody listened as it began.
+  /// The changes of this transaction so far; empty if no hook or listener was registered when it began.
   ///
-  /// A document that it changed in several groups appears once for each.
+  /// A document that changed in several groups appears once for each group.
   package var pendingChanges: [Change] {
     guard isCapturing else { return [] }
     withState { names.tell($0.collections.map(\.collection), $0.sites) }
     return changes.changes
   }
 
-  /// The sequence of a document's last change, in this transaction or before.
+  /// Returns the sequence of a document's last change, in this transaction or before it.
   ///
   /// - Returns: `nil` when the document is unknown here.
   package func lastChange(of id: DocumentID, in collection: Collection) throws -> UInt64? {

@@ -30,7 +30,7 @@ extension DunlinWriteTransaction {
     try translatingErrors { try transaction.sideValue(table, key: key) }
   }
 
-  /// Writes a value at a key of a side table, in place of what may stand there; `nil` removes it.
+  /// Sets the value of a key in a side table, and replaces an earlier one; `nil` removes the entry.
   ///
   /// - Throws: `limit` with nothing done; `full`, `io`, `closed`.
   package func setSideValue(_ value: [UInt8]?, _ table: SideTable, key: [UInt8]) throws {
@@ -65,7 +65,7 @@ extension DunlinTransaction {
     }
   }
 
-  /// Writes a value at a key of a side table, in place of what may stand there; `nil` removes it.
+  /// Sets the value of a key in a side table, and replaces an earlier one; `nil` removes the entry.
   ///
   /// - Throws: `readOnlyTransaction`, `limit`, `full`, `io`, `deadline`, `closed`, `cancelled`.
   package func setSideValue(_ value: [UInt8]?, _ table: SideTable, key: [UInt8]) async throws {

@@ -14,7 +14,7 @@ package struct SyncCheckpoint: Hashable, Sendable {
   package var commitCheck: UInt32
   /// A hash of the policy that decides what the sender may send.
   package var policyPrint: UInt64
-  /// A hash of what the receiver asked for and accepted.
+  /// A hash of the receiver's interest and of the collections that it accepted.
   package var interest: UInt64
   /// The receiver's own sequence number at that time.
   ///

@@ -109,8 +109,8 @@ extension Pusher {
   func enqueue(_ asked: [DocumentRequest], isGroup: Bool, isPull: Bool = false, binding: UInt64? = nil) {
     guard holding.isKnown, !asked.isEmpty else { return }
     let cost = asked.reduce(0) { $0 + $1.cost }
-    // This peer keeps sending outdated documents and accepts no answers. A reconciliation finds what it is
-    // owed.
+    // The other peer keeps sending outdated documents, and does not read the answers. Its next reconciliation
+    // finds what it lacks.
     guard askedCost + cost <= SyncLimits.wantedBytes else { return compareInstead() }
     if isGroup {
       requests.append(RequestGroup(requests: asked, isPull: isPull, binding: binding))
