@@ -27,7 +27,7 @@ package enum SyncPoint: UInt8, CoveragePoint {
   /// Writes since a receiver's checkpoint were sent unasked.
   case sentUnasked
   /// A received document needed no answer: data in flight makes the peer converge.
-  case metUnderWay
+  case metInMotion
   /// A receiver resumed from its checkpoint.
   case cursorFollowed
   /// A checkpoint no longer matched the sender's log or its policy.

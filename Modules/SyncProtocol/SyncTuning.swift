@@ -41,7 +41,7 @@ package struct SyncTuning: Hashable, Sendable {
   /// Documents recorded as written at both ends; above this number all are forgotten.
   package var contendedDocuments = 4_096
   /// Documents in flight in answers for which the session knows how the peer gets them.
-  package var documentsUnderWay = 16_384
+  package var documentsInMotion = 16_384
   /// Documents that wait to be processed once all data sent before them has arrived.
   package var waitingOffers = 1 << 16
   /// Possible holders that are tracked individually; above this number every document is watched.

@@ -134,7 +134,7 @@ import Testing
   @Test func `wants, haves and offers read back`() throws {
     let id = try DocumentID("a")
     let list = WantList(
-      round: 2, isGroup: true,
+      round: 2, seen: 5, isGroup: true,
       wants: [
         DocumentWant(try cleared("cars"), id: id, vector: vector, isHeld: true),
         DocumentWant(whole: try DocumentID("b"), in: "cars"),
@@ -143,7 +143,7 @@ import Testing
       try WantList(from: &reader)
     }
     let have = DocumentHave(try cleared("cars"), id: id, hash: hash, vector: vector)
-    try roundTrip(encoded { DocumentHave.encode([have], round: 3, to: &$0) }, to: [have]) {
+    try roundTrip(encoded { DocumentHave.encode([have], round: 3, seen: 4, to: &$0) }, to: [have]) {
       reader throws(CodecError) in
       try DocumentHave.decode(from: &reader).haves
     }

@@ -32,10 +32,10 @@ import Testing
   @Test func `an offer is looked at when all that was sent before it is here`() throws {
     let raw = try receiving()
     try offer(["a", "b", "c"], to: raw)
-    #expect(raw.session.puller.earlyOffers.count == 3)
+    #expect(raw.session.puller.queue.noticedDocuments == 3)
     #expect(raw.sent(.want).isEmpty)
     try raw.apply()
-    #expect(raw.session.puller.earlyOffers.count == 0)
+    #expect(raw.session.puller.queue.noticedDocuments == 0)
     // Of both that are here, and differ, the offered state is asked for; what is not here concerns nobody.
     let lists = try raw.sent(.want).map { payload in
       var reader = ByteReader(payload.span.bytes)
@@ -45,29 +45,32 @@ import Testing
     #expect(raw.closed == nil)
   }
 
-  @Test func `more offers than may wait have their collections compared, if they are asked for`() throws {
+  @Test func `as many offers as may wait hold the link until what was sent before them is here`() throws {
     let raw = try receiving(room: 2)
-    try offer(["a", "b"], to: raw)
-    try offer(["c"], of: "others", to: raw)
+    try offer(["a"], to: raw)
+    #expect(!raw.session.isHolding)
+    try offer(["b", "c"], to: raw)
+    #expect(raw.session.isHolding)
+    try raw.apply()
+    #expect(!raw.session.isHolding)
+    #expect(raw.session.puller.queue.noticedDocuments == 0)
     #expect(raw.session.puller.due == .nothing)
-    #expect(raw.session.puller.earlyOffers.count == 2)
-    try offer(["c"], to: raw)
-    #expect(raw.session.puller.due == .collections(["things"]))
-    #expect(raw.session.puller.earlyOffers.count == 2)
     #expect(raw.closed == nil)
   }
 
   @Test func `those that wait for another group are taken out in their order`() throws {
-    var waiting = Waiting<DocumentOffer, Int>()
-    let one = try GoldenMessages().offer
-    waiting.append([one, one], until: 3)
-    waiting.append([one], until: 5)
-    #expect(waiting.count == 3)
+    var waiting = Waiting<String, Int>()
+    waiting.append("first", documents: 2, until: 3)
+    waiting.append("second", documents: 1, until: 5)
+    waiting.append("third", until: 5)
+    #expect(waiting.documentCount == 3)
     #expect(waiting.removeFirst { $0 <= 2 } == nil)
-    #expect(waiting.removeFirst { $0 <= 4 }?.count == 2)
+    #expect(waiting.removeFirst { $0 <= 4 } == "first")
     #expect(waiting.removeFirst { $0 <= 4 } == nil)
-    #expect(waiting.count == 1)
-    #expect(waiting.removeFirst { $0 <= 5 }?.count == 1)
-    #expect(waiting.count == 0)
+    #expect(waiting.documentCount == 1)
+    waiting.removeAll { $0 == "second" }
+    #expect(waiting.documentCount == 0)
+    #expect(waiting.removeFirst { $0 <= 5 } == "third")
+    #expect(waiting.isEmpty)
   }
 }

@@ -52,6 +52,8 @@ struct DocumentVersion: Hashable, Sendable {
 package struct WantList: Hashable, Sendable {
   /// The reconciliation round that they belong to; 0 outside of one.
   package var round: UInt64
+  /// How many of the sender's transactions the receiver had applied.
+  package var seen: UInt64
   /// Whether the documents must become visible together.
   package var isGroup: Bool
   /// Whether this is a GRAFT: the sender switches from announcements to eager push.
@@ -61,9 +63,11 @@ package struct WantList: Hashable, Sendable {
   package var wants: [DocumentWant]
 
   package init(
-    round: UInt64, isGroup: Bool, isGraft: Bool = false, goesOn: Bool = false, wants: [DocumentWant]
+    round: UInt64, seen: UInt64 = 0, isGroup: Bool, isGraft: Bool = false, goesOn: Bool = false,
+    wants: [DocumentWant]
   ) {
     self.round = round
+    self.seen = seen
     self.isGroup = isGroup
     self.isGraft = isGraft
     self.goesOn = goesOn
@@ -72,6 +76,7 @@ package struct WantList: Hashable, Sendable {
 
   package func encode(to out: inout ByteWriter) {
     out.writeVarint(round)
+    out.writeVarint(seen)
     out.write((isGroup ? 1 : 0) | (isGraft ? 2 : 0) | (goesOn ? 4 : 0) as UInt8)
     out.writeVarint(wants.count)
     var previous: String?
@@ -85,6 +90,7 @@ package struct WantList: Hashable, Sendable {
 
   package init(from reader: inout ByteReader) throws(CodecError) {
     round = try reader.readVarint()
+    seen = try reader.readVarint()
     let flags = try reader.readByte()
     guard flags & ~7 == 0 else { throw reader.failure(.malformed, "wants have unknown flags") }
     isGroup = flags & 1 != 0
@@ -124,9 +130,18 @@ package struct DocumentHave: Hashable, Sendable {
     self.vector = vector
   }
 
-  /// Appends notices; `round` is their reconciliation round, or 0.
-  package static func encode(_ haves: [DocumentHave], round: UInt64, to out: inout ByteWriter) {
+  /// Appends notices.
+  ///
+  /// - Parameters:
+  ///   - haves: The notices.
+  ///   - round: Their reconciliation round; 0 outside of one.
+  ///   - seen: How many of the sender's transactions the receiver had applied.
+  ///   - out: Where to append them.
+  package static func encode(
+    _ haves: [DocumentHave], round: UInt64, seen: UInt64, to out: inout ByteWriter
+  ) {
     out.writeVarint(round)
+    out.writeVarint(seen)
     out.writeVarint(haves.count)
     var previous: String?
     for have in haves {
@@ -139,8 +154,9 @@ package struct DocumentHave: Hashable, Sendable {
 
   package static func decode(
     from reader: inout ByteReader
-  ) throws(CodecError) -> (round: UInt64, haves: [DocumentHave]) {
+  ) throws(CodecError) -> (round: UInt64, seen: UInt64, haves: [DocumentHave]) {
     let round = try reader.readVarint()
+    let seen = try reader.readVarint()
     var haves: [DocumentHave] = []
     var previous: String?
     for _ in 0..<(try reader.readCount(minimumBytes: 12)) {
@@ -150,7 +166,7 @@ package struct DocumentHave: Hashable, Sendable {
           collection: collection, id: try reader.readDocumentID(), hash: try reader.readFixed(),
           vector: try VersionVector(from: &reader)))
     }
-    return (round, haves)
+    return (round, seen, haves)
   }
 }
 

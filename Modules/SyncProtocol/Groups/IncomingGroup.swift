@@ -32,8 +32,8 @@ struct IncomingGroup: Sendable {
   let part: ComponentPart?
   /// Where to stage it, if it is a segment.
   var step: ComponentStep?
-  /// The number of the sender's frame with which it began to arrive, or of a later frame of it.
-  var begun: UInt64 = 0
+  /// How many of this peer's transactions its sender had applied when its first frame came.
+  var seen: UInt64 = 0
 
   var byteCount: Int { range.count }
 

@@ -4,8 +4,6 @@ import CRDTCore
 struct AnnouncedGroups {
   /// The state of an announced transaction.
   enum Standing: Equatable {
-    /// Its base may be about to be applied: check again once the receiver has applied transactions up to `until`.
-    case early(until: UInt64)
     /// Another session may deliver it.
     case held(isBehind: Bool)
     /// It was requested from the sender.

@@ -7,8 +7,6 @@ extension Puller {
   /// How long a requested transaction may take without any progress before it is looked for by
   /// reconciliation.
   private static var patience: Duration { .seconds(10) }
-  /// How often to check announcements that wait for transactions to be applied.
-  private static var applyingInterval: Duration { .milliseconds(50) }
   /// The time between two messages that say which announcements are settled.
   private static var tellingInterval: Duration { .milliseconds(250) }
   /// How many settled announcements are reported before the interval has passed.
@@ -58,19 +56,6 @@ extension Puller {
     return owed
   }
 
-  /// Returns whether a document left the interest while older states of it may wait to be applied.
-  ///
-  /// Then the announcement concerns this peer once those transactions are applied.
-  private func isEarly(_ documents: [AnnouncedDocument], _ standings: [Standing]) -> Bool {
-    !queue.isApplied && zip(documents, standings).contains(where: mayCome)
-  }
-
-  /// Returns whether a document left the interest and is missing here, or is here in an older state that
-  /// does not match either.
-  private func mayCome(_ document: AnnouncedDocument, _ standing: Standing) -> Bool {
-    document.leaves && (!standing.isHere || !standing.isHeld && !standing.isIncluded)
-  }
-
   private func want(_ document: AnnouncedDocument, _ standing: Standing) -> DocumentWant {
     // The versions are the same but the contents differ: only the sender's full state resolves that.
     let isWhole = standing.isLacking && standing.isIncluded && !standing.vector.isEmpty
@@ -87,33 +72,28 @@ extension Puller {
   private func take(
     _ group: AnnouncedGroups.Group, _ standings: [Standing], _ owed: inout [DocumentRequest]
   ) throws {
-    let isEarly = isEarly(group.documents, standings)
-    guard isEarly || standings.contains(where: \.isLacking) else {
+    guard standings.contains(where: \.isLacking) else {
       owed += requests(group.documents, standings)
       return
     }
-    // A deferred announcement may still turn out to be missing.
-    let changes = zip(group.documents, standings).compactMap { isEarly || $1.isLacking ? $0.change : nil }
+    let changes = zip(group.documents, standings).compactMap { $1.isLacking ? $0.change : nil }
     let room = context.tuning.announcedDocuments * 2
     guard announced.documentCount + group.documents.count <= room,
       scheduler.admit(changes.count, of: context.id)
     else {
       // The documents of one transaction are requested at once: when a reconciliation finds them, the sender
-      // may no longer know that they belong together. A single document can wait for the reconciliation, and
-      // a deferred one must.
-      let isBound = group.documents.count > 1
-      if isBound, standings.contains(where: \.isLacking) { pulls.append(wants(of: group, standings)) }
-      for (document, standing) in zip(group.documents, standings)
-      where !isBound || isEarly && mayCome(document, standing) { compareWhenApplied(document.collection) }
+      // may no longer know that they belong together. A single document can wait for the reconciliation.
+      if group.documents.count > 1 {
+        pulls.append(wants(of: group, standings))
+      } else {
+        for document in group.documents { due.add(document.collection) }
+      }
       return
     }
     var group = AnnouncedGroups.Group(
       number: group.number, documents: group.documents, changes: changes, since: group.since,
       deadline: group.deadline, standing: group.standing)
-    (group.standing, group.deadline) =
-      isEarly
-      ? (.early(until: queue.receivedGroups), context.now + Self.applyingInterval)
-      : decide(group, standings, isNew: true)
+    (group.standing, group.deadline) = decide(group, standings, isNew: true)
     announced.append(group)
   }
 
@@ -144,12 +124,6 @@ extension Puller {
           return nil
         }
         let standings = try group.documents.map(standing)
-        if case .early(let last) = group.standing {
-          guard queue.appliedGroups >= last else {
-            return (group.standing, context.now + Self.applyingInterval)
-          }
-          if standings.contains(where: \.isLacking) { return decide(group, standings, isNew: true) }
-        }
         guard standings.allSatisfy({ !$0.isLacking }) || SyncDefect.announcementForgotten.isPlanted else {
           return decide(group, standings, isNew: false)
         }

@@ -4,10 +4,9 @@ import Failpoints
 
 /// How far the receiver has followed the sender's log.
 struct Following {
-  /// A high-water mark from the sender, and the state of this peer when it arrived.
+  /// A high-water mark from the sender, interpreted once everything before it is applied.
   struct Mark {
     let frame: MarkFrame
-    let groups: UInt64
     /// The position in this peer's own log up to which the sender had acknowledged everything when the mark
     /// arrived.
     ///
@@ -98,7 +97,7 @@ extension Puller {
   var promise: PullScheduler.Promise? {
     switch phase {
     case .resuming, .following: following.promise
-    case .idle, .asking, .settling, .applying, .done: nil
+    case .idle, .asking, .settling, .done: nil
     }
   }
 
@@ -157,7 +156,7 @@ extension Puller {
         let mark = MarkFrame(
           sequence: cursor.sequence, commitCheck: cursor.commitCheck, policyPrint: cursor.policyPrint,
           asksTaken: 0)
-        following.mark = Following.Mark(frame: mark, groups: queue.receivedGroups, own: cursor.own)
+        queue.receive(.mark(mark, own: cursor.own))
       }
       tasks.append(.ownLog(after: cursor.own, told: 0))
     case .unknownInterest where !isRepeated:
@@ -171,18 +170,13 @@ extension Puller {
     }
   }
 
-  func take(_ frame: MarkFrame) {
-    following.mark = Following.Mark(frame: frame, groups: queue.receivedGroups, own: following.own)
-  }
-
   // MARK: - Advancing the checkpoint
 
   /// Returns whether everything that a mark covers is here, and the sender has answered every request.
   private func isSettled(_ mark: Following.Mark) -> Bool {
     if SyncDefect.cursorAhead.isPlanted { return true }
-    // Everything received before the mark must be applied; missing base states were requested.
-    guard queue.appliedGroups >= mark.groups, !telling.isWaiting else { return false }
-    // No request may be open or about to be sent, since content before the mark may have caused it.
+    guard !telling.isWaiting else { return false }
+    // No request may be open or about to be sent: what came before the mark may have caused it.
     guard following.asksSent == mark.frame.asksTaken, reconciler.wants.isEmpty, reconciler.haves.isEmpty,
       evicted.before.isEmpty, !hasTasks
     else { return false }

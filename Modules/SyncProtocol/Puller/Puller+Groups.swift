@@ -6,17 +6,17 @@ import Failpoints
 extension Puller {
   /// Receives a fragment of the stream of small transactions.
   func take(_ head: FragmentHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
-    try queue.take(head, content, frameBytes: frameBytes, under: interest, begunWith: answers)
+    try queue.take(head, content, frameBytes: frameBytes, under: interest, seen: seen())
   }
 
   /// Receives a chunk of a large transaction.
   func take(_ head: ChunkHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
-    try queue.take(head, content, frameBytes: frameBytes, under: interest, begunWith: answers)
+    try queue.take(head, content, frameBytes: frameBytes, under: interest, seen: seen())
   }
 
   /// Receives a reference to bytes of a large transaction that an earlier link has delivered.
   func take(_ frame: ReuseFrame, frameBytes: Int) throws(SyncError) {
-    try queue.take(frame, frameBytes: frameBytes, under: interest, begunWith: answers)
+    try queue.take(frame, frameBytes: frameBytes, under: interest, seen: seen())
   }
 
   /// Hands the next transactions to the driver, unless it is already applying some.
@@ -57,10 +57,10 @@ extension Puller {
 
   /// Processes the outcome of a batch.
   ///
-  /// - Returns: The documents of which the peer lacks something, and the number of the sender's frame with
-  ///   which the last applied transaction began.
+  /// - Returns: The documents of which the peer lacks something, and how many transactions it had applied when the
+  ///   last of these came.
   func applied(_ ticket: UInt64, _ result: Result<ApplyOutcome, any Error>) throws(SyncError)
-    -> (owed: [OwedDocument], begun: UInt64)
+    -> (owed: [OwedDocument], seen: UInt64)
   {
     let outcome: ApplyOutcome
     switch result {
@@ -79,10 +79,8 @@ extension Puller {
     try note(outcome)
     prune(groups, known: outcome.known)
     try tellReturned(groups)
-    try takeEarlyOffers()
     queue.settle()
-    noteProgress()
-    return (outcome.owed, groups.reduce(0) { max($0, $1.begun) })
+    return (outcome.owed, groups.reduce(0) { max($0, $1.seen) })
   }
 
   /// Requests what could not be applied, and reports errors.

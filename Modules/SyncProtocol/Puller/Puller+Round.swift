@@ -31,16 +31,9 @@ extension Puller {
     for answer in answers { try reconciler.take(answer, HeldDocuments(self), context.tuning) }
   }
 
-  /// Receives the sender's confirmation that it has sent everything that this reconciliation found.
+  /// Ends the reconciliation: everything that it found is applied here.
   func settled(round: UInt64) {
     guard round == self.round, phase == .settling else { return }
-    phase = .applying(untilGroup: queue.receivedGroups)
-    noteProgress()
-  }
-
-  /// Ends the reconciliation once everything that it found is applied.
-  func noteProgress() {
-    guard case .applying(let group) = phase, queue.appliedGroups >= group else { return }
     phase = .done
     releaseBulk()
     due.add(early.settle(interest))
@@ -59,14 +52,13 @@ extension Puller {
   /// Schedules a full reconciliation, because the sender asked for it or this peer needs it.
   func renew() {
     if !SyncDefect.renewIgnored.isPlanted { due = .everything }
-    early.startAnew()
     switch phase {
     // The checkpoint no longer matters, and the sender may not know the interest yet.
     case .resuming:
       sendInterest()
       phase = .idle
     case .following: phase = .idle
-    case .idle, .asking, .settling, .applying, .done: break
+    case .idle, .asking, .settling, .done: break
     }
     following.interestPrint = interestPrint(interest)
   }

@@ -19,10 +19,9 @@ final class Puller {
     case resuming(SyncCheckpoint, isRepeated: Bool)
     /// The sender resumes from the checkpoint and sends its log through this sequence number.
     case following(through: UInt64)
-    /// All questions and requests are sent; the sender has yet to confirm that every answer is sent.
+    /// All questions and requests are sent; the sender has yet to confirm that every answer is sent, and all of them
+    /// are applied.
     case settling
-    /// The sender has confirmed; the reconciliation is done when this many transactions are applied.
-    case applying(untilGroup: UInt64)
     case done
   }
 
@@ -56,8 +55,6 @@ final class Puller {
   var round: UInt64 = 0
   /// What the next reconciliation compares.
   var due = Due.nothing
-  /// How many received transactions must be applied before the next reconciliation begins.
-  var dueAfterGroup: UInt64 = 0
   var early = EarlyComparison()
   /// Whether the current reconciliation compares every collection.
   var isFullRound = false
@@ -70,8 +67,6 @@ final class Puller {
 
   /// Decides, for each collection, which side sends notices of the documents that it holds.
   var telling: Tellings
-  /// Offers that wait until the transactions received before them are applied, up to the given number.
-  var earlyOffers = Waiting<DocumentOffer, UInt64>()
   var evicted = EvictedDocuments()
 
   /// Received transactions that are not applied yet.
@@ -79,6 +74,8 @@ final class Puller {
   var following = Following()
   /// How many frames the sender has sent.
   var answers: UInt64 = 0
+  /// Returns how many of this peer's transactions the sender has applied, as far as it has said so.
+  var seen: () -> UInt64 = { 0 }
 
   // Lazy push.
   var announced = AnnouncedGroups()
@@ -108,18 +105,9 @@ final class Puller {
 
   var isRoundAllowed: Bool {
     switch phase {
-    case .idle, .done: queue.appliedGroups >= dueAfterGroup
-    case .asking, .resuming, .following, .settling, .applying: false
+    case .idle, .done: true
+    case .asking, .resuming, .following, .settling: false
     }
-  }
-
-  /// Schedules a comparison of a collection for when all received transactions are applied.
-  ///
-  /// This replaces an announcement or an offer for which there is no room: received transactions may still
-  /// bring older states of its documents.
-  func compareWhenApplied(_ collection: String) {
-    due.add(collection)
-    dueAfterGroup = queue.receivedGroups
   }
 
   /// Returns the digest that this peer computed when it began to compare a range.
@@ -153,7 +141,7 @@ final class Puller {
   var isBeginning: Bool {
     switch phase {
     case .idle, .resuming: true
-    case .asking, .following, .settling, .applying, .done: false
+    case .asking, .following, .settling, .done: false
     }
   }
 
@@ -170,7 +158,7 @@ final class Puller {
     case .asking: return reconciler.isWaiting || telling.awaitsAll
     case .settling, .resuming: return true
     case .following: return !hasTasks
-    case .idle, .applying, .done: return false
+    case .idle, .done: return false
     }
   }
 
@@ -251,7 +239,7 @@ final class Puller {
     {
       following.asksSent += 1
       let list = WantList(
-        round: round, isGroup: isGroup, isGraft: isGraft, goesOn: isGroup && part.endIndex < wants.endIndex,
+        round: round, seen: queue.appliedGroups, isGroup: isGroup, isGraft: isGraft, goesOn: isGroup && part.endIndex < wants.endIndex,
         wants: Array(part))
       context.send(.want) { list.encode(to: &$0) }
     }
@@ -263,7 +251,9 @@ final class Puller {
       size: { $0.vector.elements.count * 34 + 80 + $0.id.bytes.count + $0.collection.utf8.count })
     {
       following.asksSent += 1
-      context.send(.have) { DocumentHave.encode(Array(part), round: round, to: &$0) }
+      context.send(.have) {
+        DocumentHave.encode(Array(part), round: round, seen: queue.appliedGroups, to: &$0)
+      }
     }
   }
 }

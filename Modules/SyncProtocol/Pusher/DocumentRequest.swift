@@ -12,27 +12,33 @@ struct DocumentRequest {
   var hash: UInt64?
   /// Whether the peer holds the document under its interest.
   var isHeld: Bool
-  /// Whether this answers a document that the peer has sent.
-  var isReply: Bool { begun != nil }
-  var begun: UInt64?
+  /// Whether the peer has sent the document, and not asked for it.
+  var isReply = false
+  /// How many of the transactions sent to the peer it had applied when it said so.
+  ///
+  /// For a document that it has sent: when the first frame of that came, or more.
+  let seen: UInt64
 
   var name: DocumentName { DocumentName(collection: collection, id: id) }
 
   /// Approximate memory in bytes: the peer decides how long the vector is.
   var cost: Int { (5 + vector.elements.count) * 32 }
 
-  init(collection: String, id: DocumentID, vector: VersionVector, isHeld: Bool) {
+  init(collection: String, id: DocumentID, vector: VersionVector, isHeld: Bool, seen: UInt64 = .max) {
     (self.collection, self.id, self.vector, self.isHeld) = (collection, id, vector, isHeld)
+    self.seen = seen
   }
 
-  init(_ want: DocumentWant) {
+  init(_ want: DocumentWant, seen: UInt64) {
+    self.seen = seen
     collection = want.collection
     id = want.id
     vector = want.vector
     isHeld = want.isHeld || !want.vector.isEmpty
   }
 
-  init(_ have: DocumentHave) {
+  init(_ have: DocumentHave, seen: UInt64) {
+    self.seen = seen
     collection = have.collection
     id = have.id
     vector = have.vector
@@ -42,12 +48,13 @@ struct DocumentRequest {
 
   /// Makes the answer to a document that the peer has sent; one that the peer does not hold is sent only if
   /// it matches.
-  init(_ owed: OwedDocument, begunWith frame: UInt64) {
+  init(_ owed: OwedDocument, seen: UInt64) {
     collection = owed.version.collection
     id = owed.version.id
     vector = owed.version.vector
     isHeld = owed.isHeld
-    begun = frame
+    isReply = true
+    self.seen = seen
   }
 }
 
@@ -59,8 +66,6 @@ struct RequestGroup {
   var isPull = false
   /// The binding that keeps them together until the answer is applied, if the peer skipped a group of them.
   var binding: UInt64?
-  /// How many requests had arrived before.
-  var number: UInt64 = 0
 
   /// Approximate memory in bytes.
   var cost: Int { requests.reduce(0) { $0 + $1.cost } }

@@ -39,11 +39,8 @@ struct LogPlace {
   var waiting: Mark?
   /// The flow control of announcements.
   var pace = AnnouncementPace()
-  /// Whether announcements were sent that no ping has followed yet.
+  /// Whether announcements from the log were made that the receiver has not settled.
   var isAnnouncing = false
-  /// The nonce of the ping that follows the announcements; its answer means that the receiver has requested
-  /// what it lacks.
-  var closing: UInt64?
   /// The position after which the peer may have missed changes: the puller repeats its notices from there.
   var fellBehindAt: UInt64?
 

@@ -23,7 +23,7 @@ extension Pusher {
   /// Drops the changes that wait.
   func dropLive() {
     live.removeAll()
-    underWay.removeAll()
+    motion.removeSent()
   }
 
   /// Makes the peer reconcile everything: too much has changed to be announced, or the changes are unknown.

@@ -225,7 +225,7 @@ extension Pusher {
           // A document that is not sent must not pull in others: two peers could answer each other with
           // those forever.
           guard goesOut(.requested(request), id, summary, record, source) else { return }
-          if !group.isPull { contention.insert(key) }
+          if !group.isPull { motion.contend(key) }
           let place = StoredPlace(collection: source.collection.id, number: found.number)
           places.append(place)
           deferred[place] = .requested(request)
@@ -238,16 +238,25 @@ extension Pusher {
     }
   }
 
-  /// Whether every document of a request was sent in full with another answer since the request arrived.
+  /// Whether every document of a request is on its way with another answer that the peer had not applied when it
+  /// asked.
   private func isAnswered(
     _ group: RequestGroup, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
   ) throws -> Bool {
-    guard requests.hasAnswered else { return false }
+    guard !motion.isEmpty, group.requests.allSatisfy({ !$0.isReply }) else { return false }
     var answers: Set<UInt64> = []
     for request in group.requests {
       guard let source = try sources.source(request.collection, transaction) else { continue }
       let key = DocumentKey(collection: source.collection.id, id: request.id)
-      guard let answer = requests.answer(to: key, of: group) else { return false }
+      var answer: UInt64?
+      if motion.contains(key) {
+        try transaction.visitIntactRecord(source.collection, request.id, damaged: context.tellDamaged) {
+          _, _, summary in
+          let hash = Fingerprint.hash(id: request.id.bytes.span.bytes, summary: summary)
+          answer = motion.group(with: key, hash: hash, seen: request.seen)
+        }
+      }
+      guard let answer else { return false }
       answers.insert(answer)
     }
     // They stay bound: the peer may skip the other answer, too.

@@ -19,7 +19,7 @@ extension Pusher {
     // The batch that is being applied may show that the peer lacks something.
     guard holding.isSettled, context.isPolicyCurrent, !isApplying, !reconciliation.isActive,
       !reconciliation.isClosing,
-      requests.isEmpty, isDrained, !log.isAnnouncing, log.closing == nil
+      requests.isEmpty, isDrained, !log.isAnnouncing
     else { return }
     let sequence = max(log.settled, lastCommitted, 1)
     holding.confirm(sequence)

@@ -13,13 +13,11 @@ extension Pusher {
     var base = VersionVector()
     // Default data is not in the vector, so only the summary tells the receiver that both have the same.
     var told = record.isDefault ? summary : nil
+    var isWhole = false
     switch inclusion {
     case .whole:
-      if !reconciliation.isActive, !requests.isEmpty {
-        requests.noteWhole(source.key(of: id), with: batch.sequence)
-        // The peer may have requested it because both have the same version with different contents.
-        told = summary
-      }
+      // The peer may have requested it because both have the same version with different contents.
+      if !reconciliation.isActive, !requests.isEmpty { (told, isWhole) = (summary, true) }
     case .requested(let request):
       // Equal vectors with different contents need the full state, with which the receiver settles it.
       if try record.vector(sites: source.tables.sites) != request.vector { base = request.vector }
@@ -33,8 +31,9 @@ extension Pusher {
       told = summary
     }
     if !reconciliation.isActive {
-      underWay.insert(
-        source.key(of: id), hash: Fingerprint.hash(id: id, summary: summary), group: batch.sequence)
+      motion.insert(
+        source.key(of: id), hash: Fingerprint.hash(id: id, summary: summary), group: batch.sequence,
+        isWhole: isWhole)
     }
     try batch.append(
       id, record, base: base, of: source.collection, source.tables, flags: flags, summary: told)
@@ -50,11 +49,11 @@ extension Pusher {
       switch inclusion {
       case .whole: isMatch
       case .requested(let request):
-        (isMatch || request.isHeld || overtaking.contains(request.name))
+        (isMatch || request.isHeld || motion.isOvertaking(request.name))
           && isLacking(request, id, summary, source)
       case .unasked:
         isMatch
-          && !underWay.holds(source.key(of: id), hash: Fingerprint.hash(id: id, summary: summary))
+          && !motion.holds(source.key(of: id), hash: Fingerprint.hash(id: id, summary: summary))
       }
     if !isMatch, case .requested = inclusion { watch.insert(source.key(of: id)) }
     guard goesOut, let byteCount = source.oversizeBytes(of: id) else {
@@ -79,9 +78,8 @@ extension Pusher {
     _ request: DocumentRequest, _ id: RawSpan, _ summary: Summary, _ source: Source
   ) -> Bool {
     let hash = Fingerprint.hash(id: id, summary: summary)
-    if let begun = request.begun, underWay.covers(source.key(of: id), hash: hash, begunWith: begun) {
-      return false
-    }
-    return request.hash != hash
+    guard request.hash != hash else { return false }
+    // What was not in a group that the peer sent needs no answer if it is on its way; what the peer asked for does.
+    return !request.isReply || motion.judge(source.key(of: id), hash: hash, seen: request.seen) == .lacking
   }
 }

@@ -68,31 +68,31 @@ extension Pusher {
     }
     if !evicted.isEmpty { try noteEvicted(evicted) }
     for group in groups { try enqueue(group) }
-    followUnderWay(commit, sent)
+    followMotion(commit, sent)
     send(offers)
     return log.isBehind ? [] : sent
   }
 
   /// Updates the documents in flight that a commit has changed, depending on whether the peer is sent the
   /// change.
-  private func followUnderWay(_ commit: Commit, _ sent: [Bool]) {
-    guard !underWay.isEmpty else { return }
-    for (index, change) in commit.changes.enumerated() where underWay.contains(change.key) {
+  private func followMotion(_ commit: Commit, _ sent: [Bool]) {
+    guard !motion.isEmpty else { return }
+    for (index, change) in commit.changes.enumerated() where motion.contains(change.key) {
       let isSent = index < sent.count && sent[index]
       let (before, after) = (
         hash(of: change, as: change.beforeSummary), hash(of: change, as: change.afterSummary)
       )
       if commit.origin == .remote(context.id) {
-        underWay.meet(change.key, from: before, to: after)
+        motion.meet(change.key, from: before, to: after)
       } else {
-        underWay.follow(change.key, from: before, to: isSent ? after : nil, group: change.sequence)
+        motion.follow(change.key, from: before, to: isSent ? after : nil, group: change.sequence)
       }
     }
   }
 
   /// Records the result of merging the peer's documents, whether or not their commit was processed before.
   func noteMerged(_ owed: [OwedDocument]) throws(SyncError) {
-    guard !underWay.isEmpty, owed.contains(where: { $0.merged != nil }) else { return }
+    guard !motion.isEmpty, owed.contains(where: { $0.merged != nil }) else { return }
     try context.read { transaction in
       var known: Collection?
       for document in owed {
@@ -100,7 +100,7 @@ extension Pusher {
         let name = document.version.collection
         if known?.name.isSame(as: name) != true { known = try transaction.collection(name) }
         guard let known else { continue }
-        underWay.meet(
+        motion.meet(
           DocumentKey(collection: known.id, id: document.version.id), from: merged.before, to: merged.after)
       }
     }
@@ -114,7 +114,7 @@ extension Pusher {
 
   /// Forgets the documents in flight once everything is acknowledged and no request waits.
   func noteQuiet() {
-    if !underWay.isEmpty, requests.isEmpty, queue.isConfirmed { underWay.removeAll() }
+    if !motion.isEmpty, requests.isEmpty, queue.isConfirmed { motion.removeSent() }
   }
 
   private func append(
@@ -125,7 +125,7 @@ extension Pusher {
     var successor: WireSuccessor?
     // The peer has no base for a document that was too large to be sent.
     if matched, !change.wasOversize, let before = change.before {
-      if group.round != nil, !contention.countDown(change.key) {
+      if group.round != nil, !motion.countContended(change.key) {
         successor = try context.shared.encoding.form(of: change.key, in: change.sequence) {
           () throws(SyncError) in try self.successor(change)
         }
@@ -188,7 +188,7 @@ extension Pusher {
   /// Drops queued groups that may no longer leave under the policy, and forgets the documents in flight.
   func revoke() {
     guard let gatekeeper else { return }
-    underWay.removeAll()
+    motion.removeSent()
     queue.revoke { !gatekeeper.maySend($0) }
   }
 
@@ -205,7 +205,7 @@ extension Pusher {
     // Reconciliation finds withheld documents again.
     context.withheld.removeAll()
     context.shared.leaves.note(context.id, confirmed: 0)
-    context.send(.renew)
+    queue.add(.renew)
     renewal.tell()
   }
 
@@ -251,8 +251,8 @@ extension Pusher {
 
   private func send(_ group: LiveGroup) throws(SyncError) {
     enqueue(live.takeEvicted(), isGroup: false)
-    if try announceBound(group) { return underWay.remove(group: group.sequence) }
-    if try announce(group) { return underWay.remove(group: group.sequence) }
+    if try announceBound(group) { return motion.remove(group: group.sequence) }
+    if try announce(group) { return motion.remove(group: group.sequence) }
     let mayOvertake = mayOvertake(group)
     if mayOvertake, group.leaves, queue.hasTransfers { noteOvertaking(group) }
     batch.begin(sequence: group.sequence, mayOvertake: mayOvertake)
@@ -276,32 +276,32 @@ extension Pusher {
       throw SyncError(store: error)
     }
     let isSent = batch.finish()
-    if !isSent { underWay.remove(group: group.sequence) }
+    if !isSent { motion.remove(group: group.sequence) }
     if !isSent || group.isSelfContained && !queue.hasTransfers { graph.remove(group.sequence) }
   }
 
   /// Whether the group may be sent before waiting large groups.
   private func mayOvertake(_ group: LiveGroup) -> Bool {
-    !group.mustKeepOrder && (!group.leaves || overtaking.count < context.tuning.contendedDocuments)
+    !group.mustKeepOrder && (!group.leaves || motion.mayOvertake)
   }
 
   /// Marks documents with waiting changes as overtaking, in collections whose interest changes.
   func noteWaiting(in collections: Set<TextKey>) {
     for document in live.documents where collections.contains(document.collection.name) {
-      overtaking.insert(DocumentName(collection: document.collection.name, id: document.id))
+      motion.noteOvertaking(DocumentName(collection: document.collection.name, id: document.id))
     }
   }
 
   private func noteOvertaking(_ group: LiveGroup) {
     for document in group.documents where document.leaves {
-      overtaking.insert(DocumentName(collection: document.collection.name, id: document.id))
+      motion.noteOvertaking(DocumentName(collection: document.collection.name, id: document.id))
     }
   }
 
   /// Whether the peer has, or receives before, exactly the state before a change, so that an operation
   /// delta fits.
   private func maySucceed(_ document: borrowing LiveDocument, of group: LiveGroup) -> Bool {
-    !reconciliation.isActive && group.round == reconciliation.number && !contention.contains(document.key)
+    !reconciliation.isActive && group.round == reconciliation.number && !motion.isContended(document.key)
       && !isLarge(group)
   }
 

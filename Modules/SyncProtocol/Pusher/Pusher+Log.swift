@@ -41,31 +41,19 @@ extension Pusher {
     }
   }
 
-  /// Pings the receiver after the announcements: when it answers, it has requested what it lacks.
-  func closeAnnouncements() {
-    guard log.isAnnouncing, log.walk == nil, log.closing == nil else { return }
-    let nonce = context.configuration.random()
-    log.isAnnouncing = false
-    log.closing = nonce
-    context.send(.ping) { $0.writeFixed(nonce) }
-  }
-
   /// Stops binding announced transactions, once the receiver has requested and received what it lacks of
   /// them.
   func settleAnnouncements() {
-    guard log.resumedThrough > 0, log.walk == nil, !log.isAnnouncing, log.closing == nil, requests.isEmpty,
-      !requests.hasPartial, isDrained
+    guard log.isAnnouncing || log.resumedThrough > 0, requests.isEmpty, !requests.hasPartial, isDrained
     else { return }
     log.resumedThrough = 0
+    guard log.isAnnouncing else { return }
+    log.isAnnouncing = false
+    if log.followed != nil { holding.settle() }
   }
 
   /// Processes the receiver's answer to a ping.
-  func answered(_ nonce: UInt64) {
-    log.pace.answered(nonce)
-    guard log.closing == nonce else { return }
-    log.closing = nil
-    if log.followed != nil { holding.settle() }
-  }
+  func answered(_ nonce: UInt64) { log.pace.answered(nonce) }
 
   /// Returns the end of the log that is walked from a receiver's checkpoint; `nil` if the receiver cannot
   /// resume.
@@ -117,7 +105,7 @@ extension Pusher {
       && !reconciliation.isClosing
       && reconciliation.responder.questionCount == 0
       && requests.isEmpty && !requests.hasPartial && live.isEmpty && !isTelling
-      && met.isEmpty
+      && motion.convergedCount == 0
   }
 
   /// When the next checkpoint message is due; `nil` while there is none to send.
@@ -131,18 +119,21 @@ extension Pusher {
     return log.markedAt + (isQuiet ? Self.quietMarkInterval : Self.markInterval)
   }
 
-  /// Sends the checkpoint message up to which the receiver has been served, once everything before it was
-  /// sent.
+  /// Queues the checkpoint message up to which the receiver has been served, if it is time.
   func setMark() throws(SyncError) {
-    if let time = markTime, time <= context.now, let followed = log.followed {
-      log.waiting = LogPlace.Mark(
-        sequence: max(followed, lastCommitted), asksTaken: log.asksTaken, after: queue.taken)
-    }
-    guard let mark = log.waiting, queue.gone.covers(mark.after) || SyncDefect.markAhead.isPlanted else {
-      return
-    }
+    guard let time = markTime, time <= context.now, let followed = log.followed else { return }
+    let mark = LogPlace.Mark(
+      sequence: max(followed, lastCommitted), asksTaken: log.asksTaken, after: queue.taken)
+    log.waiting = mark
+    if SyncDefect.markAhead.isPlanted { return try send(mark) }
+    queue.add(.mark(mark))
+  }
+
+  /// Sends a checkpoint message, unless what it says has become doubtful since it was queued.
+  func send(_ mark: LogPlace.Mark) throws(SyncError) {
+    guard log.waiting == mark else { return }
     // After a policy change during this call, the peer must first reconcile what the policy had withheld.
-    guard context.isPolicyCurrent else { return }
+    guard context.isPolicyCurrent else { return log.waiting = nil }
     // The peer's checkpoint must not pass a document that was withheld without a notice.
     context.tellWithheld()
     log.waiting = nil

@@ -41,16 +41,9 @@ extension Pusher {
     return DocumentOffer(cleared, item: DocumentHash(id: change.id, hash: hash))
   }
 
-  /// Sends offers once everything queued before them is sent: the peer must know that first.
+  /// Sends offers once everything queued before them is sent.
   func send(_ offers: [DocumentOffer]) {
-    guard !offers.isEmpty else { return }
-    waitingOffers.append(offers, until: queue.taken)
-    sendOffers()
-  }
-
-  /// Sends the offers whose predecessors are sent.
-  func sendOffers() {
-    while let offers = waitingOffers.removeFirst(where: { queue.gone.covers($0) }) { sendNow(offers) }
+    if !offers.isEmpty { queue.add(.offers(offers), documents: offers.count) }
   }
 
   /// Whether the peer needs no answer to a document that it sent, since it converges on this state by
@@ -59,11 +52,11 @@ extension Pusher {
   /// The state is offered later, when the link is idle: if tombstones were forgotten, the peer may reach
   /// another state.
   func isMet(_ request: DocumentRequest, _ key: DocumentKey, _ source: Source) -> Bool {
-    guard let begun = request.begun, let hash = underWay.meeting(key, begunWith: begun),
+    guard request.isReply, case .met(let hash) = motion.judge(key, hash: 0, seen: request.seen),
       let cleared = gatekeeper?.clear(source.collection.name)
     else { return false }
-    SyncPoint.metUnderWay.reached()
-    met.note(
+    SyncPoint.metInMotion.reached()
+    motion.noteConverged(
       DocumentOffer(cleared, item: DocumentHash(id: request.id, hash: hash)), of: key, now: context.now)
     return true
   }
@@ -71,14 +64,14 @@ extension Pusher {
   /// Offers the converged states for verification when the session is idle, or when they are too old or too
   /// many.
   func sendMet() {
-    guard !met.isEmpty else { return }
+    guard motion.convergedCount > 0 else { return }
     let isQuiet =
       requests.isEmpty && log.walk == nil
-      && (queue.isConfirmed || context.now >= met.since + .seconds(1))
-    if isQuiet || met.count >= context.tuning.waitingOffers / 2 { send(met.take()) }
+      && (queue.isConfirmed || context.now >= motion.convergedSince + .seconds(1))
+    if isQuiet || motion.convergedCount >= context.tuning.waitingOffers / 2 { send(motion.takeConverged()) }
   }
 
-  private func sendNow(_ offers: [DocumentOffer]) {
+  func sendNow(_ offers: [DocumentOffer]) {
     let cleared = offers.filter { gatekeeper?.maySend($0.collection) ?? false }
     for part in cleared.parts(of: 48 << 10, size: { $0.item.id.bytes.count + $0.collection.utf8.count + 12 })
     {

@@ -44,12 +44,12 @@ extension Pusher {
     try take(wants, round: list.round, isGroup: list.isGroup, isPull: list.isGraft)
   }
 
-  func take(_ haves: [DocumentHave], round: UInt64) throws(SyncError) {
+  func take(_ haves: [DocumentHave], round: UInt64, seen: UInt64) throws(SyncError) {
     log.asksTaken += 1
     for have in haves where concerns(have.collection) {
       telling[have.collection].receive(told: IDFilter.hash(have.id))
     }
-    try take(haves.map { DocumentRequest($0) }, round: round, isGroup: false)
+    try take(haves.map { DocumentRequest($0, seen: seen) }, round: round, isGroup: false)
   }
 
   private func take(
@@ -64,8 +64,8 @@ extension Pusher {
       }
       return last?.isConcerned ?? false
     }
-    if !overtaking.isEmpty {
-      for index in relevant.indices where overtaking.contains(relevant[index].name) {
+    if motion.hasOvertaking {
+      for index in relevant.indices where motion.isOvertaking(relevant[index].name) {
         relevant[index].isHeld = true
       }
     }
@@ -169,7 +169,8 @@ extension Pusher {
       return true
     }
     if try addDeferred(budget: &budget) { return true }
-    reconciliation.finish(after: queue.taken)
+    reconciliation.finish()
+    queue.add(.settled(round: reconciliation.number))
     graph.end()
     return false
   }

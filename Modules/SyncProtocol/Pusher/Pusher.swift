@@ -52,19 +52,7 @@ final class Pusher {
   ///
   /// Each change that does not match may concern the peer.
   var unnamed: Set<TextKey> = []
-  /// Offers that must not overtake what was queued before them.
-  var waitingOffers = Waiting<DocumentOffer, SendQueue.Progress>()
-  /// Converged states of documents that both peers changed; they are verified later.
-  var met = MetDocuments()
-  var contention: Contention
-  var underWay: UnderWay
-  /// Documents that the peer may come to hold although they do not match; requests for them are answered as
-  /// from a holder.
-  ///
-  /// Some left the interest with a change that overtook queued groups with their earlier state. Others had
-  /// waiting changes when the interest changed in their collections. The set is cleared once everything is
-  /// acknowledged.
-  var overtaking: Set<DocumentName> = []
+  var motion: DocumentsInMotion
   var announcing = Announcing()
   private var turn = 0
 
@@ -84,8 +72,7 @@ final class Pusher {
     queue = SendQueue(context)
     watch = WatchList(context.tuning)
     telling = Tellings(.offers, context.tuning)
-    contention = Contention(limit: context.tuning.contendedDocuments)
-    underWay = UnderWay(limit: context.tuning.documentsUnderWay)
+    motion = DocumentsInMotion(context.tuning)
     batch = GroupBatch(context, queue)
   }
 
@@ -119,6 +106,7 @@ final class Pusher {
     stopTelling()
     endRound()
     holding.unsettle()
+    log.isAnnouncing = false
     if !interest.names.contains(where: concerns) { dropLive() }
     context.shared.leaves.note(context.id, interest, gatekeeper)
     // For unchanged collections, the possible holders and the log position stay valid.
@@ -143,14 +131,14 @@ final class Pusher {
     holding.doubt()
     log.settled = 0
     requests.removeWaiting()
-    underWay.removeAll()
-    waitingOffers.removeAll()
-    met = MetDocuments()
+    motion.doubt()
+    queue.removeOffers()
   }
 
-  /// Records the totals that the peer acknowledged when `frames` of its frames had arrived.
-  func take(_ totals: Acknowledgement, frames: UInt64) throws(SyncError) {
-    underWay.applied(try queue.take(totals), frames: frames)
+  /// Records the totals that the peer acknowledged.
+  func take(_ totals: Acknowledgement) throws(SyncError) {
+    let first = queue.window.acknowledged.groups + 1
+    motion.applied(try queue.take(totals), from: first)
     // The peer requests the groups that it skipped before it acknowledges them.
     if graph.hasBindings, queue.isConfirmed { graph.removeBindings(except: requests.bindings) }
   }
@@ -224,8 +212,8 @@ final class Pusher {
 
   /// Processes pending work, within the budget of records and the flow window.
   func work(budget: inout Int) throws(SyncError) {
-    if !overtaking.isEmpty, isDrained { overtaking = [] }
-    if waitingOffers.count > context.tuning.waitingOffers { compareInstead() }
+    if motion.hasOvertaking, isDrained { motion.noteDrained() }
+    if queue.noticedDocuments > context.tuning.waitingOffers { compareInstead() }
     try answerQuestions(budget: &budget)
     try walkLog(budget: &budget)
     while budget > 0, let task = tellingTasks.removeFirst() { try run(task, budget: &budget) }
@@ -239,20 +227,29 @@ final class Pusher {
       plain -= sent
     }
     queue.noteEnd(isExhausted: plain <= 0)
-    if reconciliation.close(gone: queue.gone) {
-      settledGroups = queue.window.sent.groups
-      settle()
-    }
+    try sendNotices()
     flushAnnouncements()
-    sendMet()
-    sendOffers()
-    closeAnnouncements()
     settleAnnouncements()
+    sendMet()
     try setMark()
+    try sendNotices()
+  }
+
+  /// Sends the notices before which everything is sent.
+  private func sendNotices() throws(SyncError) {
+    while let notice = queue.takeNotice() {
+      switch notice {
+      case .offers(let offers): sendNow(offers)
+      case .settled(let round): if reconciliation.close(round) { settle() }
+      case .mark(let mark): try send(mark)
+      case .renew: context.send(.renew)
+      }
+    }
   }
 
   /// Sends the settled frame: everything that the reconciliation found to be missing has been sent.
   private func settle() {
+    settledGroups = queue.window.sent.groups
     context.tellWithheld()
     context.send(.settled) { $0.writeVarint(reconciliation.number) }
     guard !renewal.isOpen else { return }

@@ -1,15 +1,9 @@
 import CRDTCore
 import DocStore
 
-/// Requests that wait, and documents that were sent in full with another answer meanwhile: those need no
-/// second answer.
+/// Requests that wait to be answered.
 struct RequestQueue {
   private var waiting = WorkQueue<RequestGroup>()
-  /// The number of requests that have arrived.
-  private var total: UInt64 = 0
-  /// Documents sent in full, with the number of requests that had arrived by then and the name of the group
-  /// that contains them.
-  private var answered: [DocumentKey: (total: UInt64, group: UInt64)] = [:]
   /// Requests that are answered together and continue in the next frame, and their approximate bytes.
   private var partial: [DocumentRequest] = []
   private var partialCost = 0
@@ -25,9 +19,6 @@ struct RequestQueue {
   private(set) var bindings: Set<UInt64> = []
 
   mutating func append(_ group: RequestGroup) {
-    var group = group
-    group.number = total
-    total += 1
     waitingCost += group.cost
     if let binding = group.binding { bindings.insert(binding) }
     waiting.append(group)
@@ -36,7 +27,7 @@ struct RequestQueue {
   mutating func removeFirst() -> RequestGroup? {
     let group = waiting.removeFirst()
     if let binding = group?.binding { bindings.remove(binding) }
-    if let group { waitingCost -= group.cost } else { answered = [:] }
+    if let group { waitingCost -= group.cost }
     return group
   }
 
@@ -48,7 +39,7 @@ struct RequestQueue {
     guard partial.isEmpty || list.isGroup && list.round == 0 else {
       throw SyncError(.outOfOrder, "Wants that belong together are not in order")
     }
-    let wants = list.wants.map { DocumentRequest($0) }
+    let wants = list.wants.map { DocumentRequest($0, seen: list.seen) }
     partial += wants
     guard list.goesOn, list.isGroup, list.round == 0 else {
       defer { (partial, partialCost) = ([], 0) }
@@ -66,16 +57,5 @@ struct RequestQueue {
     let (partial, cost) = (partial, partialCost)
     self = RequestQueue()
     (self.partial, partialCost) = (partial, cost)
-  }
-
-  /// Records that a document is sent in full, with a group.
-  mutating func noteWhole(_ key: DocumentKey, with group: UInt64) { answered[key] = (total, group) }
-
-  /// Whether any document was sent in full since requests began to wait.
-  var hasAnswered: Bool { !answered.isEmpty }
-
-  /// Returns the group with which a document was sent in full after it was requested.
-  func answer(to key: DocumentKey, of group: RequestGroup) -> UInt64? {
-    answered[key].flatMap { group.number < $0.total ? $0.group : nil }
   }
 }

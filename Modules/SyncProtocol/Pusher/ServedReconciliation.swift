@@ -11,7 +11,7 @@ struct ServedReconciliation {
     /// The receiver has sent its last question and request.
     case asked(at: Duration)
     /// Everything that the receiver lacks is queued; the settled frame follows once it is sent.
-    case closing(after: SendQueue.Progress)
+    case closing
     /// The settled frame was sent.
     case closed
   }
@@ -71,18 +71,18 @@ struct ServedReconciliation {
   /// Records that the receiver has sent its last question and request.
   mutating func noteAsked(now: Duration) { if case .asking = phase { phase = .asked(at: now) } }
 
-  /// Records that everything is queued; the reconciliation ends when this much is sent.
-  mutating func finish(after progress: SendQueue.Progress) {
-    phase = .closing(after: progress)
+  /// Records that everything is queued; the reconciliation ends when that is sent.
+  mutating func finish() {
+    phase = .closing
     responder.forgetDigests()
     pass = ComponentPass()
   }
 
-  /// Ends it once everything is sent.
+  /// Ends the reconciliation with this number, now that everything is sent.
   ///
-  /// - Returns: Whether it ended now.
-  mutating func close(gone: SendQueue.Progress) -> Bool {
-    guard case .closing(let progress) = phase, gone.covers(progress) else { return false }
+  /// - Returns: Whether it ended now; `false` if it was broken off.
+  mutating func close(_ number: UInt64) -> Bool {
+    guard case .closing = phase, number == self.number else { return false }
     phase = .closed
     return true
   }

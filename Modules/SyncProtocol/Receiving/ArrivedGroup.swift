@@ -8,8 +8,8 @@ struct ArrivedGroup {
   let block: [UInt8]
   /// The transaction's bytes within the block.
   let range: Range<Int>
-  /// The number of the sender's frame with which the transaction began, or of a later frame.
-  let begun: UInt64
+  /// How many of this peer's transactions its sender had applied when its first frame came.
+  let seen: UInt64
   /// This peer's interest when the transaction arrived.
   let interest: Interest
 

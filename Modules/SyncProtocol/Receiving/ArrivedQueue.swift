@@ -7,7 +7,7 @@ struct ArrivedQueue {
   private struct Block {
     let bytes: [UInt8]
     let ranges: [Range<Int32>]
-    let begun: UInt64
+    let seen: UInt64
     let interest: Interest
 
     var indexBytes: Int { 128 + ranges.count * MemoryLayout<Range<Int32>>.stride }
@@ -26,7 +26,7 @@ struct ArrivedQueue {
     guard let block = blocks.first else { return nil }
     let range = block.ranges[index]
     return ArrivedGroup(
-      block: block.bytes, range: Int(range.lowerBound)..<Int(range.upperBound), begun: block.begun,
+      block: block.bytes, range: Int(range.lowerBound)..<Int(range.upperBound), seen: block.seen,
       interest: block.interest)
   }
 
@@ -35,12 +35,12 @@ struct ArrivedQueue {
   /// - Parameters:
   ///   - ranges: The bytes of each transaction within the block.
   ///   - bytes: The block.
-  ///   - begun: The number of the sender's frame with which they began, or of a later frame.
+  ///   - seen: How many of this peer's transactions their sender had applied when their first frame came.
   ///   - interest: What this peer subscribes to now.
-  mutating func append(_ ranges: [Range<Int>], of bytes: [UInt8], begun: UInt64, _ interest: Interest) {
+  mutating func append(_ ranges: [Range<Int>], of bytes: [UInt8], seen: UInt64, _ interest: Interest) {
     guard !ranges.isEmpty else { return }
     let block = Block(
-      bytes: bytes, ranges: ranges.map { Int32($0.lowerBound)..<Int32($0.upperBound) }, begun: begun,
+      bytes: bytes, ranges: ranges.map { Int32($0.lowerBound)..<Int32($0.upperBound) }, seen: seen,
       interest: interest)
     blocks.append(block)
     indexBytes += block.indexBytes

@@ -6,8 +6,8 @@ import Failpoints
 struct GroupArrival {
   var block: [UInt8] = []
   var ranges: [Range<Int>] = []
-  /// The number of the sender's frame with which they began, or of a later frame.
-  var begun: UInt64 = 0
+  /// How many of this peer's transactions their sender had applied when their first frame came.
+  var seen: UInt64 = 0
 
   /// The number of uncompressed bytes.
   var byteCount: Int { ranges.reduce(0) { $0 + $1.count } }
@@ -26,13 +26,13 @@ private struct IncomingTransfer {
   var keptParts: UInt32 = 0
   /// When bytes were last staged; at first, when the transfer began.
   var keptAt: Duration
-  /// The number of the frame with which the transfer began, counted in the session.
-  let begun: UInt64
+  /// How many of this peer's transactions the sender had applied when the first frame came.
+  let seen: UInt64
 
-  init(number: UInt64, totalBytes: Int, begunWith frame: UInt64, at now: Duration) {
+  init(number: UInt64, totalBytes: Int, seen: UInt64, at now: Duration) {
     self.number = number
     self.totalBytes = totalBytes
-    begun = frame
+    self.seen = seen
     keptAt = now
   }
 }
@@ -76,15 +76,15 @@ final class GroupAssembly {
 
   /// Receives a fragment of the stream of small transactions, and returns the transactions that it completes.
   func take(
-    _ head: FragmentHead, _ content: RawSpan, begunWith frame: UInt64
+    _ head: FragmentHead, _ content: RawSpan, seen: UInt64
   ) throws(SyncError) -> GroupArrival {
     if head.packing == nil { stream = [] }
     try unpacker.expand(head, content, into: &stream)
-    return try cutStream(begunWith: frame)
+    return try cutStream(seen: seen)
   }
 
   /// Removes all complete transactions from the front of the stream.
-  private func cutStream(begunWith frame: UInt64) throws(SyncError) -> GroupArrival {
+  private func cutStream(seen: UInt64) throws(SyncError) -> GroupArrival {
     var ranges: [Range<Int>] = []
     var position = 0
     let block = stream
@@ -104,7 +104,7 @@ final class GroupAssembly {
     }
     guard !ranges.isEmpty else { return GroupArrival() }
     stream = position < block.count ? Array(block[position...]) : []
-    return GroupArrival(block: block, ranges: ranges, begun: frame)
+    return GroupArrival(block: block, ranges: ranges, seen: seen)
   }
 
   // MARK: - Large transactions
@@ -113,14 +113,14 @@ final class GroupAssembly {
   ///
   /// - Returns: The transaction, if it is complete now.
   func take(
-    _ head: ChunkHead, _ content: RawSpan, begunWith frame: UInt64
+    _ head: ChunkHead, _ content: RawSpan, seen: UInt64
   ) throws(SyncError) -> GroupArrival? {
     guard head.packing != nil else {
       try drop(head.transfer)
       return nil
     }
     var current = try begin(
-      head.transfer, totalBytes: head.totalBytes, offset: head.offset, begunWith: frame)
+      head.transfer, totalBytes: head.totalBytes, offset: head.offset, seen: seen)
     try unpacker.expand(head, content, onto: &current.bytes)
     return try take(current)
   }
@@ -128,7 +128,7 @@ final class GroupAssembly {
   /// Receives a reference to bytes of a large transaction that an earlier link has delivered.
   ///
   /// - Returns: The transaction, if it is complete now.
-  func take(_ frame: ReuseFrame, begunWith number: UInt64) throws(SyncError) -> GroupArrival? {
+  func take(_ frame: ReuseFrame, seen: UInt64) throws(SyncError) -> GroupArrival? {
     guard frame.stage < staged.count,
       let range = staged[frame.stage].outline.range(
         first: frame.first, count: frame.count, includesTail: frame.includesTail),
@@ -149,7 +149,7 @@ final class GroupAssembly {
     if source.isParts { SyncPoint.partsReused.reached() }
     SyncPoint.transferResumed.reached()
     var current = try begin(
-      frame.transfer, totalBytes: frame.totalBytes, offset: frame.offset, begunWith: number)
+      frame.transfer, totalBytes: frame.totalBytes, offset: frame.offset, seen: seen)
     current.bytes += bytes
     current.resumed = source
     if frame.isLearnt {
@@ -173,11 +173,11 @@ final class GroupAssembly {
   /// Returns the transfer that a chunk continues or begins; it is moved out of `self` so that its bytes are
   /// not copied.
   private func begin(
-    _ number: UInt64, totalBytes: Int, offset: Int, begunWith frame: UInt64
+    _ number: UInt64, totalBytes: Int, offset: Int, seen: UInt64
   ) throws(SyncError) -> IncomingTransfer {
     if transfer == nil {
       transfer = IncomingTransfer(
-        number: lastTransfer + 1, totalBytes: totalBytes, begunWith: frame, at: context.now)
+        number: lastTransfer + 1, totalBytes: totalBytes, seen: seen, at: context.now)
       // The peer's size is not trusted: the reserve covers nearly all honest transactions.
       transfer?.bytes.reserveCapacity(min(totalBytes, 1 << 20))
     }
@@ -202,7 +202,7 @@ final class GroupAssembly {
     lastTransfer = current.number
     forgetStaged(current)
     let group = try whole(current.bytes)
-    return GroupArrival(block: group, ranges: [0..<group.count], begun: current.begun)
+    return GroupArrival(block: group, ranges: [0..<group.count], seen: current.seen)
   }
 
   /// Returns a large transaction in the row format, whichever format it arrived in.

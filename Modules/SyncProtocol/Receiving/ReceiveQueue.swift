@@ -38,6 +38,7 @@ final class ReceiveQueue {
   private var unsettled = WorkQueue<(group: UInt64, receipt: Receipt)>()
   private var acknowledged = Acknowledgement()
   private var isAcknowledgementDue = false
+  private var notices = Waiting<ReceivedNotice, UInt64>()
 
   init(_ context: SessionContext) {
     self.context = context
@@ -65,9 +66,9 @@ final class ReceiveQueue {
   /// Receives a fragment of the stream of small transactions, and records the interest that applies to them.
   func take(
     _ head: FragmentHead, _ content: RawSpan, frameBytes: Int, under interest: Interest,
-    begunWith frame: UInt64
+    seen: UInt64
   ) throws(SyncError) {
-    let arrival = try assembly.take(head, content, begunWith: frame)
+    let arrival = try assembly.take(head, content, seen: seen)
     note(packed: content.byteCount, plain: head.plainBytes)
     append(arrival, under: interest)
     acknowledge(frameBytes, plainBytes: head.plainBytes, isSettled: arrival.ranges.isEmpty)
@@ -75,9 +76,9 @@ final class ReceiveQueue {
 
   /// Receives a chunk of a large transaction.
   func take(
-    _ head: ChunkHead, _ content: RawSpan, frameBytes: Int, under interest: Interest, begunWith frame: UInt64
+    _ head: ChunkHead, _ content: RawSpan, frameBytes: Int, under interest: Interest, seen: UInt64
   ) throws(SyncError) {
-    let arrival = try assembly.take(head, content, begunWith: frame)
+    let arrival = try assembly.take(head, content, seen: seen)
     let isDropped = head.packing == nil
     if !isDropped { note(packed: content.byteCount, plain: head.plainBytes) }
     if let arrival { append(arrival, under: interest) }
@@ -86,9 +87,9 @@ final class ReceiveQueue {
 
   /// Receives a reference to bytes of a large transaction that an earlier link has delivered.
   func take(
-    _ frame: ReuseFrame, frameBytes: Int, under interest: Interest, begunWith number: UInt64
+    _ frame: ReuseFrame, frameBytes: Int, under interest: Interest, seen: UInt64
   ) throws(SyncError) {
-    let arrival = try assembly.take(frame, begunWith: number)
+    let arrival = try assembly.take(frame, seen: seen)
     if let arrival { append(arrival, under: interest) }
     acknowledge(frameBytes, plainBytes: 0, isSettled: arrival == nil)
   }
@@ -103,8 +104,21 @@ final class ReceiveQueue {
     receivedGroups += UInt64(arrival.ranges.count)
     context.statistics.groupsReceived += UInt64(arrival.ranges.count)
     unappliedBytes += arrival.byteCount
-    arrived.append(arrival.ranges, of: arrival.block, begun: arrival.begun, interest)
+    arrived.append(arrival.ranges, of: arrival.block, seen: arrival.seen, interest)
   }
+
+  // MARK: - Notices
+
+  /// The number of documents in notices that wait.
+  var noticedDocuments: Int { notices.documentCount }
+
+  /// Receives a notice, which waits until everything received before it is applied.
+  func receive(_ notice: ReceivedNotice) {
+    notices.append(notice, documents: notice.documentCount, until: receivedGroups)
+  }
+
+  /// Removes and returns the first notice if everything received before it is applied.
+  func takeNotice() -> ReceivedNotice? { notices.removeFirst { $0 <= appliedGroups } }
 
   // MARK: - Bounds
 
@@ -120,7 +134,10 @@ final class ReceiveQueue {
   }
 
   /// Whether the session must stop reading until its own or other sessions' transactions are applied.
-  var isFull: Bool { !mayHold(SyncLimits.frameBytes, isNeeded: !hasUnapplied) }
+  var isFull: Bool {
+    !mayHold(SyncLimits.frameBytes, isNeeded: !hasUnapplied)
+      || noticedDocuments >= context.tuning.waitingOffers && hasUnapplied
+  }
 
   /// Returns whether the queue waits only for memory that other sessions use.
   func waitsForMemory(_ isFull: Bool) -> Bool { !isApplying && (isFull || !arrived.isEmpty) }
@@ -163,7 +180,7 @@ final class ReceiveQueue {
     } catch {
       throw SyncError(error, in: "a group", base: 0)
     }
-    group.begun = arrived.begun
+    group.seen = arrived.seen
     if let part = group.part {
       group.step = component.step(for: part) {
         context.shared.components.makeName(

@@ -50,9 +50,10 @@ final class SendQueue {
   /// Log sequences of the groups that are sent and not acknowledged, in sending order.
   var unacknowledged = WorkQueue<UInt64>()
   var waitingTransferBytes = 0
-  /// Counts of queued and sent groups by channel, so that a caller can wait for everything queued so far.
+  /// Counts of queued and sent groups by channel.
   private(set) var taken = Progress()
   var gone = Progress()
+  private var notices = Waiting<SentNotice, Progress>()
   var turns = LinkTurns()
   /// The last time that something was sent; `nil` once the send buffers and compressors are freed.
   var lastPacked: Duration?
@@ -152,6 +153,24 @@ final class SendQueue {
   private var smallGroupBytes: Int {
     guard let rate = window.rate, rate < SyncLimits.slowLinkRate else { return SyncLimits.smallGroupBytes }
     return SyncLimits.slowSmallGroupBytes
+  }
+
+  // MARK: - Notices
+
+  /// The number of documents in notices that wait.
+  var noticedDocuments: Int { notices.documentCount }
+
+  /// Queues a notice behind everything that was queued before.
+  func add(_ notice: SentNotice, documents: Int = 0) {
+    notices.append(notice, documents: documents, until: taken)
+  }
+
+  /// Removes and returns the first notice if everything before it is sent.
+  func takeNotice() -> SentNotice? { notices.removeFirst { gone.covers($0) } }
+
+  /// Drops the offers that wait.
+  func removeOffers() {
+    notices.removeAll { if case .offers = $0 { true } else { false } }
   }
 
   /// Records the receiver's acknowledged totals.

@@ -4,15 +4,12 @@ import CRDTCore
 extension Session {
   /// Requests announced documents that did not arrive, and publishes this session's progress to the others.
   func lookAtAnnouncements() throws(SyncError) {
+    pusher.owe(try puller.takeNotices(), isGroup: false)
     pusher.owe(try puller.lookAtAnnouncements(), isGroup: false)
     context.shared.pulls.note(
       id, roundTrip: context.roundTrip.shortest, progressedAt: puller.queue.progressedAt,
       isApplying: !puller.queue.isApplied, promise: puller.promise)
     puller.noteBulk()
-  }
-
-  func take(_ announcement: Announcement) throws(SyncError) {
-    pusher.owe(try puller.take(announcement), isGroup: false)
   }
 
   /// Leaves the shared schedulers, and wakes the sessions that waited for this one.

@@ -233,16 +233,16 @@ extension Session {
       let list = try whole(&reader) { (reader) throws(CodecError) in try WantList(from: &reader) }
       try run { () throws(SyncError) in try pusher.take(list) }
     case .have:
-      let (round, haves) = try whole(&reader) { (reader) throws(CodecError) in
+      let (round, seen, haves) = try whole(&reader) { (reader) throws(CodecError) in
         try DocumentHave.decode(from: &reader)
       }
-      try run { () throws(SyncError) in try pusher.take(haves, round: round) }
+      try run { () throws(SyncError) in try pusher.take(haves, round: round, seen: seen) }
     case .asked:
       let round = try whole(&reader) { (reader) throws(CodecError) in try reader.readVarint() }
       try run { () throws(SyncError) in try pusher.asked(round: round) }
     case .acknowledge:
       let totals = try whole(&reader) { (reader) throws(CodecError) in try Acknowledgement(from: &reader) }
-      try run { () throws(SyncError) in try pusher.take(totals, frames: puller.answers) }
+      try run { () throws(SyncError) in try pusher.take(totals) }
     case .prune:
       let prune = try whole(&reader) { (reader) throws(CodecError) in try Prune(from: &reader) }
       try run { () throws(SyncError) in try pusher.take(prune) }
@@ -294,10 +294,10 @@ extension Session {
     case .offer:
       let offers = try whole(&reader) { (reader) throws(CodecError) in try DocumentOffer.decode(from: &reader)
       }
-      try run { () throws(SyncError) in try puller.take(offers) }
+      puller.queue.receive(.offers(offers))
     case .settled:
       let round = try whole(&reader) { (reader) throws(CodecError) in try reader.readVarint() }
-      puller.settled(round: round)
+      puller.queue.receive(.settled(round: round))
     case .fragment:
       let head = try decode { () throws(CodecError) in try FragmentHead(from: &reader) }
       let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
@@ -307,9 +307,7 @@ extension Session {
       let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
       try run { () throws(SyncError) in try puller.take(head, content, frameBytes: frameBytes) }
     case .renew:
-      puller.resetTelling()
-      puller.renew()
-      context.send(.renewed)
+      puller.queue.receive(.renew)
     case .resumed:
       let frame = try whole(&reader) { (reader) throws(CodecError) in try ResumedFrame(from: &reader) }
       try run { () throws(SyncError) in try puller.take(frame) }
@@ -317,10 +315,10 @@ extension Session {
       let announcement = try whole(&reader) { (reader) throws(CodecError) in
         try Announcement(from: &reader)
       }
-      try run { () throws(SyncError) in try take(announcement) }
+      puller.queue.receive(.announcement(announcement))
     case .mark:
       let frame = try whole(&reader) { (reader) throws(CodecError) in try MarkFrame(from: &reader) }
-      puller.take(frame)
+      puller.queue.receive(.mark(frame, own: puller.following.own))
     case .hello, .bye, .ping, .pong, .seen, .run, .interest, .compare, .want, .have, .asked, .filter,
       .filterWanted, .acknowledge, .resume, .prune, .renewed, .staged, .reuse, .ask, .rows, .answered,
       .stopAsk, .unreadable, .withheld, .presenceWanted, .presence:

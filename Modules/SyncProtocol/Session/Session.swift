@@ -84,6 +84,7 @@ public final class Session {
     presence = PresenceExchange(context)
     let pusher = pusher
     puller.followedLog = { [unowned pusher] in pusher.followedLog(of: $0) }
+    puller.seen = { [unowned pusher] in pusher.queue.window.acknowledged.groups }
   }
 
   deinit { _ = context.shared.leave(id) }
@@ -209,9 +210,9 @@ public final class Session {
   {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
-      let (owed, begun) = try puller.applied(ticket, result)
+      let (owed, seen) = try puller.applied(ticket, result)
       try pusher.noteMerged(owed)
-      pusher.owe(owed.map { DocumentRequest($0, begunWith: begun) }, isGroup: true)
+      pusher.owe(owed.map { DocumentRequest($0, seen: seen) }, isGroup: true)
     }
   }
 

@@ -39,8 +39,8 @@ extension Session {
     footprint.unreadBytes = backlog.byteCount + (input.isWhole ? input.bytes.count : 0)
     footprint.requests = pusher.pendingRequests
     footprint.announcements =
-      puller.announced.documentCount + pusher.announcing.openDocuments + puller.earlyOffers.count
-      + pusher.waitingOffers.count + pusher.met.count + puller.telling.waitingCount
+      puller.announced.documentCount + pusher.announcing.openDocuments + puller.queue.noticedDocuments
+      + pusher.queue.noticedDocuments + pusher.motion.convergedCount + puller.telling.waitingCount
       + pusher.telling.waitingCount
     footprint.compared = puller.reconciler.heldCount + pusher.reconciliation.responder.heldCount
     footprint.tasks = puller.pendingTasks + pusher.pendingTasks

@@ -1,24 +1,33 @@
-/// A queue of notices that wait for a point in the stream.
+/// Notices that wait for a point in a stream of transactions, in their order.
 ///
-/// The sender waits until everything queued before them has been sent; the receiver waits until everything sent
-/// before them is applied.
+/// The sender waits until everything queued before a notice has been sent; the receiver waits until everything
+/// sent before it is applied.
 struct Waiting<Notice, Point> {
-  private var waiting = WorkQueue<(notices: [Notice], point: Point)>()
-  /// The number of notices.
-  private(set) var count = 0
+  private var waiting = WorkQueue<(notice: Notice, documents: Int, point: Point)>()
+  /// The number of documents that the notices name.
+  private(set) var documentCount = 0
 
-  mutating func append(_ notices: [Notice], until point: Point) {
-    count += notices.count
-    waiting.append((notices, point))
+  var isEmpty: Bool { waiting.isEmpty }
+
+  mutating func append(_ notice: Notice, documents: Int = 0, until point: Point) {
+    documentCount += documents
+    waiting.append((notice, documents, point))
   }
 
-  /// Removes and returns the first notices if their point is reached.
-  mutating func removeFirst(where isReached: (Point) -> Bool) -> [Notice]? {
+  /// Removes and returns the first notice if its point is reached.
+  mutating func removeFirst(where isReached: (Point) -> Bool) -> Notice? {
     guard let next = waiting.first, isReached(next.point) else { return nil }
     _ = waiting.removeFirst()
-    count -= next.notices.count
-    return next.notices
+    documentCount -= next.documents
+    return next.notice
   }
 
-  mutating func removeAll() { self = Waiting() }
+  /// Removes the notices for which `isDropped` is true.
+  mutating func removeAll(where isDropped: (Notice) -> Bool) {
+    var kept = Waiting()
+    while let next = waiting.removeFirst() {
+      if !isDropped(next.notice) { kept.append(next.notice, documents: next.documents, until: next.point) }
+    }
+    self = kept
+  }
 }

@@ -52,7 +52,7 @@ extension PeerPlan {
       if draws.oneIn(2) { tuning.splitBytes = draws.logarithmic(in: 50...4_000) }
     }
     if draws.oneIn(3) { (tuning.slowTransferSpan, tuning.stagingSpan) = (.zero, .zero) }
-    if draws.oneIn(4) { tuning.documentsUnderWay = draws.int(in: 1...8) }
+    if draws.oneIn(4) { tuning.documentsInMotion = draws.int(in: 1...8) }
     if draws.oneIn(2) { tuning.leastStagedBytes = draws.logarithmic(in: 1...4_000) }
     if draws.oneIn(2) { tuning.packingPatience = .microseconds(draws.logarithmic(in: 1...100_000)) }
   }

@@ -1,0 +1,197 @@
+import DocStore
+
+/// The documents of which something is on its way to the peer, and what follows from that for what the peer says.
+///
+/// What a peer says of a document is judged against what it had when it said so: against the last transaction of
+/// this direction that it had applied. Two peers that judged it against what has been sent by now would send the same
+/// documents back and forth, or each rely on the other.
+struct DocumentsInMotion {
+  /// The state that the peer will have.
+  private struct Sent {
+    var hash: UInt64
+    /// The name of the latest group with the document.
+    var group: UInt64
+    /// Whether the peer reaches the state by merging the group with its own write.
+    var isMet = false
+    /// Whether the peer is sent the full state, which it can use whatever it has.
+    var isWhole = false
+  }
+
+  /// What the peer said of a document, judged against what is on its way to it.
+  enum Verdict: Equatable {
+    /// It has not said so in ignorance of anything: it lacks what it says.
+    case lacking
+    /// It had not applied a transaction that brings it the current state.
+    case coming
+    /// It had not applied a transaction with which it reaches a state by itself, by merging its own write.
+    ///
+    /// If tombstones were forgotten, it may reach another one.
+    case met(hash: UInt64)
+  }
+
+  private let tuning: SyncTuning
+  private var sent: [DocumentKey: Sent] = [:]
+  /// Groups that the peer has applied, with the number of transactions that it had applied then.
+  private var applied: [UInt64: UInt64] = [:]
+  /// Documents that both peers write: the number of changes that are still sent as deltas with a base version.
+  private var contended: [DocumentKey: Int] = [:]
+  /// Converged states that the peer is to verify, and the time of the first.
+  private var converged: (offers: [DocumentKey: DocumentOffer], since: Duration) = ([:], .zero)
+  /// Documents that the peer may come to hold although they do not match.
+  ///
+  /// Some left the interest with a change that overtook queued groups with their earlier state. Others had
+  /// waiting changes when the interest changed in their collections.
+  private var overtaking: Set<DocumentName> = []
+
+  init(_ tuning: SyncTuning) { self.tuning = tuning }
+
+  // MARK: - What is sent
+
+  /// Whether no answer is on its way.
+  var isEmpty: Bool { sent.isEmpty }
+
+  func contains(_ key: DocumentKey) -> Bool { sent[key] != nil }
+
+  /// Records that a document is sent in this state.
+  mutating func insert(_ key: DocumentKey, hash: UInt64, group: UInt64, isWhole: Bool) {
+    if sent.count >= tuning.documentsInMotion { forgetApplied() }
+    if sent.count >= tuning.documentsInMotion { removeSent() }
+    sent[key] = Sent(hash: hash, group: group, isWhole: isWhole)
+  }
+
+  /// Advances a document on its way to its next state, or forgets it when the peer is not sent that state.
+  mutating func follow(_ key: DocumentKey, from before: UInt64?, to after: UInt64?, group: UInt64) {
+    guard let state = sent[key] else { return }
+    guard let before, let after, state.hash == before else { return sent[key] = nil }
+    sent[key] = Sent(hash: after, group: group, isWhole: state.isWhole)
+  }
+
+  /// Records that a document of the peer was merged here: the peer computes the same state once it has what
+  /// is on its way.
+  mutating func meet(_ key: DocumentKey, from before: UInt64?, to after: UInt64?) {
+    guard let state = sent[key], !(state.isMet && state.hash == after) else { return }
+    guard let before, let after, state.hash == before else { return sent[key] = nil }
+    sent[key] = Sent(hash: after, group: state.group, isMet: true)
+  }
+
+  /// Records the groups that the peer has applied, the first of which was its transaction number `first`.
+  mutating func applied(_ groups: [UInt64], from first: UInt64) {
+    guard !sent.isEmpty else { return }
+    for (number, group) in zip(first..., groups) where group != 0 { applied[group] = applied[group] ?? number }
+    if applied.count > tuning.documentsInMotion { forgetApplied() }
+  }
+
+  /// Whether a document's state is the one that was sent last.
+  func holds(_ key: @autoclosure () -> DocumentKey, hash: @autoclosure () -> UInt64) -> Bool {
+    !sent.isEmpty && sent[key()]?.hash == hash()
+  }
+
+  /// Judges what the peer said of a document when it had applied `seen` transactions.
+  ///
+  /// - Parameter hash: The hash of the current state here.
+  func judge(_ key: DocumentKey, hash: UInt64, seen: UInt64) -> Verdict {
+    guard let state = sent[key], isAhead(state, of: seen) else { return .lacking }
+    if state.isMet { return .met(hash: state.hash) }
+    return state.hash == hash ? .coming : .lacking
+  }
+
+  /// Returns the group that brings the full and current state of a document to the peer, which asked when it had
+  /// applied `seen` transactions; `nil` if none does.
+  func group(with key: DocumentKey, hash: UInt64, seen: UInt64) -> UInt64? {
+    guard let state = sent[key], state.isWhole, state.hash == hash, isAhead(state, of: seen) else { return nil }
+    return state.group
+  }
+
+  private func isAhead(_ state: Sent, of seen: UInt64) -> Bool {
+    applied[state.group].map { seen < $0 } ?? true
+  }
+
+  /// Forgets a group that is sent in another form, or not at all.
+  mutating func remove(group: UInt64) {
+    guard !sent.isEmpty else { return }
+    sent = sent.filter { $0.value.group != group }
+  }
+
+  /// Forgets what is on its way: whatever the peer says is answered.
+  mutating func removeSent() {
+    sent = [:]
+    applied = [:]
+  }
+
+  private mutating func forgetApplied() {
+    sent = sent.filter { applied[$0.value.group] == nil }
+    applied = [:]
+  }
+
+  // MARK: - Documents that both peers write
+
+  /// The number of changes of a document that are sent as deltas after a request.
+  private static let contendedChanges = 16
+
+  /// Records that the peer has requested a live document, and so has another state of it.
+  ///
+  /// An operation delta applies to one state only, and costs a round trip where the peer has written meanwhile. So
+  /// the next changes of the document are sent as deltas with a base version.
+  mutating func contend(_ key: DocumentKey) {
+    if contended.count >= tuning.contendedDocuments { contended = [:] }
+    contended[key] = Self.contendedChanges
+  }
+
+  func isContended(_ key: @autoclosure () -> DocumentKey) -> Bool {
+    !contended.isEmpty && contended[key()] != nil
+  }
+
+  /// Counts one change of a document.
+  ///
+  /// - Returns: Whether it is to be sent as a delta.
+  mutating func countContended(_ key: @autoclosure () -> DocumentKey) -> Bool {
+    guard !contended.isEmpty else { return false }
+    let key = key()
+    guard let left = contended[key] else { return false }
+    contended[key] = left > 1 ? left - 1 : nil
+    return true
+  }
+
+  // MARK: - Converged states
+
+  /// The number of converged states to verify; only the last state of each document counts.
+  var convergedCount: Int { converged.offers.count }
+  /// When the first of them was recorded.
+  var convergedSince: Duration { converged.since }
+
+  /// Records that the peer reaches a state by itself, to be verified later.
+  mutating func noteConverged(_ offer: DocumentOffer, of key: DocumentKey, now: Duration) {
+    if converged.offers.isEmpty { converged.since = now }
+    converged.offers[key] = offer
+  }
+
+  /// Removes and returns the converged states, by collection and id.
+  mutating func takeConverged() -> [DocumentOffer] {
+    defer { converged.offers = [:] }
+    return converged.offers.values.sorted { ($0.collection, $0.item.id) < ($1.collection, $1.item.id) }
+  }
+
+  // MARK: - Documents that no longer match
+
+  /// Whether a change with which documents leave the interest may be sent before waiting groups.
+  var mayOvertake: Bool { overtaking.count < tuning.contendedDocuments }
+  /// Whether a document may come to be held by the peer although it does not match.
+  var hasOvertaking: Bool { !overtaking.isEmpty }
+
+  /// Records that the peer may come to hold a document although it does not match; requests for it are answered as
+  /// from a holder.
+  mutating func noteOvertaking(_ name: DocumentName) { overtaking.insert(name) }
+
+  func isOvertaking(_ name: @autoclosure () -> DocumentName) -> Bool {
+    !overtaking.isEmpty && overtaking.contains(name())
+  }
+
+  /// Records that the peer has applied everything.
+  mutating func noteDrained() { if !overtaking.isEmpty { overtaking = [] } }
+
+  /// Discards what follows from what is on its way, since what the peer has is in doubt.
+  mutating func doubt() {
+    removeSent()
+    converged.offers = [:]
+  }
+}

@@ -1,0 +1,19 @@
+/// What the sender says of everything that it has sent before: interpreted once that is applied here.
+enum ReceivedNotice {
+  case offers([DocumentOffer])
+  case announcement(Announcement)
+  case settled(round: UInt64)
+  /// `own` is the position in this peer's own log up to which the sender had everything when the mark arrived: the
+  /// sender had queued all its answers to that.
+  case mark(MarkFrame, own: UInt64)
+  case renew
+
+  /// The number of documents that it names.
+  var documentCount: Int {
+    switch self {
+    case .offers(let offers): offers.count
+    case .announcement(let announcement): announcement.groups.reduce(0) { $0 + $1.count }
+    case .settled, .mark, .renew: 0
+    }
+  }
+}
