@@ -10,8 +10,8 @@ import Testing
     var random = SeededGenerator(seed: seed)
     let interests = try ["a", "b"].map { Interest([try SubscriptionQuery(dql: "SELECT * FROM \($0)")]) }
     var queue = ArrivedQueue()
-    var expected: [(bytes: ArraySlice<UInt8>, begun: UInt64, hash: UInt64)] = []
-    for begun in 0..<40 as Range<UInt64> {
+    var expected: [(bytes: ArraySlice<UInt8>, seen: UInt64, hash: UInt64)] = []
+    for seen in 0..<40 as Range<UInt64> {
       let block = (0..<random.int(below: 200)).map { _ in UInt8(random.int(below: 256)) }
       var ranges: [Range<Int>] = []
       var position = 0
@@ -21,8 +21,8 @@ import Testing
         position = end + random.int(below: 3)
       }
       let interest = interests[random.int(below: 2)]
-      queue.append(ranges, of: block, begun: begun, interest)
-      expected += ranges.map { (block[$0], begun, interest.hash) }
+      queue.append(ranges, of: block, seen: seen, interest)
+      expected += ranges.map { (block[$0], seen, interest.hash) }
       for _ in 0..<random.int(below: 2 * max(ranges.count, 1)) { try take() }
       #expect(queue.indexBytes >= 8 * expected.count)
     }
@@ -31,10 +31,10 @@ import Testing
 
     func take() throws {
       guard !expected.isEmpty else { return #expect(queue.isEmpty) }
-      let (bytes, begun, hash) = expected.removeFirst()
+      let (bytes, seen, hash) = expected.removeFirst()
       let group = try #require(queue.first)
       queue.removeFirst()
-      #expect(group.block[group.range] == bytes && group.begun == begun && group.interest.hash == hash)
+      #expect(group.block[group.range] == bytes && group.seen == seen && group.interest.hash == hash)
     }
   }
 }

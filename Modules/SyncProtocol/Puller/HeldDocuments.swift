@@ -106,11 +106,6 @@ struct HeldDocuments: ReconcilingSet {
   func tellsOneByOne(
     _ leftovers: UInt64, of collection: String, facing others: UInt64
   ) throws(SyncError) -> Bool {
-    switch puller.telling[collection].receive(leftovers: leftovers, facing: others) {
-    case .tell: return true
-    case .all(let steps):
-      try puller.perform(steps, collection)
-      return false
-    }
+    try puller.telling.tellsOneByOne(leftovers, of: collection, facing: others)
   }
 }

@@ -3,8 +3,6 @@ import DocStore
 
 /// Work of the puller outside a reconciliation; it may take several calls.
 enum PullTask {
-  /// A step of sending notices or a filter of what this peer holds.
-  case telling(TellingTask)
   /// Send notices of the log after a sequence number; `told` counts the documents already sent.
   case ownLog(after: UInt64, told: Int)
 }
@@ -12,7 +10,6 @@ enum PullTask {
 extension Puller {
   func run(_ task: PullTask, budget: inout Int) throws(SyncError) {
     switch task {
-    case .telling(let task): try run(task, budget: &budget)
     case .ownLog(let sequence, let told): try runOwnLog(after: sequence, told: told, budget: &budget)
     }
   }

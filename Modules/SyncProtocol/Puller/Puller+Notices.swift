@@ -15,7 +15,7 @@ extension Puller {
       case .settled(let round): settled(round: round)
       case .mark(let frame, let own): following.mark = Following.Mark(frame: frame, own: own)
       case .renew:
-        resetTelling()
+        telling.reset()
         renew()
         context.send(.renewed)
       }
@@ -27,8 +27,15 @@ extension Puller {
   private func take(_ offers: [DocumentOffer]) throws(SyncError) {
     guard !SyncDefect.offersIgnored.isPlanted else { return }
     for offer in offers where interest.covers(offer.collection) {
-      telling[offer.collection].receive(told: IDFilter.hash(offer.item.id))
+      telling.receive(told: offer.item.id, of: offer.collection)
     }
     sendWants(try differing(offers.map { ($0.collection, $0.item) }), round: 0, isGroup: false)
+  }
+
+  /// Sends notices of documents that are new under the interest, as far as the rule requires them.
+  func tell(_ events: [DocumentHave]) throws(SyncError) {
+    var haves: [DocumentHave] = []
+    for have in events where try telling.tells(event: have.id, of: have.collection) { haves.append(have) }
+    sendHaves(haves, round: 0)
   }
 }

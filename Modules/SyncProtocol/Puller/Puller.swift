@@ -66,7 +66,7 @@ final class Puller {
   var reconciler = RangeReconciler()
 
   /// Decides, for each collection, which side sends notices of the documents that it holds.
-  var telling: Tellings
+  private(set) lazy var telling = NoticeExchange(.haves, HaveNotices(self), context)
   var evicted = EvictedDocuments()
 
   /// Received transactions that are not applied yet.
@@ -90,7 +90,6 @@ final class Puller {
 
   init(_ context: SessionContext) {
     self.context = context
-    telling = Tellings(.haves, context.tuning)
     queue = ReceiveQueue(context)
   }
 
@@ -101,7 +100,7 @@ final class Puller {
   private var canAsk: Bool { reconciler.openCount < context.tuning.rangesInFlight }
 
   /// Whether there is work that does not depend on an answer from the sender.
-  var hasTasks: Bool { reconciler.hasTasks || !tasks.isEmpty }
+  var hasTasks: Bool { reconciler.hasTasks || telling.hasTasks || !tasks.isEmpty }
 
   var isRoundAllowed: Bool {
     switch phase {
@@ -171,8 +170,9 @@ final class Puller {
     early.change(from: self.interest, to: interest)
     self.interest = interest
     generation += 1
-    resetTelling { name in changed?.contains(name) ?? true || !interest.covers(name.text) }
+    telling.reset { name in changed?.contains(name) ?? true || !interest.covers(name.text) }
     tasks.removeAll()
+    telling.removeTasks()
     reconciler.removeTasks()
     following.interestPrint = interestPrint(interest)
     // A peer that never had an interest does not send an empty one.
@@ -204,6 +204,7 @@ final class Puller {
     takeUpBulk()
     try reconciler.work(
       HeldDocuments(self), mostOpen: context.tuning.rangesInFlight, budget: &budget)
+    if canAsk { try telling.work(budget: &budget) }
     while budget > 0, canAsk, let task = tasks.removeFirst() { try run(task, budget: &budget) }
     flush()
     if phase == .asking, !hasTasks, !reconciler.isWaiting, bulk.collections.isEmpty, !telling.awaitsAll {

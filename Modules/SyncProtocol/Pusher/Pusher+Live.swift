@@ -196,7 +196,7 @@ extension Pusher {
   func renew() {
     guard generation != nil else { return }
     doubt()
-    resetTelling()
+    telling.reset()
     log.followed = nil
     log.waiting = nil
     log.marked = nil

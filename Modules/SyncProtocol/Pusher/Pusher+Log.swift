@@ -104,7 +104,7 @@ extension Pusher {
     log.walk == nil && !isApplying && !reconciliation.isActive && holding != .awaited
       && !reconciliation.isClosing
       && reconciliation.responder.questionCount == 0
-      && requests.isEmpty && !requests.hasPartial && live.isEmpty && !isTelling
+      && requests.isEmpty && !requests.hasPartial && live.isEmpty && !telling.isWaiting && !telling.hasTasks
       && motion.convergedCount == 0
   }
 

@@ -218,15 +218,15 @@ extension Pusher {
     let collection = source.collection.name
     let isWatched =
       watch.contains(source.key(of: id.bytes.span.bytes)) || unnamed.contains(TextKey(collection))
-    guard try isWatched || tells(event: id, of: collection) else { return nil }
+    guard try isWatched || telling.tells(event: id, of: collection) else { return nil }
     return makeOffer(id, summary, source)
   }
 
   /// Returns offers of announced documents that do not match, if the peer relies on learning of them.
   private func leavers(of group: [AnnouncedDocument]) throws(SyncError) -> [DocumentOffer] {
     var offers: [DocumentOffer] = []
-    for document in group where document.leaves && telling[document.collection].isLeading {
-      guard try tells(event: document.id, of: document.collection), let hash = document.hash,
+    for document in group where document.leaves && telling.isLeading(document.collection) {
+      guard try telling.tells(event: document.id, of: document.collection), let hash = document.hash,
         let cleared = gatekeeper?.clear(document.collection)
       else { continue }
       offers.append(DocumentOffer(cleared, item: DocumentHash(id: document.id, hash: hash)))

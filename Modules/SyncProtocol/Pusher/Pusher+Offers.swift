@@ -24,7 +24,7 @@ extension Pusher {
   ) throws(SyncError) -> DocumentOffer? {
     let collection = change.collection.name
     guard let cleared = gatekeeper?.clear(collection) else { return nil }
-    let isLeading = telling[collection].isLeading
+    let isLeading = telling.isLeading(collection)
     // If the peer relies on this one, the author does not matter: the peer may evict the document and later
     // get an older copy from another peer.
     if isOwn, !isLeading { return nil }
@@ -35,7 +35,7 @@ extension Pusher {
     // A possible holder is told immediately: the document may have arrived there just before the peer made
     // its filter.
     if !isWatched {
-      guard isNew || hasLeft, try tells(event: change.id, of: collection) else { return nil }
+      guard isNew || hasLeft, try telling.tells(event: change.id, of: collection) else { return nil }
     }
     let hash = Fingerprint.hash(id: change.id.bytes.span.bytes, summary: summary)
     return DocumentOffer(cleared, item: DocumentHash(id: change.id, hash: hash))

@@ -47,7 +47,7 @@ extension Pusher {
   func take(_ haves: [DocumentHave], round: UInt64, seen: UInt64) throws(SyncError) {
     log.asksTaken += 1
     for have in haves where concerns(have.collection) {
-      telling[have.collection].receive(told: IDFilter.hash(have.id))
+      telling.receive(told: have.id, of: have.collection)
     }
     try take(haves.map { DocumentRequest($0, seen: seen) }, round: round, isGroup: false)
   }

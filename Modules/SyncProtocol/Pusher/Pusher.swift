@@ -46,8 +46,7 @@ final class Pusher {
   var lastCommitted: UInt64 = 0
   var watch: WatchList
   /// The rule that decides which peer offers the documents that are stored here and not sent.
-  var telling: Tellings
-  var tellingTasks = WorkQueue<TellingTask>()
+  private(set) lazy var telling = NoticeExchange(.offers, OfferNotices(self), context)
   /// Collections whose document ids the peer must not disclose.
   ///
   /// Each change that does not match may concern the peer.
@@ -71,7 +70,6 @@ final class Pusher {
     self.ownDigest = ownDigest
     queue = SendQueue(context)
     watch = WatchList(context.tuning)
-    telling = Tellings(.offers, context.tuning)
     motion = DocumentsInMotion(context.tuning)
     batch = GroupBatch(context, queue)
   }
@@ -113,7 +111,7 @@ final class Pusher {
     guard !isContinued else {
       context.withheld.removeAll { changed.contains($0) || !interest.covers($0.text) }
       noteWaiting(in: changed)
-      return resetTelling { changed.contains($0) || !interest.covers($0.text) }
+      return telling.reset { changed.contains($0) || !interest.covers($0.text) }
     }
     // Waiting changes belong to the old interest. The peer reconciles everything, or resumes before them.
     context.withheld.removeAll()
@@ -122,7 +120,7 @@ final class Pusher {
     log = LogPlace(asksTaken: log.asksTaken, fellBehindAt: log.fellBehindAt)
     watch = WatchList(context.tuning)
     unnamed = []
-    resetTelling()
+    telling.reset()
   }
 
   /// Discards what is known of the peer until it reconciles; that finds again whatever the peer has
@@ -173,7 +171,7 @@ final class Pusher {
   }
 
   var hasWork: Bool {
-    reconciliation.responder.questionCount > 0 && mayAnswerQuestions || !tellingTasks.isEmpty
+    reconciliation.responder.questionCount > 0 && mayAnswerQuestions || telling.hasTasks
       || queue.canSend
       || log.walk != nil && canWalk
       || queue.window.hasRoom
@@ -216,7 +214,7 @@ final class Pusher {
     if queue.noticedDocuments > context.tuning.waitingOffers { compareInstead() }
     try answerQuestions(budget: &budget)
     try walkLog(budget: &budget)
-    while budget > 0, let task = tellingTasks.removeFirst() { try run(task, budget: &budget) }
+    try telling.work(budget: &budget)
     flushAnnouncements()
     var plain = context.bytesPerCall
     while plain > 0, queue.window.hasRoom || queue.canSend {

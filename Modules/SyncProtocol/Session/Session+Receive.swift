@@ -332,23 +332,20 @@ extension Session {
       let frame = try whole(&reader) { (reader) throws(CodecError) in try FilterFrame(from: &reader) }
       return try run { () throws(SyncError) in
         switch frame.role {
-        case .haves: try takeAnswer(frame)
-        case .offers: try pusher.take(frame)
+        case .haves:
+          puller.answers += 1
+          try puller.telling.take(frame)
+        case .offers: try pusher.telling.take(frame)
         }
       }
     }
     let ask = try whole(&reader) { (reader) throws(CodecError) in try FilterAsk(from: &reader) }
     try run { () throws(SyncError) in
       switch ask.role {
-      case .haves: try pusher.take(ask)
-      case .offers: try puller.take(ask)
+      case .haves: try pusher.telling.take(ask)
+      case .offers: try puller.telling.take(ask)
       }
     }
-  }
-
-  private func takeAnswer(_ frame: FilterFrame) throws(SyncError) {
-    puller.answers += 1
-    try puller.take(frame)
   }
 
   /// Decodes a payload and requires that nothing follows.

@@ -333,7 +333,7 @@ public final class Session {
     // A waiting change may precede a withheld one: drop it, and reconcile the current state instead.
     pusher.dropLive()
     pusher.renew()
-    puller.resetTelling()
+    puller.telling.reset()
     puller.renew()
   }
 

@@ -50,7 +50,7 @@ extension Session {
 
 extension Puller {
   fileprivate var pendingTasks: Int {
-    tasks.count + reconciler.pendingCount + evicted.before.count + queue.unsettledCount + pulls.count
+    tasks.count + telling.taskCount + reconciler.pendingCount + evicted.before.count + queue.unsettledCount + pulls.count
   }
 }
 
@@ -60,6 +60,6 @@ extension Pusher {
   }
 
   fileprivate var pendingTasks: Int {
-    reconciliation.responder.pendingCount + reconciliation.streamWalks.count + tellingTasks.count
+    reconciliation.responder.pendingCount + reconciliation.streamWalks.count + telling.taskCount
   }
 }

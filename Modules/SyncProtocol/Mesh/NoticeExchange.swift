@@ -1,0 +1,235 @@
+import CRDTCore
+import DocStore
+import Failpoints
+
+/// What the two roles of the telling rule (``Telling``) do differently in a session.
+///
+/// A receiver tells of what it holds, by `have`; a sender offers what it stores and does not send, by `offer`.
+protocol NoticeRole {
+  associatedtype Notice
+
+  /// What the receiver subscribes to.
+  var interest: Interest { get }
+  /// Whether the exchange concerns a collection.
+  func covers(_ collection: String) -> Bool
+  /// Whether the policy lets this side tell of a collection's documents.
+  func isOpen(_ collection: String) -> Bool
+  /// Returns about how many documents this side holds, at least.
+  func heldCount(of collection: String) throws(SyncError) -> UInt64
+  /// Returns the hashes of ids that count as held beside those that a ``HeldScan`` finds.
+  func extraHashes(of collection: String) throws(SyncError) -> [UInt64]
+  /// Makes a notice of a held document, which costs so many visits of records beside the one that found it.
+  func notice(
+    _ cleared: consuming Cleared, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
+    _ sites: SiteTable
+  ) throws -> Notice
+  var noticeVisits: Int { get }
+  /// Returns notices of documents in their current state.
+  func notices(of ids: ArraySlice<DocumentID>, in collection: String) throws(SyncError) -> [Notice]
+  /// Sends notices.
+  func send(_ notices: [Notice])
+}
+
+/// One role's half of the telling rule in a session: it performs the steps that the rule asks for.
+final class NoticeExchange<Role: NoticeRole> {
+  private let context: SessionContext
+  private let own: Telling.Role
+  private let role: Role
+  private var halves: Tellings
+  private var tasks = WorkQueue<TellingTask>()
+
+  init(_ own: Telling.Role, _ role: Role, _ context: SessionContext) {
+    (self.context, self.own, self.role) = (context, own, role)
+    halves = Tellings(own, context.tuning)
+  }
+
+  /// Whether a notice that the other side must get waits for that side's filter.
+  var isWaiting: Bool { halves.isWaiting }
+  /// Whether all held documents of a collection wait for the other side.
+  var awaitsAll: Bool { halves.awaitsAll }
+  var hasTasks: Bool { !tasks.isEmpty }
+  var taskCount: Int { tasks.count }
+  var waitingCount: Int { halves.waitingCount }
+  /// Bytes of all filters in memory.
+  var filterBytes: Int { halves.filterBytes }
+  /// Approximate memory of all filters and ids.
+  var heldBytes: Int { halves.heldBytes }
+
+  /// Whether this side tells of everything that it holds, since the other relies on it.
+  func isLeading(_ collection: String) -> Bool { halves[collection].isLeading }
+
+  // MARK: - Events
+
+  /// Decides whether to tell of a document that is new here.
+  func tells(event id: DocumentID, of collection: String) throws(SyncError) -> Bool {
+    let verdict = halves[collection].receive(event: id)
+    try perform(verdict.steps, collection)
+    return verdict.tells
+  }
+
+  /// Records that the other side has told of a document.
+  func receive(told id: DocumentID, of collection: String) {
+    halves[collection].receive(told: IDFilter.hash(id))
+  }
+
+  /// Decides whether to tell one by one of documents that a reconciliation left over.
+  func tellsOneByOne(
+    _ leftovers: UInt64, of collection: String, facing others: UInt64
+  ) throws(SyncError) -> Bool {
+    switch halves[collection].receive(leftovers: leftovers, facing: others) {
+    case .tell: return true
+    case .all(let steps):
+      try perform(steps, collection)
+      return false
+    }
+  }
+
+  /// Receives the other side's request for a filter of what this side holds.
+  func take(_ ask: FilterAsk) throws(SyncError) {
+    guard role.isOpen(ask.collection) else {
+      return send(
+        own == .offers
+          ? .nothing(role: own.other, number: ask.number, ask.collection)
+          : .refused(role: own.other, number: ask.number, ask.collection, price: 0))
+    }
+    guard halves.mayMakeFilter(ofAtMost: try role.heldCount(of: ask.collection), now: context.now) else {
+      return send(.refused(role: own.other, number: ask.number, ask.collection, price: 0))
+    }
+    try perform(halves[ask.collection].receive(ask: ask, isOpen: true), ask.collection)
+  }
+
+  /// Receives a part of the other side's filter, or its refusal to send one.
+  ///
+  /// With the filter, the other side tells of everything that it holds, and this one only of what the filter
+  /// contains.
+  func take(_ frame: FilterFrame) throws(SyncError) {
+    let collection = frame.collection
+    guard role.covers(collection) else { return }
+    let held = try role.heldCount(of: collection)
+    switch frame.body {
+    case .part(let part):
+      let room = context.filterRoom(halves)
+      try perform(
+        halves[collection].receive(part, number: frame.number, held: held, room: room), collection)
+    case .refused(let price):
+      try perform(halves[collection].receive(refusal: price, number: frame.number, held: held), collection)
+    }
+  }
+
+  /// Starts over in some collections; reconciliation covers what was told before.
+  func reset(where isChanged: (TextKey) -> Bool = { _ in true }) {
+    for (collection, number) in halves.reset(where: isChanged) {
+      send(.refused(role: own.other, number: number, collection, price: 0))
+    }
+  }
+
+  /// Drops the tasks that wait.
+  func removeTasks() { tasks.removeAll() }
+
+  private func send(_ frame: FilterFrame) { context.send(.filter) { frame.encode(to: &$0) } }
+
+  // MARK: - Steps
+
+  private func perform(_ steps: [Telling.Step], _ collection: String) throws(SyncError) {
+    for step in steps {
+      switch step {
+      case .tell(let ids): tasks.append(.tell(collection, ids[...]))
+      case .tellAll: tasks.append(.tellHeld(HeldScan(own, collection), number: nil))
+      case .lookAtAll(let number):
+        SyncPoint.lookedAtAll.reached()
+        tasks.append(.tellHeld(HeldScan(own, collection), number: number))
+      case .count(let number): tasks.append(.count(HeldScan(own, collection), 0, number: number))
+      case .fill(let number, let size):
+        tasks.append(.fill(HeldScan(own, collection), IDFilter(byteCount: size.byteCount), number: number))
+      case .ask(let number, let spent):
+        let count = try role.heldCount(of: collection)
+        guard let cleared = context.gatekeeper?.clear(collection) else { continue }
+        let ask = FilterAsk(cleared, role: own, number: number, count: count, spent: spent)
+        context.send(.filterWanted) { ask.encode(to: &$0) }
+      case .answerNothing(let number): send(.nothing(role: own.other, number: number, collection))
+      case .refuse(let number, let price):
+        send(.refused(role: own.other, number: number, collection, price: price))
+      }
+    }
+  }
+
+  /// Performs the next steps that take long, within the budget of records.
+  func work(budget: inout Int) throws(SyncError) {
+    while budget > 0, let task = tasks.removeFirst() { try run(task, budget: &budget) }
+  }
+
+  private func run(_ task: TellingTask, budget: inout Int) throws(SyncError) {
+    switch task {
+    case .count(let scan, let count, let number):
+      try self.count(scan, from: count, number: number, budget: &budget)
+    case .fill(let scan, let filter, let number): try fill(scan, filter, number: number, budget: &budget)
+    case .tell(let collection, let ids):
+      let now = ids.prefix(max(budget / 8, 1))
+      budget -= now.count * 8
+      if role.covers(collection) { role.send(try role.notices(of: now, in: collection)) }
+      let rest = ids.dropFirst(now.count)
+      if !rest.isEmpty { tasks.prepend(.tell(collection, rest)) }
+    case .tellHeld(let scan, let number): try tellHeld(scan, number: number, budget: &budget)
+    }
+  }
+
+  private func count(
+    _ scan: HeldScan, from count: UInt64, number: UInt64, budget: inout Int
+  ) throws(SyncError) {
+    guard halves[scan.collection].makes(number) else { return }
+    var (scan, count) = (scan, count)
+    try context.step(&scan, role.interest, budget: &budget) { _, _, _, _ in
+      count += 1
+    } certificate: { _ in
+      count += 1
+    }
+    guard scan.isDone else { return tasks.prepend(.count(scan, count, number: number)) }
+    let all = count.adding(UInt64(try role.extraHashes(of: scan.collection).count))
+    let room = context.filterRoom(halves)
+    try perform(halves[scan.collection].receive(count: all, number: number, room: room), scan.collection)
+  }
+
+  private func fill(
+    _ scan: HeldScan, _ filter: IDFilter, number: UInt64, budget: inout Int
+  ) throws(SyncError) {
+    guard halves[scan.collection].makes(number) else { return }
+    var (scan, filter) = (scan, filter)
+    let deniesSome = own == .haves && SyncDefect.filterDenies.isPlanted
+    try context.step(&scan, role.interest, budget: &budget) { id, _, _, _ in
+      let hash = IDFilter.hash(id)
+      if !deniesSome || hash & 1 != 0 { filter.insert(hash) }
+    } certificate: {
+      filter.insert($0)
+    }
+    guard scan.isDone else { return tasks.prepend(.fill(scan, filter, number: number)) }
+    for hash in try role.extraHashes(of: scan.collection) { filter.insert(hash) }
+    if let cleared = context.gatekeeper?.clear(scan.collection) {
+      for frame in FilterFrame.frames(cleared, role: own.other, number: number, filter) { send(frame) }
+    } else {
+      send(
+        own == .offers
+          ? .nothing(role: own.other, number: number, scan.collection)
+          : .refused(role: own.other, number: number, scan.collection, price: 0))
+    }
+    try perform(halves[scan.collection].finishFilter(number), scan.collection)
+  }
+
+  private func tellHeld(_ scan: HeldScan, number: UInt64?, budget: inout Int) throws(SyncError) {
+    var scan = scan
+    let (collection, gatekeeper, role) = (scan.collection, context.gatekeeper, role)
+    let half = halves[collection]
+    if let number, !half.looks(under: number) { return }
+    var notices: [Role.Notice] = []
+    var left = budget
+    try context.step(&scan, role.interest, budget: &budget) { id, summary, record, sites in
+      guard number == nil || half.tells(IDFilter.hash(id)), let cleared = gatekeeper?.clear(collection)
+      else { return }
+      notices.append(try role.notice(cleared, id, summary, record, sites))
+      left -= role.noticeVisits
+    }
+    budget = min(budget, left)
+    role.send(notices)
+    guard scan.isDone else { return tasks.prepend(.tellHeld(scan, number: number)) }
+    if let number { halves[collection].finishLook(under: number) }
+  }
+}

@@ -1,0 +1,61 @@
+import CRDTCore
+import DocStore
+
+/// Notices by which a sender offers the documents that it stores and does not send.
+struct OfferNotices: NoticeRole {
+  private unowned let pusher: Pusher
+
+  init(_ pusher: Pusher) { self.pusher = pusher }
+
+  private var context: SessionContext { pusher.context }
+  var interest: Interest { pusher.interest }
+  func covers(_ collection: String) -> Bool { pusher.concerns(collection) }
+  func isOpen(_ collection: String) -> Bool { covers(collection) }
+
+  /// Returns about how many documents and compacted tombstones are stored here.
+  func heldCount(of collection: String) throws(SyncError) -> UInt64 {
+    try context.recordCount(of: collection).adding(context.certificateCount(of: collection))
+  }
+
+  /// Returns the id hashes of documents that are too large to be sent: a peer with a copy must say so, whether they
+  /// match or not.
+  func extraHashes(of collection: String) throws(SyncError) -> [UInt64] {
+    try context.read { transaction in
+      try transaction.oversizeDocuments().filter { $0.collection.isSame(as: collection) }.map {
+        IDFilter.hash($0.id)
+      }
+    }
+  }
+
+  func notice(
+    _ cleared: consuming Cleared, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
+    _ sites: SiteTable
+  ) -> DocumentOffer {
+    let hash = Fingerprint.hash(id: id, summary: summary)
+    return DocumentOffer(cleared, item: DocumentHash(id: DocumentID(trusted: id.copied), hash: hash))
+  }
+
+  var noticeVisits: Int { 0 }
+
+  /// Returns offers of those documents that do not match.
+  func notices(of ids: ArraySlice<DocumentID>, in collection: String) throws(SyncError) -> [DocumentOffer] {
+    let (interest, gatekeeper) = (interest, context.gatekeeper)
+    return try context.read { transaction in
+      var offers: [DocumentOffer] = []
+      guard let known = try transaction.collection(collection), let matcher = interest.matcher(for: known)
+      else { return offers }
+      for id in ids {
+        try transaction.visitIntactRecord(known, id, damaged: context.tellDamaged) { _, record, summary in
+          let bytes = id.bytes.span.bytes
+          guard !matcher.matches(bytes, record), let cleared = gatekeeper?.clear(collection) else { return }
+          offers.append(
+            DocumentOffer(
+              cleared, item: DocumentHash(id: id, hash: Fingerprint.hash(id: bytes, summary: summary))))
+        }
+      }
+      return offers
+    }
+  }
+
+  func send(_ notices: [DocumentOffer]) { pusher.send(notices) }
+}
