@@ -74,9 +74,9 @@ extension Session {
   /// What is delivered to the peer.
   package var delivery: PeerDelivery {
     var delivery = PeerDelivery()
-    delivery.servedSequence = pusher.holding.confirmed
-    if pusher.generation != nil || pusher.subscribed.isNothing {
-      delivery.interest = pusher.interest.encodings
+    delivery.servedSequence = pusher.peer.holding.confirmed
+    if pusher.peer.generation != nil || pusher.peer.subscribed.isNothing {
+      delivery.interest = pusher.peer.interest.encodings
     }
     delivery.withheld = context.withheld
     return delivery

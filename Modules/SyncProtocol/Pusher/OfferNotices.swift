@@ -3,13 +3,13 @@ import DocStore
 
 /// Notices by which a sender offers the documents that it stores and does not send.
 struct OfferNotices: NoticeRole {
-  private unowned let pusher: Pusher
+  private unowned let offers: OfferSender
 
-  init(_ pusher: Pusher) { self.pusher = pusher }
+  init(_ offers: OfferSender) { self.offers = offers }
 
-  private var context: SessionContext { pusher.context }
-  var interest: Interest { pusher.interest }
-  func covers(_ collection: String) -> Bool { pusher.concerns(collection) }
+  private var context: SessionContext { offers.context }
+  var interest: Interest { offers.peer.interest }
+  func covers(_ collection: String) -> Bool { offers.peer.concerns(collection) }
   func isOpen(_ collection: String) -> Bool { covers(collection) }
 
   /// Returns about how many documents and compacted tombstones are stored here.
@@ -41,21 +41,21 @@ struct OfferNotices: NoticeRole {
   func notices(of ids: ArraySlice<DocumentID>, in collection: String) throws(SyncError) -> [DocumentOffer] {
     let (interest, gatekeeper) = (interest, context.gatekeeper)
     return try context.read { transaction in
-      var offers: [DocumentOffer] = []
+      var found: [DocumentOffer] = []
       guard let known = try transaction.collection(collection), let matcher = interest.matcher(for: known)
-      else { return offers }
+      else { return found }
       for id in ids {
         try transaction.visitIntactRecord(known, id, damaged: context.tellDamaged) { _, record, summary in
           let bytes = id.bytes.span.bytes
           guard !matcher.matches(bytes, record), let cleared = gatekeeper?.clear(collection) else { return }
-          offers.append(
+          found.append(
             DocumentOffer(
               cleared, item: DocumentHash(id: id, hash: Fingerprint.hash(id: bytes, summary: summary))))
         }
       }
-      return offers
+      return found
     }
   }
 
-  func send(_ notices: [DocumentOffer]) { pusher.send(notices) }
+  func send(_ notices: [DocumentOffer]) { offers.send(notices) }
 }

@@ -24,8 +24,9 @@ struct ServedReconciliation {
   ///
   /// It may cover some collections only, so that parts of transactions would be sent.
   private(set) var isVoid = false
-  /// The number of the last document when it began.
+  /// The number of the last document, and the last commit, when it began.
   private(set) var lastDocument = DocumentNumber(0)
+  private(set) var start: UInt64 = 0
   var responder = RangeResponder()
   /// Ranges of which the receiver has nothing, and how much of them is sent.
   var streams = RangeSet()
@@ -39,9 +40,10 @@ struct ServedReconciliation {
   init() {}
 
   /// Begins a reconciliation.
-  init(_ number: UInt64, isVoid: Bool, lastDocument: DocumentNumber) {
+  init(_ number: UInt64, isVoid: Bool, start: UInt64, lastDocument: DocumentNumber) {
     self.number = number
     self.isVoid = isVoid
+    self.start = start
     self.lastDocument = lastDocument
     phase = .asking
     responder = RangeResponder(records: Int(lastDocument.rawValue))
@@ -65,6 +67,8 @@ struct ServedReconciliation {
 
   /// When the receiver sent its last question and request, while documents are still to be queued.
   var askedAt: Duration? { if case .asked(let time) = phase { time } else { nil } }
+  /// Whether it has begun, and not everything is sent.
+  var isRunning: Bool { isActive || isClosing }
   /// Whether everything is queued, and not everything is sent.
   var isClosing: Bool { if case .closing = phase { true } else { false } }
 
@@ -89,8 +93,9 @@ struct ServedReconciliation {
 
   /// Breaks it off; the receiver begins another one if it needs to.
   mutating func breakOff() {
-    let (number, isVoid, lastDocument) = (number, isVoid, lastDocument)
+    let former = self
     self = ServedReconciliation()
-    (self.number, self.isVoid, self.lastDocument) = (number, isVoid, lastDocument)
+    (number, isVoid) = (former.number, former.isVoid)
+    (start, lastDocument) = (former.start, former.lastDocument)
   }
 }

@@ -61,10 +61,10 @@ struct OversizeSizes {
 
 /// The sources of the collections in one snapshot, for one session.
 struct Sources {
-  private let pusher: Pusher
+  private let peer: ServedPeer
   private var known: [UInt32: Source?] = [:]
 
-  init(_ pusher: Pusher) { self.pusher = pusher }
+  init(_ peer: ServedPeer) { self.peer = peer }
 
   /// - Returns: `nil` for a collection that this session does not send.
   mutating func source(
@@ -94,7 +94,7 @@ struct Sources {
       rest = rest.dropFirst(runs.count)
       guard let source = try source(collection, transaction) else { continue }
       try transaction.forEachIntactRecord(
-        in: source.collection, runs: runs, damaged: pusher.context.tellDamaged
+        in: source.collection, runs: runs, damaged: peer.context.tellDamaged
       ) { number, id, summary, record in
         try body(source, StoredPlace(collection: collection, number: number), id, summary, record)
         return true
@@ -106,14 +106,14 @@ struct Sources {
     _ collection: Collection?, _ number: UInt32, _ transaction: borrowing ReadTransaction
   ) throws -> Source? {
     var source: Source?
-    if let collection, pusher.concerns(collection.name),
-      let matcher = pusher.interest.matcher(for: collection)
+    if let collection, peer.concerns(collection.name),
+      let matcher = peer.interest.matcher(for: collection)
     {
       source = Source(
         collection: collection, tables: RecordTables(keys: collection.keys, sites: transaction.sites),
-        matcher: matcher, own: pusher.ownInterest(collection),
-        streamed: pusher.reconciliation.streams.part(of: collection.name),
-        oversize: try pusher.oversize.sizes(transaction))
+        matcher: matcher, own: peer.ownInterest(collection),
+        streamed: peer.reconciliation.streams.part(of: collection.name),
+        oversize: try peer.oversizeSizes(transaction))
     }
     known[number] = .some(source)
     return source

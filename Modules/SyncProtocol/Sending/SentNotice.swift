@@ -5,7 +5,7 @@ enum SentNotice {
   /// Everything that the reconciliation with this number found to be missing is sent.
   case settled(round: UInt64)
   /// Everything up to a position in the log is sent.
-  case mark(LogPlace.Mark)
+  case mark(CheckpointMessages.Mark)
   /// The peer must reconcile everything again.
   case renew
 }

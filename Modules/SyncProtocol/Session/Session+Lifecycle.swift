@@ -68,7 +68,7 @@ extension Session {
       }
       statements.checkTime(now)
       presence.checkTime(now)
-      if try pusher.queue.rest(now) { pusher.batch.rest() }
+      if try pusher.queue.rest(now) { pusher.sender.batch.rest() }
       checkSignOfLife(now)
       if now - context.lastSent >= context.pingInterval, !SyncDefect.pingNotSent.isPlanted { ping() }
     }

@@ -21,7 +21,7 @@ extension Session {
   public var isHolding: Bool { isBehind || isFull }
 
   /// Whether complete input is unparsed because there was no time for it.
-  var isBehind: Bool { !backlog.isEmpty || input.isWhole || pusher.isDrafting }
+  var isBehind: Bool { !backlog.isEmpty || input.isWhole || pusher.peer.isDrafting }
 
   /// Whether too much received data waits to be applied, or the peer is not admitted yet.
   var isFull: Bool {
@@ -36,7 +36,7 @@ extension Session {
   ///
   /// - Returns: How many bytes it consumed.
   private func takeNow(_ bytes: RawSpan) throws(SyncError) -> Int {
-    guard context.hasTime, !isFull, !pusher.isDrafting else { return 0 }
+    guard context.hasTime, !isFull, !pusher.peer.isDrafting else { return 0 }
     var position = 0
     if !input.isEmpty {
       let isWhole: Bool
@@ -76,7 +76,7 @@ extension Session {
       guard let frame else { return (position, false) }
       let payload = bytes.extracting(frame.payload)
       let cost = InputCost.frame(frame.type, payload)
-      guard context.hasTime(for: cost), !isFull, !pusher.isDrafting else { return (position, true) }
+      guard context.hasTime(for: cost), !isFull, !pusher.peer.isDrafting else { return (position, true) }
       context.spend(cost)
       context.statistics.framesReceived += 1
       context.didReceiveFrame()
@@ -100,18 +100,18 @@ extension Session {
 
   /// Parses the queries of a received interest while there is time, and serves the interest once it is complete.
   private func takeDraft() throws(SyncError) {
-    while let byteCount = pusher.subscribed.nextQueryBytes {
+    while let byteCount = pusher.peer.subscribed.nextQueryBytes {
       let cost = InputCost.query(byteCount)
       guard context.hasTime(for: cost) else { return }
       context.spend(cost)
       do throws(CodecError) {
-        context.spend(InputCost.query(steps: try pusher.subscribed.takeNextQuery()))
+        context.spend(InputCost.query(steps: try pusher.peer.subscribed.takeNextQuery()))
       } catch {
         throw SyncError(error, in: "a frame of type \(FrameType.interest.rawValue)", base: draftOffset)
       }
     }
     // Data that was sent under the previous interest, and is unwanted now, did not inform the peer of anything.
-    let isUncertain = pusher.generation != nil && !pusher.isDrained
+    let isUncertain = pusher.peer.generation != nil && !pusher.isDrained
     let (isServed, resumed) = pusher.serveDraft()
     guard isServed else { return }
     if let resumed { try resume(resumed) } else if isUncertain { puller.renew() }
@@ -184,7 +184,7 @@ extension Session {
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {
     context.roundTrip.didReceive(type, now: context.now)
-    if !type.mayPrecedeInterest { pusher.subscribed.noteTalk() }
+    if !type.mayPrecedeInterest { pusher.peer.subscribed.noteTalk() }
     switch type {
     case .hello, .bye: return
     case .compare, .asked, .want, .have, .interest, .acknowledge, .prune, .resume, .renewed:
@@ -206,7 +206,7 @@ extension Session {
       puller.tellCaughtUp()
     case .pong:
       let nonce = try decode { () throws(CodecError) in try reader.readFixed(as: UInt64.self) }
-      pusher.answered(nonce)
+      pusher.feed.pace.answered(nonce)
     case .seen:
       let frame = try whole(&reader) { (reader) throws(CodecError) in try SeenFrame(from: &reader) }
       try run { () throws(SyncError) in try compareOwn(with: frame) }
@@ -218,7 +218,7 @@ extension Session {
     switch type {
     case .interest:
       let frame = try whole(&reader) { (reader) throws(CodecError) in try InterestFrame(from: &reader) }
-      try run { () throws(SyncError) in try pusher.subscribed.take(frame) }
+      try run { () throws(SyncError) in try pusher.peer.subscribed.take(frame) }
     case .compare:
       let (round, questions) = try whole(&reader) { (reader) throws(CodecError) in
         let round = try reader.readVarint()
@@ -245,7 +245,7 @@ extension Session {
       try run { () throws(SyncError) in try pusher.take(totals) }
     case .prune:
       let prune = try whole(&reader) { (reader) throws(CodecError) in try Prune(from: &reader) }
-      try run { () throws(SyncError) in try pusher.take(prune) }
+      try run { () throws(SyncError) in try pusher.feed.announcing.take(prune) }
     case .resume:
       let frame = try whole(&reader) { (reader) throws(CodecError) in try ResumeFrame(from: &reader) }
       try run { () throws(SyncError) in try resume(frame) }
@@ -260,14 +260,14 @@ extension Session {
   /// Resumes from the peer's checkpoint, under an interest it has just sent or had in an earlier session.
   private func resume(_ frame: ResumeFrame) throws(SyncError) {
     guard let peer = context.peer else { return }
-    if pusher.generation != frame.generation || pusher.interest.hash != frame.interest {
+    if pusher.peer.generation != frame.generation || pusher.peer.interest.hash != frame.interest {
       guard let known = context.shared.interests.queries(frame.interest, of: peer.site) else {
-        pusher.subscribed.awaitInterest()
+        pusher.peer.subscribed.awaitInterest()
         let answer = ResumedFrame(generation: frame.generation, verdict: .unknownInterest)
         return context.send(.resumed) { answer.encode(to: &$0) }
       }
       // The pusher resumes once the interest has been parsed and served.
-      return pusher.subscribed.take(known, for: frame)
+      return pusher.peer.subscribed.take(known, for: frame)
     }
     let met = frame.lag.flatMap { lag in
       highestTold.map { ResumeFrame.met(lag, behind: $0) }
@@ -335,14 +335,14 @@ extension Session {
         case .haves:
           puller.answers += 1
           try puller.telling.take(frame)
-        case .offers: try pusher.telling.take(frame)
+        case .offers: try pusher.offers.telling.take(frame)
         }
       }
     }
     let ask = try whole(&reader) { (reader) throws(CodecError) in try FilterAsk(from: &reader) }
     try run { () throws(SyncError) in
       switch ask.role {
-      case .haves: try pusher.telling.take(ask)
+      case .haves: try pusher.offers.telling.take(ask)
       case .offers: try puller.telling.take(ask)
       }
     }

@@ -83,7 +83,7 @@ public final class Session {
     statements = RemoteStatements(context)
     presence = PresenceExchange(context)
     let pusher = pusher
-    puller.followedLog = { [unowned pusher] in pusher.followedLog(of: $0) }
+    puller.followedLog = { [unowned pusher] in pusher.feed.followedLog(of: $0) }
     puller.seen = { [unowned pusher] in pusher.queue.window.acknowledged.groups }
   }
 
@@ -131,7 +131,7 @@ public final class Session {
   private static let dearVisits = 16
 
   /// Whether processing a commit takes long, because the peer's conditions are many or expensive.
-  package var isDear: Bool { pusher.interest.visitCost > Self.dearVisits }
+  package var isDear: Bool { pusher.peer.interest.visitCost > Self.dearVisits }
 
   /// How long each call may run.
   package var stepLength: StepLength {
@@ -182,7 +182,7 @@ public final class Session {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
       for commit in commits {
-        let sent = try pusher.committed(commit) { puller.holds($0, $0.after) }
+        let sent = try pusher.feed.committed(commit) { puller.holds($0, $0.after) }
         try puller.committed(commit) { $0 < sent.count && sent[$0] }
       }
     }
@@ -201,7 +201,7 @@ public final class Session {
   public func lostCommits(through sequence: UInt64, now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
-      try pusher.lostCommits(through: sequence)
+      try pusher.feed.lostCommits(through: sequence)
     }
   }
 
@@ -211,7 +211,7 @@ public final class Session {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
       let (owed, seen) = try puller.applied(ticket, result)
-      try pusher.noteMerged(owed)
+      try pusher.sender.noteMerged(owed)
       pusher.owe(owed.map { DocumentRequest($0, seen: seen) }, isGroup: true)
     }
   }
@@ -292,7 +292,7 @@ public final class Session {
     try puller.work(budget: &budget)
     if pusher.isDrained {
       puller.noteDrained()
-      pusher.noteTold()
+      pusher.feed.noteTold()
     }
     puller.noteFollowed()
     try puller.applyNext()
@@ -302,18 +302,15 @@ public final class Session {
     puller.saveCursor()
     pusher.isApplying = puller.queue.isApplying
     // Requests of this call leave when the call returns.
-    pusher.isAsking = wasAsking || puller.isAsking
+    pusher.server.isAsking = wasAsking || puller.isAsking
     if puller.queue.isQuiet { pusher.noteQuiet() }
     // A minimum, so that the fixed cost of a step does not matter.
-    var visits = max(budget / pusher.interest.visitCost, min(budget, 16))
+    var visits = max(budget / pusher.peer.interest.visitCost, min(budget, 16))
     try pusher.work(budget: &visits)
-    pusher.isAsking = puller.isAsking
+    pusher.server.isAsking = puller.isAsking
     pusher.noteConfirmed()
     puller.letGo()
-    if let place = pusher.log.fellBehindAt {
-      pusher.log.fellBehindAt = nil
-      puller.tellAgain(after: place)
-    }
+    if let place = pusher.feed.takeFellBehind() { puller.tellAgain(after: place) }
     context.tellWithheld()
     // The puller may have been waiting for what the pusher has just done.
     puller.tellCaughtUp()
@@ -330,8 +327,6 @@ public final class Session {
     guard !SyncDefect.policyChangeIgnored.isPlanted else { return }
     guard case .open = state else { return }
     pusher.revoke()
-    // A waiting change may precede a withheld one: drop it, and reconcile the current state instead.
-    pusher.dropLive()
     pusher.renew()
     puller.telling.reset()
     puller.renew()
@@ -352,7 +347,7 @@ public final class Session {
           lastReceived + context.configuration.silence, context.lastSent + context.pingInterval,
           sending.deadline(context.configuration.stall), pulling.deadline(context.configuration.stall),
           puller.announcementsTime, puller.bulkTime, puller.cursorTime, pusher.markTime,
-          pusher.waitsUntil, statements.deadline, presence.asksAt, admission.lifeDeadline,
+          pusher.server.waitsUntil, statements.deadline, presence.asksAt, admission.lifeDeadline,
         ].compactMap { $0 }.min() ?? context.now
     }
     if let wakeAt, wakeAt <= next { return }

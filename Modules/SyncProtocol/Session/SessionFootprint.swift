@@ -25,24 +25,24 @@ package struct SessionFootprint: Hashable, Sendable {
 
 extension Session {
   /// Bytes of the Bloom filters of what the peer holds, including those being built for it.
-  package var filterBytes: Int { puller.telling.filterBytes + pusher.telling.filterBytes }
+  package var filterBytes: Int { puller.telling.filterBytes + pusher.offers.telling.filterBytes }
 
   /// Whether a frame has arrived in part.
   package var isWithinFrame: Bool { !input.isEmpty }
 
   package var footprint: SessionFootprint {
     var footprint = SessionFootprint()
-    footprint.liveBytes = pusher.live.byteCount
+    footprint.liveBytes = pusher.feed.live.byteCount
     footprint.waitingBytes = pusher.queue.streamBytes + pusher.queue.waitingTransferBytes
     footprint.unappliedBytes = puller.queue.pendingBytes
     footprint.heldBytes = puller.queue.heldBytes
     footprint.unreadBytes = backlog.byteCount + (input.isWhole ? input.bytes.count : 0)
     footprint.requests = pusher.pendingRequests
     footprint.announcements =
-      puller.announced.documentCount + pusher.announcing.openDocuments + puller.queue.noticedDocuments
-      + pusher.queue.noticedDocuments + pusher.motion.convergedCount + puller.telling.waitingCount
-      + pusher.telling.waitingCount
-    footprint.compared = puller.reconciler.heldCount + pusher.reconciliation.responder.heldCount
+      puller.announced.documentCount + pusher.feed.announcing.openDocuments + puller.queue.noticedDocuments
+      + pusher.queue.noticedDocuments + pusher.sender.motion.convergedCount + puller.telling.waitingCount
+      + pusher.offers.telling.waitingCount
+    footprint.compared = puller.reconciler.heldCount + pusher.peer.reconciliation.responder.heldCount
     footprint.tasks = puller.pendingTasks + pusher.pendingTasks
     return footprint
   }
@@ -56,10 +56,11 @@ extension Puller {
 
 extension Pusher {
   fileprivate var pendingRequests: Int {
-    requests.count + reconciliation.wanted.count + deferred.count + live.heldCount
+    sender.requests.count + peer.reconciliation.wanted.count + sender.deferred.count + feed.live.heldCount
   }
 
   fileprivate var pendingTasks: Int {
-    reconciliation.responder.pendingCount + reconciliation.streamWalks.count + telling.taskCount
+    peer.reconciliation.responder.pendingCount + peer.reconciliation.streamWalks.count
+      + offers.telling.taskCount
   }
 }

@@ -2,7 +2,36 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-extension Pusher {
+/// Encodes documents for the peer, as groups that become visible together, and queues them.
+///
+/// Whatever makes a document due (a commit, a request, a reconciliation), its group has everything that transactions
+/// bind to it and the peer may lack.
+final class DocumentSender {
+  let context: SessionContext
+  let peer: ServedPeer
+  let queue: SendQueue
+  let batch: GroupBatch
+  /// Which documents transactions bind together.
+  var graph = TransactionGraph()
+  var motion: DocumentsInMotion
+  /// Documents that wait for the other documents of their closure, and why they are sent.
+  var deferred: [StoredPlace: Inclusion] = [:]
+  /// Requests that wait to be answered.
+  var requests = RequestQueue()
+
+  init(_ peer: ServedPeer, _ queue: SendQueue) {
+    context = peer.context
+    self.peer = peer
+    self.queue = queue
+    batch = GroupBatch(peer.context, queue)
+    motion = DocumentsInMotion(peer.context.tuning)
+  }
+
+  /// Whether there is room for more documents of a reconciliation or of the log.
+  var hasRoomToAdd: Bool {
+    queue.streamBytes < queue.fragmentBytes && queue.waitingTransferBytes < context.tuning.bytesPerCall
+  }
+
   /// Adds a document to the group that is being encoded, if the peer is to be sent it.
   func include(
     _ inclusion: Inclusion, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
@@ -17,7 +46,7 @@ extension Pusher {
     switch inclusion {
     case .whole:
       // The peer may have requested it because both have the same version with different contents.
-      if !reconciliation.isActive, !requests.isEmpty { (told, isWhole) = (summary, true) }
+      if !peer.reconciliation.isActive, !requests.isEmpty { (told, isWhole) = (summary, true) }
     case .requested(let request):
       // Equal vectors with different contents need the full state, with which the receiver settles it.
       if try record.vector(sites: source.tables.sites) != request.vector { base = request.vector }
@@ -30,7 +59,7 @@ extension Pusher {
         sites: source.tables.sites)
       told = summary
     }
-    if !reconciliation.isActive {
+    if !peer.reconciliation.isActive {
       motion.insert(
         source.key(of: id), hash: Fingerprint.hash(id: id, summary: summary), group: batch.sequence,
         isWhole: isWhole)
@@ -55,7 +84,7 @@ extension Pusher {
         isMatch
           && !motion.holds(source.key(of: id), hash: Fingerprint.hash(id: id, summary: summary))
       }
-    if !isMatch, case .requested = inclusion { watch.insert(source.key(of: id)) }
+    if !isMatch, case .requested = inclusion { peer.watch.insert(source.key(of: id)) }
     guard goesOut, let byteCount = source.oversizeBytes(of: id) else {
       // The peer may have received it another way.
       if case .requested(let request) = inclusion, request.isHeld {
@@ -81,5 +110,36 @@ extension Pusher {
     guard request.hash != hash else { return false }
     // What was not in a group that the peer sent needs no answer if it is on its way; what the peer asked for does.
     return !request.isReply || motion.judge(source.key(of: id), hash: hash, seen: request.seen) == .lacking
+  }
+
+  /// Whether the peer needs no answer to a document that it sent, since it converges on this state by
+  /// itself.
+  ///
+  /// The state is offered later, when the link is idle: if tombstones were forgotten, the peer may reach
+  /// another state.
+  func isMet(_ request: DocumentRequest, _ key: DocumentKey, _ source: Source) -> Bool {
+    guard request.isReply, case .met(let hash) = motion.judge(key, hash: 0, seen: request.seen),
+      let cleared = context.gatekeeper?.clear(source.collection.name)
+    else { return false }
+    SyncPoint.metInMotion.reached()
+    motion.noteConverged(
+      DocumentOffer(cleared, item: DocumentHash(id: request.id, hash: hash)), of: key, now: context.now)
+    return true
+  }
+
+  /// Records the result of merging the peer's documents, whether or not their commit was processed before.
+  func noteMerged(_ owed: [OwedDocument]) throws(SyncError) {
+    guard !motion.isEmpty, owed.contains(where: { $0.merged != nil }) else { return }
+    try context.read { transaction in
+      var known: Collection?
+      for document in owed {
+        guard let merged = document.merged else { continue }
+        let name = document.version.collection
+        if known?.name.isSame(as: name) != true { known = try transaction.collection(name) }
+        guard let known else { continue }
+        motion.meet(
+          DocumentKey(collection: known.id, id: document.version.id), from: merged.before, to: merged.after)
+      }
+    }
   }
 }

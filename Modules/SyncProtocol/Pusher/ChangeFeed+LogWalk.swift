@@ -29,26 +29,26 @@ struct LogWalk {
   }
 }
 
-/// Walks the log from a receiver's checkpoint.
+/// Walking the log from a receiver's checkpoint.
 ///
 /// A peer that gets changes from nobody else is sent the local writes directly. All other changes are
 /// announced, and the receiver requests what it lacks.
-extension Pusher {
+extension ChangeFeed {
   /// Sends or announces the next changes after the receiver's checkpoint.
   func walkLog(budget: inout Int) throws(SyncError) {
-    guard var walk = log.walk, budget > 0, canWalk else { return }
-    log.walk = nil
+    guard var walk, budget > 0, canWalk else { return }
+    self.walk = nil
     // A document that a backlog names again has changed again, and is announced in no other way.
     if walk.isBacklog { walk.announced = [] }
-    let concerned = try concernedCollections()
+    let concerned = try peer.concernedCollections()
     var left = budget
     var isPaused = false
     var (counted, byteCount) = (0, 0)
     let end: UInt64? = try context.readLog { transaction in
       // If the log no longer has these commits, reconciliation finds their changes.
       guard walk.place >= transaction.logStart else { return nil }
-      try refreshRecent(transaction, concerned)
-      var sources = Sources(self)
+      try sender.refreshRecent(transaction, concerned)
+      var sources = Sources(peer)
       try transaction.changes(after: walk.place) { entry in
         while counted < walk.groups.count {
           byteCount += walk.groups[counted].byteCount
@@ -56,7 +56,7 @@ extension Pusher {
         }
         // All entries of a commit are processed together, since the position is a commit's.
         let hasRoom =
-          left > 0 && byteCount < AnnouncementPace.stepBytes && (log.unaskedAfter == nil || hasRoomToPush)
+          left > 0 && byteCount < AnnouncementPace.stepBytes && (unaskedAfter == nil || hasRoomToPush)
         guard hasRoom || entry.sequence == walk.place else {
           isPaused = true
           return false
@@ -78,13 +78,13 @@ extension Pusher {
       walk.offers += try leavers(of: group)
       announceFromLog(group, sequence: walk.first)
     }
-    send(walk.offers)
+    offers.send(walk.offers)
     if isPaused {
       (walk.groups, walk.offers) = ([], [])
-      log.walk = walk
+      self.walk = walk
     } else {
-      log.followed = max(log.followed ?? 0, end)
-      log.resumedThrough = max(log.resumedThrough, end)
+      followed = max(followed ?? 0, end)
+      resumedThrough = max(resumedThrough, end)
     }
   }
 
@@ -106,7 +106,7 @@ extension Pusher {
       }
     }
     // The receiver may have changes of other peers from there, or lack earlier ones: those are announced.
-    let reading = entry.origin == .user && !walk.isBacklog ? log.unaskedAfter : nil
+    let reading = entry.origin == .user && !walk.isBacklog ? unaskedAfter : nil
     // Bound documents are processed together with everything that binds them, and so are read once.
     var bound: [StoredPlace] = []
     var damaged: [DamagedRecord] = []
@@ -114,16 +114,16 @@ extension Pusher {
       where: { collection, number in
         count += 1
         let place = StoredPlace(collection: collection, number: number)
-        guard graph.isRecent(place) else { return true }
+        guard sender.graph.isRecent(place) else { return true }
         bound.append(place)
         return false
       }, damaged: { damaged.append($0) }
     ) { collection, _, id, summary, record in
       guard let source = try sources.source(collection, transaction) else { return true }
       if let reading, mayPush(id, record, source) {
-        batch.begin(sequence: graph.makeName(), mayOvertake: false)
-        try include(.unasked(after: reading), id, summary, record, source)
-        batch.finish()
+        sender.batch.begin(sequence: sender.graph.makeName(), mayOvertake: false)
+        try sender.include(.unasked(after: reading), id, summary, record, source)
+        sender.batch.finish()
         return true
       }
       guard let news = try announcement(id, summary, record, source) else { return true }
@@ -134,10 +134,10 @@ extension Pusher {
       }
       return true
     }
-    for record in damaged where concerns(record.collection) { context.tellDamaged(record) }
+    for record in damaged where peer.concerns(record.collection) { context.tellDamaged(record) }
     for place in bound where !walk.announced.contains(place) {
       let places =
-        SyncDefect.unaskedInParts.isPlanted && reading != nil ? [place] : graph.recentClosure(of: [place])
+        SyncDefect.unaskedInParts.isPlanted && reading != nil ? [place] : sender.graph.recentClosure(of: [place])
       walk.announced.formUnion(places)
       if let reading, try push(places, after: reading, &sources, transaction) { continue }
       let group = try announcements(places, &sources, transaction)
@@ -161,18 +161,18 @@ extension Pusher {
       mayGoOut = mayGoOut && mayPush(id, record, source)
     }
     guard mayGoOut else { return false }
-    batch.begin(sequence: graph.makeName(), mayOvertake: false)
+    sender.batch.begin(sequence: sender.graph.makeName(), mayOvertake: false)
     try sources.forEachIntactRecord(at: places, transaction) { source, _, id, summary, record in
-      try include(.unasked(after: reading), id, summary, record, source)
+      try sender.include(.unasked(after: reading), id, summary, record, source)
     }
-    batch.finish()
+    sender.batch.finish()
     return true
   }
 
   /// Whether so little waits to be sent that more may be gathered: what is gathered first must leave first.
   var hasRoomToPush: Bool {
-    queue.window.hasRoom && queue.streamBytes < queue.fragmentBytes
-      && queue.waitingTransferBytes < queue.fragmentBytes
+    sender.queue.window.hasRoom && sender.queue.streamBytes < sender.queue.fragmentBytes
+      && sender.queue.waitingTransferBytes < sender.queue.fragmentBytes
   }
 
   private func mayPush(_ id: RawSpan, _ record: borrowing RecordView, _ source: Source) -> Bool {
@@ -193,13 +193,13 @@ extension Pusher {
   private func announcement(
     _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView, _ source: Source
   ) throws -> AnnouncedDocument? {
-    guard let cleared = gatekeeper?.clear(source.collection.name) else { return nil }
+    guard let cleared = context.gatekeeper?.clear(source.collection.name) else { return nil }
     if let byteCount = source.oversizeBytes(of: id) {
       if source.matcher.matches(id, record) {
         context.withhold(source.key(of: id), in: source.collection.name, byteCount: byteCount)
       }
       let hash = Fingerprint.hash(id: id, summary: summary)
-      send([DocumentOffer(cleared, item: DocumentHash(id: DocumentID(trusted: id.copied), hash: hash))])
+      offers.send([DocumentOffer(cleared, item: DocumentHash(id: DocumentID(trusted: id.copied), hash: hash))])
       return nil
     }
     let leaves = !source.matcher.matches(id, record)
@@ -210,34 +210,41 @@ extension Pusher {
   }
 
   /// Whether announcements from the log also tell the peer which documents this peer holds.
-  private var tellsByAnnouncing: Bool { log.toldThrough != nil && !SyncDefect.ownLogNotTold.isPlanted }
+  private var tellsByAnnouncing: Bool { toldThrough != nil && !SyncDefect.ownLogNotTold.isPlanted }
 
   /// Returns an offer of a document that does not match, if the peer must learn of it; live changes follow
   /// the same rule.
   private func offer(_ id: DocumentID, _ summary: Summary, _ source: Source) throws -> DocumentOffer? {
     let collection = source.collection.name
     let isWatched =
-      watch.contains(source.key(of: id.bytes.span.bytes)) || unnamed.contains(TextKey(collection))
-    guard try isWatched || telling.tells(event: id, of: collection) else { return nil }
+      peer.mayHold(source.key(of: id.bytes.span.bytes), in: collection)
+    guard try isWatched || offers.telling.tells(event: id, of: collection) else { return nil }
     return makeOffer(id, summary, source)
   }
 
   /// Returns offers of announced documents that do not match, if the peer relies on learning of them.
   private func leavers(of group: [AnnouncedDocument]) throws(SyncError) -> [DocumentOffer] {
-    var offers: [DocumentOffer] = []
-    for document in group where document.leaves && telling.isLeading(document.collection) {
-      guard try telling.tells(event: document.id, of: document.collection), let hash = document.hash,
-        let cleared = gatekeeper?.clear(document.collection)
+    var found: [DocumentOffer] = []
+    for document in group where document.leaves && offers.telling.isLeading(document.collection) {
+      guard try offers.telling.tells(event: document.id, of: document.collection), let hash = document.hash,
+        let cleared = context.gatekeeper?.clear(document.collection)
       else { continue }
-      offers.append(DocumentOffer(cleared, item: DocumentHash(id: document.id, hash: hash)))
+      found.append(DocumentOffer(cleared, item: DocumentHash(id: document.id, hash: hash)))
     }
-    return offers
+    return found
   }
 
   private func makeOffer(_ id: DocumentID, _ summary: Summary, _ source: Source) -> DocumentOffer? {
-    guard let cleared = gatekeeper?.clear(source.collection.name) else { return nil }
+    guard let cleared = context.gatekeeper?.clear(source.collection.name) else { return nil }
     let hash = Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)
     return DocumentOffer(cleared, item: DocumentHash(id: id, hash: hash))
+  }
+
+  private func announceFromLog(_ documents: [AnnouncedDocument], sequence: UInt64) {
+    context.statistics.groupsAnnounced += 1
+    announcing.add(documents, sequence: sequence)
+    resumedThrough = max(resumedThrough, sequence)
+    isAnnouncing = true
   }
 
   /// Announces a live group with everything that earlier transactions bind to it, instead of sending it.
@@ -247,11 +254,11 @@ extension Pusher {
   ///
   /// - Returns: `false` if nothing binds the group.
   func announceBound(_ group: LiveGroup) throws(SyncError) -> Bool {
-    guard group.mustKeepOrder, log.resumedThrough > 0 else { return false }
-    let concerned = try concernedCollections()
+    guard group.mustKeepOrder, resumedThrough > 0 else { return false }
+    let concerned = try peer.concernedCollections()
     let documents: [AnnouncedDocument]? = try context.read { transaction in
-      try refreshRecent(transaction, concerned)
-      var sources = Sources(self)
+      try sender.refreshRecent(transaction, concerned)
+      var sources = Sources(peer)
       var places: [StoredPlace] = []
       for document in group.documents {
         _ = try transaction.visitIntactRecord(
@@ -262,8 +269,8 @@ extension Pusher {
           }
         }
       }
-      guard places.contains(where: { graph.isRecent($0) }) else { return nil }
-      return try announcements(graph.recentClosure(of: places), &sources, transaction)
+      guard places.contains(where: { sender.graph.isRecent($0) }) else { return nil }
+      return try announcements(sender.graph.recentClosure(of: places), &sources, transaction)
     }
     guard let documents else { return false }
     guard Announcement.fits(documents) else {
@@ -272,12 +279,5 @@ extension Pusher {
     }
     if !documents.isEmpty { announceFromLog(documents, sequence: group.sequence) }
     return true
-  }
-
-  private func announceFromLog(_ documents: [AnnouncedDocument], sequence: UInt64) {
-    context.statistics.groupsAnnounced += 1
-    announcing.add(documents, sequence: sequence)
-    log.resumedThrough = max(log.resumedThrough, sequence)
-    log.isAnnouncing = true
   }
 }

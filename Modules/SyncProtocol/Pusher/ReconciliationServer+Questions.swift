@@ -1,20 +1,16 @@
 import CRDTCore
 import DocStore
 
-extension Pusher {
-  /// Receives questions of the receiver; those of a new reconciliation end the one before.
-  func take(_ asked: [RangeQuestion], round: UInt64) throws(SyncError) {
-    guard round >= reconciliation.number, generation != nil else {
-      guard generation != nil else { throw SyncError(.outOfOrder, "Questions before an interest") }
-      return
-    }
-    if round > reconciliation.number { try beginRound(round) }
+/// Answering questions.
+extension ReconciliationServer {
+  /// Receives questions of the current reconciliation.
+  func take(_ asked: [RangeQuestion]) throws(SyncError) {
     guard !reconciliation.isAsked else { throw SyncError(.outOfOrder, "Questions after the last one") }
     guard reconciliation.responder.questionCount + asked.count <= SyncLimits.questions else {
       throw SyncError(.limit, "The peer asks about too many ranges at once")
     }
     for question in asked {
-      guard !reconciliation.isVoid, concerns(question.range.collection) else {
+      guard !reconciliation.isVoid, peer.concerns(question.range.collection) else {
         reconciliation.responder.refuse(question)
         continue
       }
@@ -39,9 +35,9 @@ extension Pusher {
   /// Records whether the peer may disclose the ids that it holds of a collection.
   private func noteNaming(_ question: RangeQuestion) {
     switch question.mode {
-    case .tell(isSecret: true): unnamed.insert(TextKey(question.range.collection))
-    case .tell(isSecret: false): unnamed.remove(TextKey(question.range.collection))
-    case .compare(let theirs) where theirs.count > 0: unnamed.remove(TextKey(question.range.collection))
+    case .tell(isSecret: true): peer.unnamed.insert(TextKey(question.range.collection))
+    case .tell(isSecret: false): peer.unnamed.remove(TextKey(question.range.collection))
+    case .compare(let theirs) where theirs.count > 0: peer.unnamed.remove(TextKey(question.range.collection))
     case .compare, .rest: break
     }
   }
@@ -62,25 +58,30 @@ extension Pusher {
 
 /// The documents of the store under the receiver's interest.
 private struct InterestingDocuments: RespondingSet {
-  private let pusher: Pusher
+  private let server: ReconciliationServer
+  /// The last commit when the reconciliation began.
+  private let start: UInt64
 
-  init(_ pusher: Pusher) { self.pusher = pusher }
+  init(_ server: ReconciliationServer) {
+    self.server = server
+    start = server.reconciliation.start
+  }
 
   func advance(_ scan: inout RangeScan, budget: inout Int) throws(SyncError) {
-    try pusher.context.advance(&scan, pusher.interest, budget: &budget)
+    try server.context.advance(&scan, server.peer.interest, budget: &budget)
   }
 
   /// The digest from this peer's own reconciliation of the collection, if that is recent enough.
   func digest(of collection: KeyRange) -> RangeDigest? {
-    pusher.ownDigest(collection, pusher.interest, pusher.log.compared)
+    server.ownDigest(collection, server.peer.interest, start)
   }
 
   func documentCount(of collection: String) throws(SyncError) -> UInt64 {
-    try pusher.context.recordCount(of: collection)
+    try server.context.recordCount(of: collection)
   }
 
   func certificateCount(of collection: String) throws(SyncError) -> UInt64 {
-    try pusher.context.certificateCount(of: collection)
+    try server.context.certificateCount(of: collection)
   }
 
   func rest(
@@ -89,13 +90,13 @@ private struct InterestingDocuments: RespondingSet {
     var items: [DocumentHash] = []
     var (bytes, left) = (0, budget)
     var next: [UInt8]?
-    try pusher.context.read { transaction in
+    try server.context.read { transaction in
       guard let collection = try transaction.collection(range.collection),
-        let matcher = pusher.interest.matcher(for: collection)
+        let matcher = server.peer.interest.matcher(for: collection)
       else { return }
       try transaction.forEachIntactRecord(
         in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to,
-        damaged: pusher.context.tellDamaged
+        damaged: server.context.tellDamaged
       ) { _, id, summary, record in
         guard left > 0, bytes < 48 << 10 else {
           next = id.copied
@@ -113,5 +114,5 @@ private struct InterestingDocuments: RespondingSet {
     return (items, next)
   }
 
-  func clear(_ collection: String) -> Cleared? { pusher.gatekeeper?.clear(collection) }
+  func clear(_ collection: String) -> Cleared? { server.context.gatekeeper?.clear(collection) }
 }

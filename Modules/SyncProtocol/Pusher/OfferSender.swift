@@ -2,15 +2,27 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Offers of documents that are not sent.
+/// Offers documents that are stored here and not sent.
 ///
 /// Such a document does not match the interest while the peer may hold a copy that does, or both peers
 /// changed it and merge.
-extension Pusher {
+final class OfferSender {
+  let context: SessionContext
+  let peer: ServedPeer
+  let queue: SendQueue
+  /// The rule that decides which peer offers the documents that are stored here and not sent.
+  private(set) lazy var telling = NoticeExchange(.offers, OfferNotices(self), context)
+
+  init(_ peer: ServedPeer, _ queue: SendQueue) {
+    context = peer.context
+    self.peer = peer
+    self.queue = queue
+  }
+
   /// Returns an offer of a document that is too large to be sent whole: a peer with a copy requests what it
   /// lacks.
   func offer(oversize change: Change, _ summary: Summary) -> DocumentOffer? {
-    guard let cleared = gatekeeper?.clear(change.collection.name) else { return nil }
+    guard let cleared = context.gatekeeper?.clear(change.collection.name) else { return nil }
     let id = change.id
     return DocumentOffer(
       cleared, item: DocumentHash(id: id, hash: Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)))
@@ -23,15 +35,15 @@ extension Pusher {
     _ change: Change, _ summary: Summary, matched: Bool, isOwn: Bool
   ) throws(SyncError) -> DocumentOffer? {
     let collection = change.collection.name
-    guard let cleared = gatekeeper?.clear(collection) else { return nil }
+    guard let cleared = context.gatekeeper?.clear(collection) else { return nil }
     let isLeading = telling.isLeading(collection)
     // If the peer relies on this one, the author does not matter: the peer may evict the document and later
     // get an older copy from another peer.
     if isOwn, !isLeading { return nil }
-    let isNew = change.before == nil || !isOwn && !matched && (log.isResumed || watch.isBlind)
+    let isNew = change.before == nil || !isOwn && !matched && (peer.isResumed || peer.watch.isBlind)
     let hasLeft = matched && isLeading && !SyncDefect.leaverNotOffered.isPlanted
     let isWatched =
-      !isOwn && !matched && (watch.contains(change.key) || unnamed.contains(TextKey(collection)))
+      !isOwn && !matched && (peer.mayHold(change.key, in: collection))
     // A possible holder is told immediately: the document may have arrived there just before the peer made
     // its filter.
     if !isWatched {
@@ -46,33 +58,9 @@ extension Pusher {
     if !offers.isEmpty { queue.add(.offers(offers), documents: offers.count) }
   }
 
-  /// Whether the peer needs no answer to a document that it sent, since it converges on this state by
-  /// itself.
-  ///
-  /// The state is offered later, when the link is idle: if tombstones were forgotten, the peer may reach
-  /// another state.
-  func isMet(_ request: DocumentRequest, _ key: DocumentKey, _ source: Source) -> Bool {
-    guard request.isReply, case .met(let hash) = motion.judge(key, hash: 0, seen: request.seen),
-      let cleared = gatekeeper?.clear(source.collection.name)
-    else { return false }
-    SyncPoint.metInMotion.reached()
-    motion.noteConverged(
-      DocumentOffer(cleared, item: DocumentHash(id: request.id, hash: hash)), of: key, now: context.now)
-    return true
-  }
-
-  /// Offers the converged states for verification when the session is idle, or when they are too old or too
-  /// many.
-  func sendMet() {
-    guard motion.convergedCount > 0 else { return }
-    let isQuiet =
-      requests.isEmpty && log.walk == nil
-      && (queue.isConfirmed || context.now >= motion.convergedSince + .seconds(1))
-    if isQuiet || motion.convergedCount >= context.tuning.waitingOffers / 2 { send(motion.takeConverged()) }
-  }
-
+  /// Sends offers now.
   func sendNow(_ offers: [DocumentOffer]) {
-    let cleared = offers.filter { gatekeeper?.maySend($0.collection) ?? false }
+    let cleared = offers.filter { context.gatekeeper?.maySend($0.collection) ?? false }
     for part in cleared.parts(of: 48 << 10, size: { $0.item.id.bytes.count + $0.collection.utf8.count + 12 })
     {
       context.send(.offer) { DocumentOffer.encode(Array(part), to: &$0) }

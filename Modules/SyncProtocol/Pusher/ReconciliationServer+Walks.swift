@@ -14,7 +14,8 @@ struct StreamWalk {
   }
 }
 
-extension Pusher {
+/// Sending ranges of which the peer has nothing.
+extension ReconciliationServer {
   /// Queues a range of which the receiver has nothing.
   func stream(_ range: KeyRange) {
     reconciliation.streams.insert(range)
@@ -25,11 +26,11 @@ extension Pusher {
 
   /// Sends the documents of a range, except those of a component.
   func addStream(_ walk: StreamWalk, budget: inout Int) throws(SyncError) {
-    let concerned = try concernedCollections()
+    let concerned = try peer.concernedCollections()
     var walk = walk
     let isDone = try context.read { transaction in
-      try refreshRecent(transaction, concerned)
-      var sources = Sources(self)
+      try sender.refreshRecent(transaction, concerned)
+      var sources = Sources(peer)
       guard let source = try sources.source(walk.range.collection, transaction) else { return true }
       return walk.range.isWhole
         ? try step(&walk, byNumberIn: source, &sources, transaction, budget: &budget)
@@ -47,16 +48,16 @@ extension Pusher {
   ) throws -> Bool {
     let collection = source.collection
     // Documents that are new since the first question are sent as live changes.
-    while let gap = graph.gap(
+    while let gap = sender.graph.gap(
       from: StoredPlace(collection: collection.id, number: walk.number), through: reconciliation.lastDocument)
     {
-      guard budget > 0, hasRoomToAdd else { return false }
+      guard budget > 0, sender.hasRoomToAdd else { return false }
       walk.number = gap.lowerBound
       let before = budget
       var isPaused = false
       try transaction.forEachIntactRecord(in: collection, numbers: gap, damaged: context.tellDamaged) {
         number, id, summary, record in
-        guard budget > 0, hasRoomToAdd else {
+        guard budget > 0, sender.hasRoomToAdd else {
           walk.number = number
           isPaused = true
           return false
@@ -85,14 +86,14 @@ extension Pusher {
       in: collection, from: walk.cursor, to: walk.range.to.isEmpty ? nil : walk.range.to,
       damaged: context.tellDamaged
     ) { number, id, summary, record in
-      guard budget > 0, hasRoomToAdd else {
+      guard budget > 0, sender.hasRoomToAdd else {
         walk.cursor = id.copied
         isDone = false
         return false
       }
       budget -= 1
       let place = StoredPlace(collection: collection.id, number: number)
-      guard source.matcher.matches(id, record), !graph.isInComponent(place) else { return true }
+      guard source.matcher.matches(id, record), !sender.graph.isInComponent(place) else { return true }
       try addLoose(place, id, summary, record, source, &sources, transaction)
       return true
     }
@@ -104,14 +105,14 @@ extension Pusher {
     _ place: StoredPlace, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
     _ source: Source, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
   ) throws {
-    guard graph.isRecent(place) else {
-      batch.begin()
-      try include(.whole, id, summary, record, source)
-      batch.finish()
+    guard sender.graph.isRecent(place) else {
+      sender.batch.begin()
+      try sender.include(.whole, id, summary, record, source)
+      sender.batch.finish()
       return
     }
-    guard !graph.isSent(place) else { return }
-    deferred[place] = deferred[place] ?? .whole
+    guard !sender.graph.isSent(place) else { return }
+    sender.deferred[place] = sender.deferred[place] ?? .whole
     try sendBundle(around: place, &sources, transaction)
   }
 }

@@ -1,0 +1,195 @@
+import CRDTCore
+import DocStore
+import Failpoints
+
+/// Looking at commits.
+extension ChangeFeed {
+  /// Queues the changes of a commit that concern the peer.
+  ///
+  /// Documents for which `holds` is true match this peer's own interest, and are flagged as held.
+  ///
+  /// - Returns: For each change whether it is sent; empty if none is.
+  func committed(_ commit: Commit, holds: (Change) -> Bool) throws(SyncError) -> [Bool] {
+    lastCommitted = max(lastCommitted, commit.sequence)
+    guard peer.generation != nil, !peer.interest.isEmpty else { return [] }
+    if commit.origin != .user, SyncDefect.notForwarded.isPlanted { return [] }
+    if peer.reconciliation.isActive, SyncDefect.commitMissedInRound.isPlanted { return [] }
+    let isOwn = commit.origin == .remote(context.id)
+    // Groups are changed in place: taking one out and putting it back would copy it for each document.
+    var groups: [LiveGroup] = []
+    var places = GroupPlaces()
+    var found: [DocumentOffer] = []
+    var sent: [Bool] = []
+    var evicted: Set<DocumentKey> = []
+    // Looked up once for consecutive changes of a collection.
+    var concern: (collection: UInt32, matcher: CollectionInterest?)?
+    for (index, change) in commit.changes.enumerated() {
+      if concern?.collection != change.key.collection {
+        let collection = change.collection
+        concern = (collection.id, peer.concerns(collection.name) ? peer.interest.matcher(for: collection) : nil)
+      }
+      guard let matcher = concern?.matcher else { continue }
+      let matched = matcher.matches(change.id, change.before) && !SyncDefect.leaveNotTold.isPlanted
+      let matches = matcher.matches(change.id, change.after)
+      if change.kind == .evict || !change.oversize || !matches { context.withheld.remove(change.key) }
+      // A commit that does not concern the receiver needs no checkpoint message soon.
+      if matches || matched || isOwn { isMoved = true }
+      if !matches, matched || isOwn { peer.watch.insert(change.key) }
+      if change.kind == .evict { evicted.insert(change.key) }
+      guard change.kind == .write, let after = change.after, let summary = change.afterSummary else {
+        continue
+      }
+      if !matches, let offer = try offers.offer(change, summary, matched: matched, isOwn: isOwn) {
+        found.append(offer)
+      }
+      guard !isOwn else { continue }
+      if matches || matched {
+        guard peer.holding != .awaited, !isBehind else { continue }
+        if change.oversize, try !hasBase(change, matched) {
+          if matches {
+            context.withhold(change.key, in: change.collection.name, byteCount: after.bytes.count)
+          }
+          if let offer = offers.offer(oversize: change, summary) { found.append(offer) }
+          continue
+        }
+        let place = SyncDefect.groupSentInParts.isPlanted ? groups.count : places.place(of: change.group)
+        if place == groups.count {
+          groups.append(
+            LiveGroup(
+              sequence: change.sequence, round: peer.reconciliation.isActive ? nil : peer.reconciliation.number,
+              isForwarded: commit.origin != .user))
+        }
+        let isHeld = holds(change)
+        try append(
+          change, after, matched: matched, leaves: !matches, isHeld: isHeld,
+          news(of: change, summary, matches: matches, isHeld: isHeld), to: &groups[place])
+        if sent.isEmpty { sent = [Bool](repeating: false, count: commit.changes.count) }
+        sent[index] = true
+      }
+    }
+    if !evicted.isEmpty { try noteEvicted(evicted) }
+    for group in groups { try enqueue(group) }
+    followMotion(commit, sent)
+    offers.send(found)
+    return isBehind ? [] : sent
+  }
+
+  /// Updates the documents in flight that a commit has changed, depending on whether the peer is sent the
+  /// change.
+  private func followMotion(_ commit: Commit, _ sent: [Bool]) {
+    guard !sender.motion.isEmpty else { return }
+    for (index, change) in commit.changes.enumerated() where sender.motion.contains(change.key) {
+      let isSent = index < sent.count && sent[index]
+      let (before, after) = (
+        hash(of: change, as: change.beforeSummary), hash(of: change, as: change.afterSummary)
+      )
+      if commit.origin == .remote(context.id) {
+        sender.motion.meet(change.key, from: before, to: after)
+      } else {
+        sender.motion.follow(change.key, from: before, to: isSent ? after : nil, group: change.sequence)
+      }
+    }
+  }
+
+  private func hash(of change: Change, as summary: Summary?) -> UInt64? {
+    guard let summary else { return nil }
+    let id = change.id
+    return Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)
+  }
+
+  private func append(
+    _ change: Change, _ after: Record, matched: Bool, leaves: Bool, isHeld: Bool, _ news: News,
+    to group: inout LiveGroup
+  ) throws(SyncError) {
+    var base = VersionVector()
+    var successor: WireSuccessor?
+    // The peer has no base for a document that was too large to be sent.
+    if matched, !change.wasOversize, let before = change.before {
+      if group.round != nil, !sender.motion.countContended(change.key) {
+        successor = try context.shared.encoding.form(of: change.key, in: change.sequence) {
+          () throws(SyncError) in try self.successor(change)
+        }
+      }
+      if let successor { base = successor.base } else { base = try vector(of: before, change.sites) }
+      // The peer may have another state of default data, so an operation delta would not fit.
+      if base.isEmpty { successor = nil }
+    }
+    if !base.isEmpty { group.isSelfContained = false }
+    if base.isEmpty, change.before != nil { group.mustKeepOrder = true }
+    if leaves { group.leaves = true }
+    group.byteCount += after.bytes.count + 256 + (successor?.bytes.count ?? 0)
+    group.documents.append(
+      LiveDocument(
+        change: change, record: after, base: base, leaves: leaves, isHeld: isHeld,
+        successor: successor, news: news))
+  }
+
+  /// Whether the peer has the state before a change, so that it need not be sent the full state.
+  private func hasBase(_ change: Change, _ matched: Bool) throws(SyncError) -> Bool {
+    guard matched, !change.wasOversize, let before = change.before else { return false }
+    return try !vector(of: before, change.sites).isEmpty
+  }
+
+  private func vector(of record: Record, _ sites: SiteTable) throws(SyncError) -> VersionVector {
+    do {
+      return try record.withView { view throws(CodecError) in try view.vector(sites: sites) }
+    } catch {
+      throw SyncError(store: error)
+    }
+  }
+
+  /// Returns the change as an operation delta, if it was one write and its records are small enough to try.
+  private func successor(_ change: Change) throws(SyncError) -> WireSuccessor? {
+    guard let before = change.before, let after = change.after, let formerSummary = change.beforeSummary,
+      let summary = change.afterSummary,
+      before.bytes.count + after.bytes.count <= context.tuning.successorRecordBytes
+    else { return nil }
+    do {
+      return try WireDocument.successor(
+        of: StoredDocument(before.bytes.span.bytes, summary: formerSummary),
+        to: StoredDocument(after.bytes.span.bytes, summary: summary),
+        tables: RecordTables(keys: change.collection.keys, sites: change.sites))
+    } catch {
+      throw SyncError(store: error)
+    }
+  }
+
+  private func enqueue(_ group: LiveGroup) throws(SyncError) {
+    guard !isBehind, peer.holding != .awaited else { return }
+    if live.byteCount + group.byteCount > context.configuration.liveQueueBytes, live.byteCount > 0,
+      !SyncDefect.queueNotDropped.isPlanted
+    {
+      context.tell(.overflow)
+      return try fallBehind(from: group.sequence - 1)
+    }
+    live.append(group)
+  }
+
+  /// Schedules evicted documents with waiting changes for another look, once these changes are sent.
+  ///
+  /// The peer then gets the state that is stored here at that time. Changes in the meantime are handled as
+  /// usual.
+  private func noteEvicted(_ keys: Set<DocumentKey>) throws(SyncError) {
+    for document in live.documents where keys.contains(document.key) {
+      live.noteEvicted(
+        document.key,
+        DocumentRequest(
+          collection: document.collection.name, id: document.id,
+          vector: try vector(of: document.record, document.sites), isHeld: true))
+    }
+  }
+}
+
+/// Maps each group of a commit to its index among the gathered groups; a new group gets the next index.
+private struct GroupPlaces {
+  private var places: [Int: Int] = [:]
+  private var latest: (group: Int, place: Int)?
+
+  mutating func place(of group: Int) -> Int {
+    if let latest, latest.group == group { return latest.place }
+    let place = places[group] ?? places.count
+    places[group] = place
+    latest = (group, place)
+    return place
+  }
+}

@@ -1,0 +1,192 @@
+import CRDTCore
+import DocStore
+import Failpoints
+
+/// What the announcement of a live change contains, beside the change.
+struct News {
+  let hash: UInt64
+  /// Whether the document now matches this peer's own interest, and did not before.
+  let isNewlyHeld: Bool
+  /// Whether it does not match the other peer's interest.
+  let leaves: Bool
+}
+
+/// Sending changes, or announcing them.
+extension ChangeFeed {
+  /// Sends the next change, unless it has to wait.
+  ///
+  /// - Parameter canAnswer: Whether documents may be sent with only the recent transactions that bind them.
+  /// - Returns: `false` when there is none.
+  func sendNext(canAnswer: Bool) throws(SyncError) -> Bool {
+    if canAnswer, walk == nil, let group = live.removeFirstHeld() {
+      try send(group)
+      return true
+    }
+    guard let group = live.removeFirst() else { return false }
+    if !canAnswer || walk != nil, group.mustKeepOrder || group.leaves && live.hasHeld {
+      live.hold(group)
+      return true
+    }
+    try send(group)
+    return true
+  }
+
+  private func send(_ group: LiveGroup) throws(SyncError) {
+    if try announceBound(group) { return sender.motion.remove(group: group.sequence) }
+    if try announce(group) { return sender.motion.remove(group: group.sequence) }
+    let mayOvertake = mayOvertake(group)
+    if mayOvertake, group.leaves, sender.queue.hasTransfers { noteOvertaking(group) }
+    sender.batch.begin(sequence: group.sequence, mayOvertake: mayOvertake)
+    do throws(CodecError) {
+      let (runs, rest) = try self.runs(of: group)
+      for run in runs { sender.batch.append(run) }
+      for document in rest {
+        if let successor = document.successor, !sender.batch.isStaged, maySucceed(document, of: group) {
+          sender.batch.append(document, wire: successor.bytes, flags: group.flags(of: document))
+          continue
+        }
+        let id = document.id
+        try document.record.withView { view throws(CodecError) in
+          try sender.batch.append(
+            id.bytes.span.bytes, view, base: document.base, of: document.collection,
+            RecordTables(keys: document.collection.keys, sites: document.sites),
+            flags: group.flags(of: document), summary: group.summary(of: document, view))
+        }
+      }
+    } catch {
+      throw SyncError(store: error)
+    }
+    let isSent = sender.batch.finish()
+    if !isSent { sender.motion.remove(group: group.sequence) }
+    if !isSent || group.isSelfContained && !sender.queue.hasTransfers { sender.graph.remove(group.sequence) }
+  }
+
+  /// Whether the group may be sent before waiting large groups.
+  private func mayOvertake(_ group: LiveGroup) -> Bool {
+    !group.mustKeepOrder && (!group.leaves || sender.motion.mayOvertake)
+  }
+
+  /// Marks documents with waiting changes as overtaking, in collections whose interest changes.
+  func noteWaiting(in collections: Set<TextKey>) {
+    for document in live.documents where collections.contains(document.collection.name) {
+      sender.motion.noteOvertaking(DocumentName(collection: document.collection.name, id: document.id))
+    }
+  }
+
+  private func noteOvertaking(_ group: LiveGroup) {
+    for document in group.documents where document.leaves {
+      sender.motion.noteOvertaking(DocumentName(collection: document.collection.name, id: document.id))
+    }
+  }
+
+  /// Whether the peer has, or receives before, exactly the state before a change, so that an operation
+  /// delta fits.
+  private func maySucceed(_ document: borrowing LiveDocument, of group: LiveGroup) -> Bool {
+    !peer.reconciliation.isActive && group.round == peer.reconciliation.number && !sender.motion.isContended(document.key)
+      && !isLarge(group)
+  }
+
+  /// Whether the group may be sent in segments, which cannot contain operation deltas.
+  private func isLarge(_ group: LiveGroup) -> Bool {
+    group.byteCount > context.tuning.splitBytes || group.documents.count > context.tuning.splitDocuments
+  }
+
+  private func runs(
+    of group: LiveGroup
+  ) throws(CodecError) -> (runs: [OutgoingRun], rest: [LiveDocument]) {
+    guard group.documents.count >= OutgoingRun.minimum, !isLarge(group) else { return ([], group.documents) }
+    return try OutgoingRun.gather(group.documents, flags: group.flags(of:)) { maySucceed($0, of: group) }
+  }
+
+  /// Returns what to keep of a change for its announcement.
+  func news(of change: Change, _ summary: Summary, matches: Bool, isHeld: Bool) -> News {
+    let wasHeld =
+      isHeld && change.before != nil
+      && peer.ownInterest(change.collection)?.matches(change.id, change.before) ?? false
+    let id = change.id
+    return News(
+      hash: Fingerprint.hash(id: id.bytes.span.bytes, summary: summary),
+      isNewlyHeld: isHeld && !wasHeld, leaves: !matches)
+  }
+
+  /// Announces a live group instead of sending it, if the peer is likely to get it from another peer.
+  ///
+  /// A group that must keep its order is announced, too, while earlier announcements are unanswered. The
+  /// answer to a request includes everything that belongs to it.
+  ///
+  /// - Returns: `false` when it is to be sent.
+  func announce(_ group: LiveGroup) throws(SyncError) -> Bool {
+    // A receiver has no use for a notice that a document leaves if the document has not arrived yet.
+    guard !group.leaves || sender.queue.isIdle else { return false }
+    let isLazy = group.isForwarded ? !announcing.sendsForwards : !announcing.sendsOwn
+    guard isLazy || group.mustKeepOrder && announcing.firstOpen != nil,
+      announcing.openDocuments + group.documents.count <= context.tuning.announcedDocuments
+    else { return false }
+    var documents: [AnnouncedDocument] = []
+    var announcedBytes = 0
+    var sentBytes = 0
+    for document in group.documents {
+      guard let cleared = context.gatekeeper?.clear(document.collection.name) else { continue }
+      let announced = try announcement(cleared, of: document)
+      announcedBytes += announced.byteCount
+      let body = document.successor?.bytes ?? document.record.bytes
+      sentBytes += announced.id.bytes.count + 3 + body.count
+      documents.append(announced)
+    }
+    guard !documents.isEmpty else {
+      sender.graph.remove(group.sequence)
+      return true
+    }
+    if announcedBytes >= sentBytes, !group.mustKeepOrder { return false }
+    guard Announcement.fits(documents) else { return false }
+    announcing.add(documents, sequence: group.sequence)
+    context.statistics.groupsAnnounced += 1
+    return true
+  }
+
+  private func announcement(
+    _ cleared: consuming Cleared, of document: LiveDocument
+  ) throws(SyncError) -> AnnouncedDocument {
+    let vector: VersionVector
+    let exceedsVector: Bool
+    do {
+      (vector, exceedsVector) = try document.record.withView { view throws(CodecError) in
+        let tables = RecordTables(keys: document.collection.keys, sites: document.sites)
+        return (try view.vector(sites: document.sites), try view.exceedsVector(tables: tables))
+      }
+    } catch {
+      throw SyncError(store: error)
+    }
+    let (base, news) = (document.base, document.news)
+    let added = VersionVector(vector.elements.filter { $0.reading > base[$0.writer] })
+    // A document that is newly held may have earlier changes, and default data may have come with a write.
+    // In both cases the same version need not mean the same state.
+    let tellsVersion =
+      news.isNewlyHeld || base.isEmpty && document.change.before != nil || exceedsVector && !added.isEmpty
+    return AnnouncedDocument(
+      cleared, id: document.id, vector: tellsVersion ? vector : added,
+      hash: tellsVersion || added.isEmpty ? news.hash : nil, isHeld: news.isNewlyHeld, leaves: news.leaves)
+  }
+
+  /// Sends the gathered announcements.
+  func flushAnnouncements() {
+    let waiting = announcing.takeWaiting()
+    guard !waiting.isEmpty else { return }
+    for announcement in Announcement.frames(waiting) {
+      context.send(.announce) { announcement.encode(to: &$0) }
+    }
+    let byteCount = waiting.reduce(0) { $0 + $1.byteCount }
+    guard let nonce = pace.sent(byteCount, nonce: context.configuration.random) else { return }
+    context.send(.ping) { $0.writeFixed(nonce) }
+  }
+
+  func take(_ prune: Prune) throws(SyncError) { try announcing.take(prune) }
+}
+
+extension LiveGroup {
+  /// The flags of a document in the group's frame.
+  func flags(of document: borrowing LiveDocument) -> UInt8 {
+    GroupEncoder.liveFlag | (document.isHeld ? GroupEncoder.heldFlag : 0)
+      | (isForwarded ? GroupEncoder.forwardedFlag : 0)
+  }
+}

@@ -1,0 +1,221 @@
+import CRDTCore
+import DocStore
+import Failpoints
+
+/// This store's changes, on their way to one peer in the order of their commits.
+///
+/// A commit is looked at once, when it is made: what of it concerns the peer waits in memory until the link has room.
+/// If too much waits, all of it is dropped, and read from the log later. The changes since a receiver's checkpoint come
+/// from the log as well. A change from the log is announced, and the receiver requests what it lacks of it; local writes
+/// are sent at once to a receiver that gets changes from nobody else.
+final class ChangeFeed {
+  let context: SessionContext
+  let peer: ServedPeer
+  let sender: DocumentSender
+  let offers: OfferSender
+  /// Changes that wait to be sent.
+  var live = LiveQueue()
+  /// The announcements that the peer has not settled.
+  var announcing = Announcing()
+  /// The last commit that was looked at.
+  var lastCommitted: UInt64 = 0
+  /// Whether a commit since the last checkpoint message concerns the peer, whatever its origin.
+  var isMoved = false
+
+  /// The last commit covered by a reconciliation of everything or by following the log; 0 before either.
+  var settled: UInt64 = 0
+  /// The sequence up to which the receiver was reconciled or the log was walked; `nil` before either.
+  var followed: UInt64?
+  /// The current walk through the log.
+  var walk: LogWalk?
+  /// The last local HLC timestamp whose writes the receiver has; `nil` if later writes are not sent unasked.
+  var unaskedAfter: ClockReading?
+  /// The log position up to which the receiver knows this store's changes, while it follows the log.
+  ///
+  /// Of later changes it learns by announcements, or live.
+  var toldThrough: UInt64?
+  /// The sequence up to which transactions were announced; the receiver may have only a part of each.
+  var resumedThrough: UInt64 = 0
+  /// The flow control of announcements.
+  var pace = AnnouncementPace()
+  /// Whether announcements from the log were made that the receiver has not settled.
+  var isAnnouncing = false
+  /// The position after which the peer may have missed changes: the puller repeats its notices from there.
+  private var fellBehindAt: UInt64?
+
+  init(_ sender: DocumentSender, _ offers: OfferSender) {
+    context = sender.context
+    peer = sender.peer
+    self.sender = sender
+    self.offers = offers
+  }
+
+  /// Whether changes are not queued, because a walk finds them.
+  var isBehind: Bool { walk?.isBacklog ?? false }
+
+  /// Whether everything that is known to concern the peer was handed to the send queue, or announced.
+  var isQueued: Bool { walk == nil && live.isEmpty }
+  /// The commit up to which that is so, once nothing waits; `nil` before the peer reconciles or resumes.
+  var servedThrough: UInt64? { followed.map { max($0, lastCommitted) } }
+  /// Whether everything is sent or announced, and every announcement is settled.
+  var isDrained: Bool { live.isEmpty && walk == nil && announcing.firstOpen == nil }
+
+  // MARK: - Beginnings and ends
+
+  /// Begins at a receiver's checkpoint, through the log up to `end`.
+  ///
+  /// Local writes after the HLC timestamp `unaskedAfter` are sent without an announcement.
+  func resume(after sequence: UInt64, through end: UInt64, unaskedAfter: ClockReading?) {
+    peer.isResumed = true
+    self.unaskedAfter = unaskedAfter
+    toldThrough = sequence
+    settled = end
+    sender.graph.begin(after: sequence)
+    if end == sequence {
+      followed = end
+    } else {
+      walk = LogWalk(after: sequence)
+      isAnnouncing = true
+    }
+  }
+
+  /// Begins with a reconciliation, which covers all commits up to its start.
+  func reconcile(isOfAll: Bool) {
+    let start = peer.reconciliation.start
+    if isOfAll { settled = start }
+    // Changes that were not queued must still be found, whatever the peer reconciles.
+    if !isBehind { walk = nil }
+    resumedThrough = 0
+    stopTelling()
+    // Transactions in flight bind their documents, too: the peer may skip one and be sent a part of it with
+    // something else.
+    let bound = firstUnconfirmed.map { $0 - 1 } ?? .max
+    sender.graph.begin(
+      at: start, boundAfter: min(bound, walk?.place ?? .max), limit: context.tuning.groupRuns)
+  }
+
+  /// Records that a reconciliation is over: the peer follows from its start on.
+  ///
+  /// A later reconciliation may have covered some collections only.
+  func settle() { followed = followed ?? peer.reconciliation.start }
+
+  /// Stops until the peer reconciles everything again.
+  func renew() {
+    settled = 0
+    followed = nil
+    walk = nil
+    stopTelling()
+  }
+
+  /// Begins anew, for an interest under which the peer reconciles everything or resumes.
+  func startAnew() {
+    drop()
+    renew()
+    (isMoved, unaskedAfter, resumedThrough, isAnnouncing) = (false, nil, 0, false)
+    pace = AnnouncementPace()
+  }
+
+  /// Stops binding announced transactions: the peer has received what it lacked of them.
+  ///
+  /// - Returns: Whether it has everything up to the end of a walk.
+  func settleAnnouncements() -> Bool {
+    resumedThrough = 0
+    defer { isAnnouncing = false }
+    return isAnnouncing && followed != nil
+  }
+
+  /// Forgets recent transactions that the peer has acknowledged.
+  func forgetConfirmed() {
+    // The receiver may have any part of what was only announced since its checkpoint.
+    guard walk == nil else { return }
+    sender.graph.remove(after: resumedThrough, before: min(firstUnconfirmed ?? .max, lastCommitted &+ 1))
+  }
+
+  /// Drops the changes that wait.
+  func drop() {
+    live.removeAll()
+    sender.motion.removeSent()
+  }
+
+  /// Makes the peer reconcile everything: too much has changed to be announced, or the changes are unknown.
+  func compareInstead() {
+    drop()
+    peer.compareInstead()
+  }
+
+  /// Returns the position after which the peer may have missed changes, once.
+  func takeFellBehind() -> UInt64? {
+    defer { fellBehindAt = nil }
+    return fellBehindAt
+  }
+
+  /// Whether the peer may have missed changes of which the puller does not know yet.
+  var hasFallenBehind: Bool { fellBehindAt != nil }
+
+  private func noteBehind(from place: UInt64) { fellBehindAt = min(place, fellBehindAt ?? .max) }
+
+  /// Drops the waiting changes, and queues no new ones until a log walk has caught up.
+  func fallBehind(from place: UInt64) throws(SyncError) {
+    let first = live.firstSequence ?? .max
+    var start = min(place, first - 1)
+    drop()
+    // The reconciliation of everything finds all that was stored when it began.
+    start = max(start, settled)
+    if let walk = walk { start = min(start, walk.place) }
+    let isKnown = peer.reconciliation.isActive || followed != nil || walk != nil
+    guard isKnown, try context.read({ start >= $0.logStart }) else { return compareInstead() }
+    SyncPoint.fellBehind.reached()
+    walk = LogWalk(after: start, isBacklog: true, documents: walk?.documents ?? 0)
+    noteBehind(from: start)
+  }
+
+  /// Records that commits up to `sequence` were not reported to this session.
+  func lostCommits(through sequence: UInt64) throws(SyncError) {
+    guard sequence > lastCommitted else { return }
+    let told = lastCommitted
+    lastCommitted = sequence
+    guard peer.generation != nil, !peer.interest.isEmpty, peer.holding != .awaited else {
+      noteBehind(from: told)
+      return
+    }
+    // Documents that ceased to match in these commits are unknown.
+    peer.watch.loseTrack()
+    try fallBehind(from: told)
+    noteBehind(from: told)
+  }
+
+  /// Whether the receiver keeps up with the announcements and has been sent what it requested.
+  var canWalk: Bool {
+    pace.isOpen && sender.requests.isEmpty && announcing.openDocuments < context.tuning.announcedDocuments
+      && (unaskedAfter == nil || hasRoomToPush)
+  }
+
+  /// Records that the peer has everything that was announced and sent.
+  func noteTold() {
+    if let told = toldThrough { toldThrough = max(told, followed ?? 0, lastCommitted) }
+  }
+
+  /// Records that the peer no longer follows the log.
+  ///
+  /// The puller then repeats its notices for the commits that the peer may have missed.
+  func stopTelling() {
+    guard let told = toldThrough else { return }
+    toldThrough = nil
+    noteBehind(from: told)
+  }
+
+  /// Returns which documents of a collection the peer learns of because it follows this log; `nil` if it
+  /// does not.
+  func followedLog(of collection: Collection) -> FollowedLog? {
+    guard let told = toldThrough, peer.concerns(collection.name),
+      let matcher = peer.interest.matcher(for: collection)
+    else { return nil }
+    return FollowedLog(after: told, matcher: matcher)
+  }
+
+  /// The lowest sequence of a live group that waits, is in flight or is announced: the peer may still skip
+  /// it.
+  var firstUnconfirmed: UInt64? {
+    [sender.queue.firstUnacknowledged(), live.firstSequence, announcing.firstOpen].compactMap { $0 }.min()
+  }
+}

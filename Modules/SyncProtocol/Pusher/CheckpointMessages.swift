@@ -1,0 +1,62 @@
+/// The checkpoint messages of a session: which was sent last, and which waits to be sent.
+struct CheckpointMessages {
+  /// A checkpoint message.
+  struct Mark: Equatable {
+    let sequence: UInt64
+    let asksTaken: UInt64
+    /// All groups that were queued before it.
+    let after: SendQueue.Progress
+  }
+
+  /// The shortest time between two messages while groups are sent.
+  static let interval = Duration.milliseconds(250)
+  /// The shortest time between two messages that only report commits that do not concern the receiver.
+  static let quietInterval = Duration.seconds(30)
+
+  /// The number of request and have frames received.
+  var asksTaken: UInt64 = 0
+  /// Identifies the policy under which the receiver has followed the log.
+  var policyPrint: UInt64 = 0
+  private var last: (mark: Mark, at: Duration)?
+  private var waiting: Mark?
+
+  /// Returns when a message for a commit is due; `nil` if none is to be sent.
+  ///
+  /// - Parameters:
+  ///   - sequence: The commit up to which everything was queued.
+  ///   - queued: Everything that was queued.
+  ///   - isMoved: Whether a commit since the last message concerns the receiver.
+  ///   - now: The time.
+  func time(at sequence: UInt64, after queued: SendQueue.Progress, isMoved: Bool, now: Duration) -> Duration? {
+    guard waiting == nil else { return nil }
+    guard let (mark, time) = last, mark.asksTaken == asksTaken else { return now }
+    guard mark.sequence != sequence else { return nil }
+    return time + (mark.after == queued && !isMoved ? Self.quietInterval : Self.interval)
+  }
+
+  /// Makes the next message, which waits until everything before it is sent.
+  mutating func make(at sequence: UInt64, after queued: SendQueue.Progress) -> Mark {
+    let mark = Mark(sequence: sequence, asksTaken: asksTaken, after: queued)
+    waiting = mark
+    return mark
+  }
+
+  /// Takes the message that waits, as sent, if it is this one.
+  mutating func take(_ mark: Mark, now: Duration) -> Bool {
+    guard waiting == mark else { return false }
+    waiting = nil
+    last = (mark, now)
+    return true
+  }
+
+  /// Records that the receiver knows a commit as its checkpoint.
+  mutating func noteKnown(_ sequence: UInt64, after queued: SendQueue.Progress, now: Duration) {
+    last = (Mark(sequence: sequence, asksTaken: asksTaken, after: queued), now)
+  }
+
+  /// Drops the message that waits: what it says has become doubtful.
+  mutating func cancel() { waiting = nil }
+
+  /// Begins anew, for another interest or policy.
+  mutating func reset() { (last, waiting) = (nil, nil) }
+}

@@ -1,0 +1,148 @@
+import CRDTCore
+import DocStore
+
+/// What the peer asks for: reconciliations, requests and notices of what it holds.
+extension Pusher {
+  private var askedCost: Int { server.askedCost }
+
+  /// Approximate memory of the peer's interest, questions, requests and filters, in bytes.
+  var heldBytes: Int {
+    peer.subscribed.memoryBytes + askedCost + peer.reconciliation.responder.pendingCount * 256
+      + sender.deferred.count * 64 + offers.telling.heldBytes
+  }
+
+  /// Checks that the peer's requests fit in memory, beside those of the other peers.
+  ///
+  /// - Throws: `limit` when they do not, which ends the session.
+  func checkAsked(beside answerBytes: Int) throws(SyncError) {
+    let (bytes, configuration) = (heldBytes + answerBytes, context.configuration)
+    guard
+      context.shared.memory.noteAsked(bytes, of: context.id, limit: configuration.allPeersMemoryBytes / 2),
+      bytes <= configuration.peerMemoryBytes
+    else {
+      throw SyncError(.limit, "What the peer asks for takes \(bytes) bytes, more than there is room for")
+    }
+  }
+
+  /// Receives questions of the receiver; those of a new reconciliation end the one before.
+  func take(_ asked: [RangeQuestion], round: UInt64) throws(SyncError) {
+    guard peer.generation != nil else { throw SyncError(.outOfOrder, "Questions before an interest") }
+    guard round >= peer.reconciliation.number else { return }
+    if round > peer.reconciliation.number { try beginRound(round) }
+    try server.take(asked)
+  }
+
+  private func beginRound(_ number: UInt64) throws(SyncError) {
+    server.end()
+    let isVoid = !renewal.begin()
+    let isOfAll = !peer.holding.isKnown && !isVoid
+    if !isVoid { peer.holding.follow() }
+    let (sequence, last) = try context.read { ($0.sequence, $0.lastNumber) }
+    peer.reconciliation = ServedReconciliation(number, isVoid: isVoid, start: sequence, lastDocument: last)
+    checkpoints.policyPrint = context.policyPrint
+    feed.reconcile(isOfAll: isOfAll)
+  }
+
+  /// Records that the peer has sent its last question and request of this reconciliation.
+  func asked(round: UInt64) throws(SyncError) {
+    guard round == peer.reconciliation.number, peer.reconciliation.isActive else { return }
+    guard !peer.reconciliation.isAsked else { throw SyncError(.outOfOrder, "The last question came before") }
+    peer.reconciliation.noteAsked(now: context.now)
+  }
+
+  /// Queues the peer's requests; those outside of a reconciliation wait until it ends.
+  func take(_ list: WantList) throws(SyncError) {
+    checkpoints.asksTaken += 1
+    if list.isGraft { feed.announcing.graft() }
+    let wants = try sender.requests.gather(list)
+    guard let wants else {
+      guard askedCost <= SyncLimits.wantedBytes else {
+        throw SyncError(.limit, "The peer asks for too many documents at once")
+      }
+      return
+    }
+    try take(wants, round: list.round, isGroup: list.isGroup, isPull: list.isGraft)
+  }
+
+  /// Queues answers to the documents that the peer holds.
+  func take(_ haves: [DocumentHave], round: UInt64, seen: UInt64) throws(SyncError) {
+    checkpoints.asksTaken += 1
+    for have in haves where peer.concerns(have.collection) {
+      offers.telling.receive(told: have.id, of: have.collection)
+    }
+    try take(haves.map { DocumentRequest($0, seen: seen) }, round: round, isGroup: false)
+  }
+
+  private func take(
+    _ asked: [DocumentRequest], round: UInt64, isGroup: Bool, isPull: Bool = false
+  ) throws(SyncError) {
+    guard peer.generation != nil else { throw SyncError(.outOfOrder, "Wants before an interest") }
+    var relevant = concerned(asked)
+    if sender.motion.hasOvertaking {
+      for index in relevant.indices where sender.motion.isOvertaking(relevant[index].name) {
+        relevant[index].isHeld = true
+      }
+    }
+    let cost = relevant.reduce(0) { $0 + $1.cost }
+    guard askedCost + cost <= SyncLimits.wantedBytes else {
+      throw SyncError(.limit, "The peer asks for too many documents at once")
+    }
+    guard round != 0 else {
+      let binding = isGroup && !isPull && relevant.count > 1 ? try bind(relevant) : nil
+      return enqueue(relevant, isGroup: isGroup, isPull: isPull, binding: binding)
+    }
+    guard round == peer.reconciliation.number, peer.reconciliation.isActive, !peer.reconciliation.isVoid else {
+      return
+    }
+    guard !peer.reconciliation.isAsked else { throw SyncError(.outOfOrder, "Wants after the last one") }
+    peer.reconciliation.wantedCost += cost
+    for request in relevant { peer.reconciliation.wanted.append(request) }
+  }
+
+  /// Returns the requests for documents of collections that this session sends.
+  private func concerned(_ asked: [DocumentRequest]) -> [DocumentRequest] {
+    // Looked up once for consecutive documents of a collection.
+    var last: (collection: String, isConcerned: Bool)?
+    return asked.filter { request in
+      if last?.collection.isSame(as: request.collection) != true {
+        last = (request.collection, peer.concerns(request.collection))
+      }
+      return last?.isConcerned ?? false
+    }
+  }
+
+  /// Binds the documents of a group that the peer skipped and requests as a whole.
+  private func bind(_ asked: [DocumentRequest]) throws(SyncError) -> UInt64 {
+    let places = try context.read { transaction in
+      try asked.compactMap { request -> StoredPlace? in
+        guard let collection = try transaction.collection(request.collection) else { return nil }
+        var number: DocumentNumber?
+        try transaction.visitIntactRecord(collection, request.id, damaged: context.tellDamaged) {
+          found, _, _ in
+          number = found?.number
+        }
+        return number.map { StoredPlace(collection: collection.id, number: $0) }
+      }
+    }
+    return sender.graph.bind(places)
+  }
+
+  /// Queues what the peer was found to lack of the documents that it sent or announced.
+  func owe(_ found: [DocumentRequest], isGroup: Bool) {
+    if !found.isEmpty { peer.subscribed.noteOwed() }
+    enqueue(concerned(found), isGroup: isGroup)
+  }
+
+  func enqueue(_ asked: [DocumentRequest], isGroup: Bool, isPull: Bool = false, binding: UInt64? = nil) {
+    guard peer.holding.isKnown, !asked.isEmpty else { return }
+    let cost = asked.reduce(0) { $0 + $1.cost }
+    // The other peer keeps sending outdated documents, and does not read the answers. Its next reconciliation
+    // finds what it lacks.
+    guard askedCost + cost <= SyncLimits.wantedBytes else { return feed.compareInstead() }
+    if isGroup {
+      sender.requests.append(RequestGroup(requests: asked, isPull: isPull, binding: binding))
+    } else {
+      for request in asked { sender.requests.append(RequestGroup(requests: [request], isPull: isPull)) }
+    }
+  }
+}

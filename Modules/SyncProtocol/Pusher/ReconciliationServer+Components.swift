@@ -1,0 +1,132 @@
+import CRDTCore
+import DocStore
+import Failpoints
+
+/// The progress of a reconciliation through the components, each of which is sent as a whole.
+struct ComponentPass {
+  /// The next component to look at.
+  var next = 0
+  /// Whether the peer has sent its last question and request.
+  ///
+  /// Until then, only components are sent that no request can concern any more.
+  var isLast = false
+  /// Requested documents that are sent with their recent transactions once all requests are looked at.
+  ///
+  /// Many of them may be sent together.
+  var due = WorkQueue<StoredPlace>()
+}
+
+/// Sending the components of old transactions, and requested documents with what binds them.
+extension ReconciliationServer {
+  /// Whether components can be sent before the peer has sent its last question.
+  var hasReadyComponents: Bool {
+    sender.graph.isReady && reconciliation.pass.next < sender.graph.componentCount && !reconciliation.streams.isEmpty
+  }
+
+  /// Sends the next components.
+  ///
+  /// - Returns: `false` when there are none now.
+  func addComponents(budget: inout Int) throws(SyncError) -> Bool {
+    guard sender.graph.isReady, reconciliation.pass.next < sender.graph.componentCount else { return false }
+    if reconciliation.streams.isEmpty {
+      guard reconciliation.pass.isLast else { return false }
+      // Requested documents are sent individually, by the steps that follow.
+      reconciliation.pass.next = sender.graph.componentCount
+      return false
+    }
+    let concerned = try peer.concernedCollections()
+    try context.read { transaction in
+      try sender.refreshRecent(transaction, concerned)
+      var sources = Sources(peer)
+      while budget > 0, sender.hasRoomToAdd, reconciliation.pass.next < sender.graph.componentCount {
+        let component = reconciliation.pass.next
+        reconciliation.pass.next += 1
+        budget -= 1
+        guard !sender.graph.isSent(component), try isDue(component, &sources, transaction) else { continue }
+        let bundle = sender.graph.bundle(of: component)
+        guard try isReady(bundle, &sources, transaction) else { continue }
+        try sender.send(bundle, &sources, transaction, budget: &budget)
+      }
+    }
+    return true
+  }
+
+  /// Sends requested documents that recent transactions bind, unless they were sent along with another one.
+  func addDue(budget: inout Int) throws(SyncError) {
+    let concerned = try peer.concernedCollections()
+    try context.read { transaction in
+      try sender.refreshRecent(transaction, concerned)
+      var sources = Sources(peer)
+      while budget > 0, sender.hasRoomToAdd, let place = reconciliation.pass.due.removeFirst() {
+        budget -= 1
+        guard sender.deferred[place] != nil else { continue }
+        try sendBundle(around: place, &sources, transaction, budget: &budget)
+      }
+    }
+  }
+
+  /// Sends the requested documents that waited for the peer's last question.
+  ///
+  /// - Returns: `false` when there is nothing left.
+  func addDeferred(budget: inout Int) throws(SyncError) -> Bool {
+    guard !sender.deferred.isEmpty else { return false }
+    let concerned = try peer.concernedCollections()
+    try context.read { transaction in
+      try sender.refreshRecent(transaction, concerned)
+      var sources = Sources(peer)
+      for place in sender.deferred.keys.sorted() where sender.deferred[place] != nil {
+        guard budget > 0, sender.hasRoomToAdd else { return }
+        budget -= 1
+        try sendBundle(around: place, &sources, transaction, budget: &budget)
+        // Drop the request: the document was evicted.
+        sender.deferred[place] = nil
+      }
+    }
+    return true
+  }
+
+  /// Sends a document with its closure.
+  func sendBundle(
+    around place: StoredPlace, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
+  ) throws {
+    var budget = Int.max
+    try sendBundle(around: place, &sources, transaction, budget: &budget)
+  }
+
+  private func sendBundle(
+    around place: StoredPlace, _ sources: inout Sources, _ transaction: borrowing ReadTransaction,
+    budget: inout Int
+  ) throws {
+    let bundle = sender.graph.bundle(around: [place])
+    guard try isReady(bundle, &sources, transaction) else { return }
+    try sender.send(bundle, &sources, transaction, budget: &budget)
+  }
+
+  /// Whether the peer may lack a part of a component.
+  private func isDue(
+    _ component: Int, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
+  ) throws -> Bool {
+    for run in sender.graph.runs(of: component) {
+      if let source = try sources.source(run.collection, transaction) {
+        if case .nothing = source.streamed { continue }
+        return true
+      }
+    }
+    return false
+  }
+
+  /// Whether no more requests of the peer can concern the closure.
+  private func isReady(
+    _ bundle: Bundle, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
+  ) throws -> Bool {
+    guard !reconciliation.pass.isLast else { return true }
+    for component in bundle.components {
+      for run in sender.graph.runs(of: component) {
+        if let source = try sources.source(run.collection, transaction) {
+          guard case .all = source.streamed else { return false }
+        }
+      }
+    }
+    return true
+  }
+}
