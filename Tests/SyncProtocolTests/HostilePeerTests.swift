@@ -51,6 +51,7 @@ import Testing
     },
     Attack("wants before an interest", .outOfOrder, .want) { out in
       out.writeVarint(0)
+      out.writeVarint(0)
       out.write(0 as UInt8)
       out.writeVarint(0)
     },

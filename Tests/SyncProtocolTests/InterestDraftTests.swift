@@ -24,7 +24,7 @@ import Testing
     raw.receive(frames: try WideInterest.frames(queries: Self.count).flatMap(\.self) + Bound.questions(1))
     let pusher = raw.session.pusher
     var steps = 1
-    while pusher.generation == nil, steps < 10 * Self.count {
+    while pusher.peer.generation == nil, steps < 10 * Self.count {
       #expect(raw.session.isHolding && raw.sent(.answer).isEmpty)
       raw.tick(after: .zero)
       steps += 1
@@ -39,18 +39,18 @@ import Testing
     let raw = try Self.subject(.prompt)
     raw.receive(frames: try WideInterest.frames(queries: 2).flatMap(\.self))
     let pusher = raw.session.pusher
-    let before = try #require(pusher.subscribed.nextQueryBytes)
+    let before = try #require(pusher.peer.subscribed.nextQueryBytes)
     for _ in 0..<20 { raw.tick(after: .zero) }
-    #expect(pusher.subscribed.nextQueryBytes == before && pusher.generation == nil)
+    #expect(pusher.peer.subscribed.nextQueryBytes == before && pusher.peer.generation == nil)
     raw.session.stepLength = .shared
     for _ in 0..<2 { raw.tick(after: .zero) }
-    #expect(pusher.generation == 1 && raw.closed == nil)
+    #expect(pusher.peer.generation == 1 && raw.closed == nil)
   }
 
   @Test func `small subscriptions are served in the step that they come in`() throws {
     let raw = try Self.subject(.prompt)
     try raw.sendInterest("SELECT * FROM things WHERE n = 1")
-    #expect(raw.session.pusher.generation == 1 && !raw.session.isHolding)
+    #expect(raw.session.pusher.peer.generation == 1 && !raw.session.isHolding)
   }
 
   /// A frame of which the end comes later is no reason to hold a thread either.
@@ -102,8 +102,8 @@ import Testing
     let count = 8
     first.receive(frames: try WideInterest.frames(queries: count).flatMap(\.self))
     first.tick(after: .zero)
-    let hash = first.session.pusher.interest.hash
-    #expect(first.session.pusher.generation == 1)
+    let hash = first.session.pusher.peer.interest.hash
+    #expect(first.session.pusher.peer.generation == 1)
     let site = try #require(first.session.peer?.site)
     let known = try #require(first.peer.shared.interests.queries(hash, of: site))
     #expect(try known == (0..<count).map(WideInterest.query))

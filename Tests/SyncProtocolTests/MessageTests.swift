@@ -169,6 +169,7 @@ import Testing
   @Test func `a count beyond the bytes is refused without room being made for it`() {
     let bytes = encoded { out in
       out.writeVarint(0)
+      out.writeVarint(0)
       out.write(0 as UInt8)
       out.writeVarint(UInt64.max)
     }

@@ -117,7 +117,7 @@ import Testing
     raw.tick(after: .seconds(1))
     #expect(try marks(raw).count == before + (number == 1 ? 1 : 0))
     for _ in 0..<3 {
-      raw.tick(after: Pusher.quietMarkInterval / 3)
+      raw.tick(after: CheckpointMessages.quietInterval / 3)
       raw.send(.ping) { $0.writeFixed(7 as UInt64) }
     }
     #expect(try marks(raw).count == before + 1)

@@ -7,7 +7,7 @@ import CRDTCore
 /// once more.
 struct EarlyComparison {
   private var narrowed: Set<TextKey> = []
-  private var due = Puller.Due.nothing
+  private var due = PullState.Due.nothing
 
   /// Records a change of the interest; the sender may still be answering the former one.
   mutating func change(from former: Interest, to interest: Interest) {
@@ -21,7 +21,7 @@ struct EarlyComparison {
   /// Returns what to compare again, once everything sent under an earlier interest is here.
   ///
   /// - Returns: The collections of `interest` to compare once more.
-  mutating func settle(_ interest: Interest) -> Puller.Due {
+  mutating func settle(_ interest: Interest) -> PullState.Due {
     defer { self = EarlyComparison() }
     guard case .collections(let names) = due else { return due }
     let covered = names.filter { interest.covers($0.text) }

@@ -7,9 +7,9 @@ struct HaveNotices: NoticeRole {
 
   init(_ puller: Puller) { self.puller = puller }
 
-  var interest: Interest { puller.interest }
+  var interest: Interest { puller.pull.interest }
   func covers(_ collection: String) -> Bool { interest.covers(collection) }
-  func isOpen(_ collection: String) -> Bool { covers(collection) && puller.mayTell(collection) }
+  func isOpen(_ collection: String) -> Bool { covers(collection) && puller.pull.mayTell(collection) }
 
   func heldCount(of collection: String) throws(SyncError) -> UInt64 {
     try puller.context.recordCount(of: collection)
@@ -30,15 +30,15 @@ struct HaveNotices: NoticeRole {
   var noticeVisits: Int { 7 }
 
   func notices(of ids: ArraySlice<DocumentID>, in collection: String) throws(SyncError) -> [DocumentHave] {
-    try puller.haves(of: ids.map { DocumentName(collection: collection, id: $0) })
+    try puller.evicted.haves(of: ids.map { DocumentName(collection: collection, id: $0) })
   }
 
   /// Sends notices, as part of the reconciliation if one is comparing, which then waits for the answers.
   func send(_ notices: [DocumentHave]) {
-    if puller.phase == .asking {
+    if puller.pull.phase == .asking {
       puller.reconciler.tell(notices)
     } else {
-      puller.sendHaves(notices, round: 0)
+      puller.pull.sendHaves(notices, round: 0)
     }
   }
 }

@@ -10,7 +10,7 @@ struct HeldDocuments: ReconcilingSet {
   private var context: SessionContext { puller.context }
 
   func advance(_ scan: inout RangeScan, budget: inout Int) throws(SyncError) {
-    try context.advance(&scan, puller.interest, budget: &budget)
+    try context.advance(&scan, puller.pull.interest, budget: &budget)
   }
 
   func lacking(
@@ -66,7 +66,7 @@ struct HeldDocuments: ReconcilingSet {
     let found: [DocumentHave] = try context.read { transaction in
       var found: [DocumentHave] = []
       guard let collection = try transaction.collection(range.collection),
-        let matcher = puller.interest.matcher(for: collection)
+        let matcher = puller.pull.interest.matcher(for: collection)
       else { return found }
       let sites = transaction.sites
       try transaction.forEachIntactRecord(
@@ -100,7 +100,7 @@ struct HeldDocuments: ReconcilingSet {
   var hasOtherPeers: Bool { context.shared.pulls.hasOthers(than: context.id) }
 
   func mayAskForAll(of collection: String, count: UInt64?) -> Bool {
-    puller.mayAskForMuch(of: collection, count: count)
+    puller.bulk.mayAsk(for: collection, count: count)
   }
 
   func tellsOneByOne(

@@ -1,6 +1,16 @@
 import CRDTCore
 import DocStore
 
+/// A scan of this peer's own log that is to go on.
+struct PendingLogScan {
+  /// The last commit that was looked at.
+  let place: UInt64
+  /// The number of documents that notices were sent of.
+  let told: Int
+
+  init(after place: UInt64, told: Int = 0) { (self.place, self.told) = (place, told) }
+}
+
 /// Sends notices of what this peer's own log contains to the sender.
 extension Puller {
   /// Returns for how many documents of its log a receiver sends notices.
@@ -14,32 +24,33 @@ extension Puller {
 
   /// Sends notices of documents that were written, received from others or evicted after a position in the
   /// log.
-  func runOwnLog(after start: UInt64, told: Int, budget: inout Int) throws(SyncError) {
+  func run(_ pending: PendingLogScan, budget: inout Int) throws(SyncError) {
+    let (start, told) = (pending.place, pending.told)
     guard let peer = context.peer else { return }
     var scan = OwnLogScan(after: start, budget: budget)
-    let interest = interest
+    let interest = pull.interest
     let gatekeeper = context.gatekeeper
     let isLogged: Void? = try context.readLog { transaction in
       guard start >= transaction.logStart else { return nil }
-      scan.room = max(try noticeRoom(transaction, interest) - told, 0)
+      scan.room = max(try noticeRoom(transaction, pull.interest) - told, 0)
       // While the store has documents that are too large to send, nothing is left to announcements.
       let isAnnounced = try transaction.oversizeDocuments().isEmpty
-      try scan.run(transaction, sender: LogOrigin(peer: peer.site), interest, gatekeeper) {
-        isAnnounced ? followedLog($0) : nil
+      try scan.run(transaction, sender: LogOrigin(peer: peer.site), pull.interest, gatekeeper) {
+        isAnnounced ? announcements.followedLog($0) : nil
       }
     }
     // Truncated log entries are found by reconciliation.
     guard isLogged != nil else { return renew() }
     for record in scan.damaged { context.tellDamaged(record) }
     budget = scan.budget
-    for name in scan.unsaid.sorted() { due.add(name.text) }
-    if scan.isIncomplete { due = .everything }
+    for name in scan.unsaid.sorted() { pull.due.add(name.text) }
+    if scan.isIncomplete { pull.due = .everything }
     try tell(scan.notices)
-    let wants = try wants(forEvicted: scan.evicted)
-    evict(wants)
+    let wants = try evicted.wants(forEvicted: scan.evicted)
+    evicted.evict(wants)
     if scan.hasAnnounced { following.isAnnouncing = true }
     guard scan.isDone else {
-      return tasks.prepend(.ownLog(after: scan.place, told: told + scan.notices.count))
+      return ownLogScans.prepend(PendingLogScan(after: scan.place, told: told + scan.notices.count))
     }
     following.told = max(following.told, scan.place)
     guard !following.isAnnouncing else { return }
@@ -54,7 +65,7 @@ extension Puller {
     following.own = max(following.own, place)
     // Entries that needed no notice count as sent.
     let own = following.own
-    if following.asksSent == following.mark?.frame.asksTaken { following.mark?.own = own }
+    if pull.asksSent == following.mark?.frame.asksTaken { following.mark?.own = own }
   }
 
   /// Sends notices again for commits after `sequence`.
@@ -62,8 +73,8 @@ extension Puller {
   /// The pusher fell behind: changes it would have sent are announced instead, or were not seen by the
   /// session at all.
   func tellAgain(after sequence: UInt64) {
-    guard !interest.isEmpty else { return renew() }
+    guard !pull.interest.isEmpty else { return renew() }
     // Before the first comparison or log scan nothing is sent, since these find the changes.
-    if !isBeginning { tasks.append(.ownLog(after: sequence, told: 0)) }
+    if !pull.isBeginning { ownLogScans.append(PendingLogScan(after: sequence)) }
   }
 }

@@ -5,69 +5,62 @@ import Failpoints
 extension Puller {
   /// Begins a reconciliation of the collections that are due and in the interest.
   func beginRound() throws(SyncError) {
-    let due = due
-    self.due = .nothing
+    let due = pull.due
+    pull.due = .nothing
     isFullRound = due == .everything
     if isFullRound { isCaughtUpDue = true }
-    round += 1
-    releaseBulk()
+    pull.round += 1
+    bulk.release()
     reconciler.begin([])
     guard let gatekeeper = context.gatekeeper else { return }
-    var names = interest.names.filter(gatekeeper.mayAccept)
+    var names = pull.interest.names.filter(gatekeeper.mayAccept)
     if case .collections(let some) = due { names.removeAll { !some.contains($0) } }
-    guard !interest.isEmpty else {
-      phase = .done
+    guard !pull.interest.isEmpty else {
+      pull.phase = .done
       return tellCaughtUp()
     }
     if isFullRound { noteFullRound(at: try context.read { $0.sequence }) }
-    phase = .asking
+    pull.phase = .asking
     // An empty list of questions still tells the sender that this peer has everything.
     if names.isEmpty { sendQuestions([]) }
     reconciler.begin(names)
   }
 
   func take(_ answers: [RangeAnswer], round: UInt64) throws(SyncError) {
-    guard round == self.round, phase == .asking else { return }
+    guard round == pull.round, pull.phase == .asking else { return }
     for answer in answers { try reconciler.take(answer, HeldDocuments(self), context.tuning) }
   }
 
   /// Ends the reconciliation: everything that it found is applied here.
   func settled(round: UInt64) {
-    guard round == self.round, phase == .settling else { return }
-    phase = .done
-    releaseBulk()
-    due.add(early.settle(interest))
+    guard round == pull.round, pull.phase == .settling else { return }
+    pull.phase = .done
+    bulk.release()
+    pull.due.add(early.settle(pull.interest))
     tellCaughtUp()
-    if isFullRound, due == .nothing { noteCompared() }
+    if isFullRound, pull.due == .nothing { noteCompared() }
   }
 
   func tellCaughtUp() {
-    guard isCaughtUpDue, phase == .done, due == .nothing, !context.unreadable.isAnywhere,
+    guard isCaughtUpDue, pull.phase == .done, pull.due == .nothing, !context.unreadable.isAnywhere,
       !context.withheld.isAnywhere
     else { return }
     isCaughtUpDue = false
-    context.tell(.caughtUp(generation: generation))
+    context.tell(.caughtUp(generation: pull.generation))
   }
 
   /// Schedules a full reconciliation, because the sender asked for it or this peer needs it.
   func renew() {
-    if !SyncDefect.renewIgnored.isPlanted { due = .everything }
-    switch phase {
+    if !SyncDefect.renewIgnored.isPlanted { pull.due = .everything }
+    switch pull.phase {
     // The checkpoint no longer matters, and the sender may not know the interest yet.
     case .resuming:
       sendInterest()
-      phase = .idle
-    case .following: phase = .idle
+      pull.phase = .idle
+    case .following: pull.phase = .idle
     case .idle, .asking, .settling, .done: break
     }
-    following.interestPrint = interestPrint(interest)
-  }
-
-  /// Records evictions in collections to which this peer does not subscribe.
-  private func noteUnwanted(_ commit: Commit) {
-    for change in commit.changes where change.kind == .evict && !interest.covers(change.collection.name) {
-      evicted.unwanted.insert(change.collection.name)
-    }
+    following.interestPrint = interestPrint(pull.interest)
   }
 
   /// Processes a local commit: sends notices of documents that are new here, and requests evicted ones again.
@@ -78,12 +71,12 @@ extension Puller {
     // Another session may have brought these documents, so the digests are outdated.
     reconciler.forgetDigests { name in commit.changes.contains { $0.collection.name.isSame(as: name) } }
     guard commit.origin != .remote(context.id), let gatekeeper = context.gatekeeper else { return }
-    if commit.origin == .user { noteUnwanted(commit) }
-    guard !interest.isEmpty else { return }
+    if commit.origin == .user { evicted.noteUnwanted(commit) }
+    guard !pull.interest.isEmpty else { return }
     var asked: [DocumentWant] = []
     var events: [DocumentHave] = []
     for (index, change) in commit.changes.enumerated() {
-      guard interest.covers(change.collection.name) else { continue }
+      guard pull.interest.covers(change.collection.name) else { continue }
       switch change.kind {
       case .evict:
         // Documents that left the subscriptions are not requested again.
@@ -93,9 +86,9 @@ extension Puller {
           continue
         }
         guard gatekeeper.maySend(change.collection.name) else {
-          due.add(change.collection.name)
+          pull.due.add(change.collection.name)
           // The sender may apply changes sent before the eviction only after the comparison.
-          evicted.before.append(DocumentName(collection: change.collection.name, id: change.id))
+          evicted.note(DocumentName(collection: change.collection.name, id: change.id))
           continue
         }
         asked.append(DocumentWant(whole: change.id, in: change.collection.name))
@@ -106,7 +99,7 @@ extension Puller {
         else { continue }
         guard let cleared = gatekeeper.clear(change.collection.name) else {
           // The sender must not learn of the document, so it has to list what it holds.
-          due.add(change.collection.name)
+          pull.due.add(change.collection.name)
           continue
         }
         events.append(try have(cleared, change, after, summary))
@@ -114,9 +107,9 @@ extension Puller {
     }
     // Before the first comparison or log scan nothing is sent, since these find the changes. But changes to
     // evicted documents may be in flight, and the sender may apply them only after the comparison.
-    guard !isBeginning else { return noteEvicted(asked) }
+    guard !pull.isBeginning else { return evicted.noteEvicted(asked) }
     try tell(events)
-    evict(asked)
+    evicted.evict(asked)
   }
 
   private func have(

@@ -5,11 +5,11 @@ extension Session {
   /// Requests announced documents that did not arrive, and publishes this session's progress to the others.
   func lookAtAnnouncements() throws(SyncError) {
     pusher.owe(try puller.takeNotices(), isGroup: false)
-    pusher.owe(try puller.lookAtAnnouncements(), isGroup: false)
+    pusher.owe(try puller.announcements.look(), isGroup: false)
     context.shared.pulls.note(
-      id, roundTrip: context.roundTrip.shortest, progressedAt: puller.queue.progressedAt,
-      isApplying: !puller.queue.isApplied, promise: puller.promise)
-    puller.noteBulk()
+      id, roundTrip: context.roundTrip.shortest, progressedAt: puller.pull.queue.progressedAt,
+      isApplying: !puller.pull.queue.isApplied, promise: puller.promise)
+    puller.bulk.note()
   }
 
   /// Leaves the shared schedulers, and wakes the sessions that waited for this one.

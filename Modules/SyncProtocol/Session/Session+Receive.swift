@@ -26,7 +26,7 @@ extension Session {
   /// Whether too much received data waits to be applied, or the peer is not admitted yet.
   var isFull: Bool {
     switch state {
-    case .open: puller.queue.isFull
+    case .open: puller.pull.queue.isFull
     case .met: true
     case .idle, .awaitingHello, .doubtingSite, .closed: false
     }
@@ -294,10 +294,10 @@ extension Session {
     case .offer:
       let offers = try whole(&reader) { (reader) throws(CodecError) in try DocumentOffer.decode(from: &reader)
       }
-      puller.queue.receive(.offers(offers))
+      puller.pull.queue.receive(.offers(offers))
     case .settled:
       let round = try whole(&reader) { (reader) throws(CodecError) in try reader.readVarint() }
-      puller.queue.receive(.settled(round: round))
+      puller.pull.queue.receive(.settled(round: round))
     case .fragment:
       let head = try decode { () throws(CodecError) in try FragmentHead(from: &reader) }
       let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
@@ -307,7 +307,7 @@ extension Session {
       let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
       try run { () throws(SyncError) in try puller.take(head, content, frameBytes: frameBytes) }
     case .renew:
-      puller.queue.receive(.renew)
+      puller.pull.queue.receive(.renew)
     case .resumed:
       let frame = try whole(&reader) { (reader) throws(CodecError) in try ResumedFrame(from: &reader) }
       try run { () throws(SyncError) in try puller.take(frame) }
@@ -315,10 +315,10 @@ extension Session {
       let announcement = try whole(&reader) { (reader) throws(CodecError) in
         try Announcement(from: &reader)
       }
-      puller.queue.receive(.announcement(announcement))
+      puller.pull.queue.receive(.announcement(announcement))
     case .mark:
       let frame = try whole(&reader) { (reader) throws(CodecError) in try MarkFrame(from: &reader) }
-      puller.queue.receive(.mark(frame, own: puller.following.own))
+      puller.pull.queue.receive(.mark(frame, own: puller.following.own))
     case .hello, .bye, .ping, .pong, .seen, .run, .interest, .compare, .want, .have, .asked, .filter,
       .filterWanted, .acknowledge, .resume, .prune, .renewed, .staged, .reuse, .ask, .rows, .answered,
       .stopAsk, .unreadable, .withheld, .presenceWanted, .presence:

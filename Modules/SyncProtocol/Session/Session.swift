@@ -78,13 +78,13 @@ public final class Session {
     let puller = Puller(context)
     self.puller = puller
     pusher = Pusher(
-      context, ownInterest: { puller.interest.matcher(for: $0) },
+      context, ownInterest: { puller.pull.interest.matcher(for: $0) },
       ownDigest: { puller.digest(of: $0, under: $1, from: $2) })
     statements = RemoteStatements(context)
     presence = PresenceExchange(context)
     let pusher = pusher
-    puller.followedLog = { [unowned pusher] in pusher.feed.followedLog(of: $0) }
-    puller.seen = { [unowned pusher] in pusher.queue.window.acknowledged.groups }
+    puller.announcements.followedLog = { [unowned pusher] in pusher.feed.followedLog(of: $0) }
+    puller.pull.seen = { [unowned pusher] in pusher.queue.window.acknowledged.groups }
   }
 
   deinit { _ = context.shared.leave(id) }
@@ -237,8 +237,8 @@ public final class Session {
   /// Re-evaluates work that was deferred in favor of another session of the store.
   public func nudged(now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
-      puller.announced.hurry(now: now)
-      puller.hurryBulk()
+      puller.announcements.hurry()
+      puller.bulk.hurry()
     }
   }
 
@@ -287,7 +287,7 @@ public final class Session {
     try noteUpdatedPolicy()
     var budget = context.recordsPerCall
     try lookAtAnnouncements()
-    if pusher.isDrained { try puller.askAgain() }
+    if pusher.isDrained { try puller.evicted.askAgain() }
     let wasAsking = puller.isAsking
     try puller.work(budget: &budget)
     if pusher.isDrained {
@@ -296,14 +296,14 @@ public final class Session {
     }
     puller.noteFollowed()
     try puller.applyNext()
-    try puller.queue.checkHold()
-    puller.queue.noteHeld()
+    try puller.pull.queue.checkHold()
+    puller.pull.queue.noteHeld()
     try pusher.checkAsked(beside: statements.waitingBytes + puller.telling.heldBytes)
     puller.saveCursor()
-    pusher.isApplying = puller.queue.isApplying
+    pusher.isApplying = puller.pull.queue.isApplying
     // Requests of this call leave when the call returns.
     pusher.server.isAsking = wasAsking || puller.isAsking
-    if puller.queue.isQuiet { pusher.noteQuiet() }
+    if puller.pull.queue.isQuiet { pusher.noteQuiet() }
     // A minimum, so that the fixed cost of a step does not matter.
     var visits = max(budget / pusher.peer.interest.visitCost, min(budget, 16))
     try pusher.work(budget: &visits)
@@ -314,10 +314,10 @@ public final class Session {
     context.tellWithheld()
     // The puller may have been waiting for what the pusher has just done.
     puller.tellCaughtUp()
-    puller.tellSettled()
+    puller.announcements.tellSettled()
     statements.work(pieceBytes: pusher.queue.window.pieceBytes(LinkTurns.pieceSpan))
     context.shared.memory.noteAnswers(statements.waitingBytes, of: id)
-    puller.queue.sendAcknowledgement()
+    puller.pull.queue.sendAcknowledgement()
     noteProgress()
   }
 
@@ -343,10 +343,10 @@ public final class Session {
       if puller.hasWork || pusher.hasWork { return context.ask(.wake(after: .zero)) }
       next =
         [
-          puller.queue.waitsForMemory(isFull) ? context.now + SyncLimits.memoryInterval : nil,
+          puller.pull.queue.waitsForMemory(isFull) ? context.now + SyncLimits.memoryInterval : nil,
           lastReceived + context.configuration.silence, context.lastSent + context.pingInterval,
           sending.deadline(context.configuration.stall), pulling.deadline(context.configuration.stall),
-          puller.announcementsTime, puller.bulkTime, puller.cursorTime, pusher.markTime,
+          puller.announcements.time, puller.bulk.time, puller.cursorTime, pusher.markTime,
           pusher.server.waitsUntil, statements.deadline, presence.asksAt, admission.lifeDeadline,
         ].compactMap { $0 }.min() ?? context.now
     }
@@ -382,7 +382,7 @@ public final class Session {
     context.tell(.connected(peer))
     beginPresence()
     // Send this first, so that the sender knows the staged data before it sends anything.
-    try puller.queue.assembly.tellStaged()
+    try puller.pull.queue.assembly.tellStaged()
     try puller.begin(Interest(queries))
   }
 }

@@ -34,12 +34,12 @@ extension Session {
     var footprint = SessionFootprint()
     footprint.liveBytes = pusher.feed.live.byteCount
     footprint.waitingBytes = pusher.queue.streamBytes + pusher.queue.waitingTransferBytes
-    footprint.unappliedBytes = puller.queue.pendingBytes
-    footprint.heldBytes = puller.queue.heldBytes
+    footprint.unappliedBytes = puller.pull.queue.pendingBytes
+    footprint.heldBytes = puller.pull.queue.heldBytes
     footprint.unreadBytes = backlog.byteCount + (input.isWhole ? input.bytes.count : 0)
     footprint.requests = pusher.pendingRequests
     footprint.announcements =
-      puller.announced.documentCount + pusher.feed.announcing.openDocuments + puller.queue.noticedDocuments
+      puller.announcements.documentCount + pusher.feed.announcing.openDocuments + puller.pull.queue.noticedDocuments
       + pusher.queue.noticedDocuments + pusher.sender.motion.convergedCount + puller.telling.waitingCount
       + pusher.offers.telling.waitingCount
     footprint.compared = puller.reconciler.heldCount + pusher.peer.reconciliation.responder.heldCount
@@ -50,7 +50,8 @@ extension Session {
 
 extension Puller {
   fileprivate var pendingTasks: Int {
-    tasks.count + telling.taskCount + reconciler.pendingCount + evicted.before.count + queue.unsettledCount + pulls.count
+    ownLogScans.count + telling.taskCount + reconciler.pendingCount + evicted.count
+      + pull.queue.unsettledCount + announcements.pullCount
   }
 }
 

@@ -102,6 +102,7 @@ extension Bound {
       })
     var out = ByteWriter()
     out.writeVarint(1)
+    out.writeVarint(0)
     out.write(0)
     out.writeVarint(1)
     out.writeString("things")

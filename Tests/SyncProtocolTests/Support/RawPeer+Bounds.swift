@@ -28,6 +28,7 @@ extension RawPeer {
   func sendWants(_ count: Int, flags: UInt8) {
     send(.want) { out in
       out.writeVarint(0)
+      out.writeVarint(0)
       out.write(flags)
       out.writeVarint(count)
       for index in 0..<count {

@@ -3,7 +3,38 @@ import DocStore
 import Failpoints
 
 /// Lazy push at the receiver: requests what a sender announces, unless another session brings it.
-extension Puller {
+final class AnnouncementPuller {
+  private let context: SessionContext
+  private let pull: PullState
+  private var announced = AnnouncedGroups()
+  /// Requests (GRAFT) that the current call has decided to send, one array for each transaction.
+  private var pulls: [[DocumentWant]] = []
+  /// How many transactions in a row were written by the sender and already known to this peer.
+  private var knownOwnGroups = 0
+  /// Returns what the pusher announces to the sender by following this peer's own log.
+  var followedLog: (Collection) -> FollowedLog? = { _ in nil }
+
+  init(_ pull: PullState) {
+    context = pull.context
+    self.pull = pull
+  }
+
+  /// The number of documents in announced transactions that are not settled.
+  var documentCount: Int { announced.documentCount }
+  /// The number of transactions whose requests the current call is to send.
+  var pullCount: Int { pulls.count }
+  /// Whether an announced transaction is neither received nor requested.
+  var isOpen: Bool { announced.isOpen }
+
+  /// Makes all transactions due that wait for another session.
+  func hurry() { announced.hurry(now: context.now) }
+
+  /// Records that transactions were applied, of which an announced one may be.
+  func noteApplied() {
+    // The sender continues to announce only when it hears what has arrived.
+    if announced.documentCount >= context.tuning.announcedDocuments / 2 { announced.isAnswered = true }
+  }
+
   /// How long a requested transaction may take without any progress before it is looked for by
   /// reconciliation.
   private static var patience: Duration { .seconds(10) }
@@ -39,13 +70,13 @@ extension Puller {
   func take(_ announcement: Announcement) throws(SyncError) -> [DocumentRequest] {
     let groups = announcement.groups.map { group in
       AnnouncedGroups.Group(
-        number: announced.countOne(), documents: group.filter { concerns($0.collection) },
+        number: announced.countOne(), documents: group.filter { pull.accepts($0.collection) },
         changes: [], since: context.now, deadline: context.now, standing: .held(isBehind: false))
     }
     context.statistics.groupsHeard += UInt64(groups.count)
     // Documents that this peer does not accept from the sender may still be held here, and the sender may
     // want them.
-    var owed = announcement.groups.joined().filter { $0.isHeld && !concerns($0.collection) }
+    var owed = announcement.groups.joined().filter { $0.isHeld && !pull.accepts($0.collection) }
       .map { DocumentRequest($0) }
     try readStandings { standing in
       for group in groups where !group.documents.isEmpty {
@@ -65,10 +96,6 @@ extension Puller {
       isHeld: standing.isHeld || isWhole, context.gatekeeper)
   }
 
-  private func concerns(_ collection: String) -> Bool {
-    interest.covers(collection) && context.gatekeeper?.mayAccept(collection) ?? false
-  }
-
   private func take(
     _ group: AnnouncedGroups.Group, _ standings: [Standing], _ owed: inout [DocumentRequest]
   ) throws {
@@ -86,7 +113,7 @@ extension Puller {
       if group.documents.count > 1 {
         pulls.append(wants(of: group, standings))
       } else {
-        for document in group.documents { due.add(document.collection) }
+        for document in group.documents { pull.due.add(document.collection) }
       }
       return
     }
@@ -100,14 +127,14 @@ extension Puller {
   /// Processes the announcements whose deadline has passed.
   ///
   /// - Returns: The documents of which the sender lacks something.
-  func lookAtAnnouncements() throws(SyncError) -> [DocumentRequest] {
+  func look() throws(SyncError) -> [DocumentRequest] {
     guard announced.isDue(now: context.now) else { return [] }
     var owed: [DocumentRequest] = []
     var looking = announced
     try readStandings { standing in
       try looking.look(now: context.now) { group in
         if case .lost(let round) = group.standing {
-          guard phase == .done, due == .nothing, self.round > round else {
+          guard pull.phase == .done, pull.due == .nothing, pull.round > round else {
             return (group.standing, context.now + Self.tellingInterval)
           }
           scheduler.dismiss(group.changes, of: context.id)
@@ -140,11 +167,11 @@ extension Puller {
   /// Returns the status and deadline of a transaction that was requested and has not arrived.
   private func waitLonger(for group: AnnouncedGroups.Group) -> (AnnouncedGroups.Standing, deadline: Duration)
   {
-    let end = max(queue.progressedAt, group.since) + Self.patience
+    let end = max(pull.queue.progressedAt, group.since) + Self.patience
     guard context.now >= end else { return (.wanted, min(end, context.now + Self.patience / 4)) }
     SyncPoint.announcementLost.reached()
-    for document in group.documents { due.add(document.collection) }
-    return (.lost(round: round), context.now + Self.tellingInterval)
+    for document in group.documents { pull.due.add(document.collection) }
+    return (.lost(round: pull.round), context.now + Self.tellingInterval)
   }
 
   /// Returns whether to request an announced transaction now or to wait for another session.
@@ -174,9 +201,9 @@ extension Puller {
     let waiting = pulls
     pulls = []
     context.statistics.groupsPulled += UInt64(waiting.count)
-    sendWants(waiting.filter { $0.count == 1 }.flatMap(\.self), round: 0, isGroup: false, isGraft: true)
+    pull.sendWants(waiting.filter { $0.count == 1 }.flatMap(\.self), round: 0, isGroup: false, isGraft: true)
     for wants in waiting where wants.count > 1 {
-      sendWants(wants, round: 0, isGroup: true, isGraft: true)
+      pull.sendWants(wants, round: 0, isGroup: true, isGraft: true)
     }
   }
 
@@ -192,7 +219,7 @@ extension Puller {
     _ body: ((AnnouncedDocument) throws -> Standing) throws -> Void
   ) throws(SyncError) {
     let leaves = context.shared.leaves
-    let interest = interest
+    let interest = pull.interest
     try context.read { transaction in
       let sites = transaction.sites
       let hasLeft = try transaction.hasLeavingNotes()
@@ -263,7 +290,7 @@ extension Puller {
   }
 
   /// When announcements next need attention; `nil` if there are none.
-  var announcementsTime: Duration? {
+  var time: Duration? {
     let telling =
       announced.settled > announced.told.settled ? announced.told.at + Self.tellingInterval : nil
     guard let deadline = announced.deadline else { return telling }

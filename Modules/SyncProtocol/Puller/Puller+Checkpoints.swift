@@ -14,8 +14,6 @@ struct Following {
     var own: UInt64
   }
 
-  /// How many frames with wants or haves were sent; each of them may be answered.
-  var asksSent: UInt64 = 0
   /// The latest high-water mark from the sender.
   var mark: Mark?
   /// The checkpoint that is stored or being stored.
@@ -54,8 +52,8 @@ extension Puller {
   func begin(_ interest: Interest) throws(SyncError) {
     evicted.epoch = try context.read { $0.evictionEpoch }
     guard !interest.isEmpty, let cursor = try storedCursor(interest) else { return subscribe(to: interest) }
-    self.interest = interest
-    generation += 1
+    pull.interest = interest
+    pull.generation += 1
     following.interestPrint = interestPrint(interest)
     following.stored = cursor
     following.compared = cursor.compared
@@ -65,11 +63,11 @@ extension Puller {
   }
 
   private func resume(_ cursor: SyncCheckpoint, isRepeated: Bool) throws(SyncError) {
-    phase = .resuming(cursor, isRepeated: isRepeated)
+    pull.phase = .resuming(cursor, isRepeated: isRepeated)
     let lag = try lag()
     following.promise = lag.flatMap { promise(of: $0) }
     let frame = ResumeFrame(
-      generation: generation, interest: interest.hash, sequence: cursor.sequence,
+      generation: pull.generation, interest: pull.interest.hash, sequence: cursor.sequence,
       commitCheck: cursor.commitCheck, policyCheck: ResumeFrame.check(policy: cursor.policyPrint), lag: lag)
     context.send(.resume) { frame.encode(to: &$0) }
   }
@@ -95,7 +93,7 @@ extension Puller {
 
   /// What the sender has yet to push eagerly.
   var promise: PullScheduler.Promise? {
-    switch phase {
+    switch pull.phase {
     case .resuming, .following: following.promise
     case .idle, .asking, .settling, .done: nil
     }
@@ -143,30 +141,30 @@ extension Puller {
 
   /// Receives the sender's answer to the request to resume.
   func take(_ frame: ResumedFrame) throws(SyncError) {
-    guard frame.generation == generation, case .resuming(let cursor, let isRepeated) = phase else { return }
+    guard frame.generation == pull.generation, case .resuming(let cursor, let isRepeated) = pull.phase else { return }
     switch frame.verdict {
     case .follows:
       SyncPoint.cursorFollowed.reached()
       guard frame.sequence >= cursor.sequence else {
         throw SyncError(.malformed, "The peer goes on before the cursor")
       }
-      phase = .following(through: frame.sequence)
+      pull.phase = .following(through: frame.sequence)
       if frame.sequence == cursor.sequence {
         // Nothing has happened since the checkpoint, so it counts as a high-water mark.
         let mark = MarkFrame(
           sequence: cursor.sequence, commitCheck: cursor.commitCheck, policyPrint: cursor.policyPrint,
           asksTaken: 0)
-        queue.receive(.mark(mark, own: cursor.own))
+        pull.queue.receive(.mark(mark, own: cursor.own))
       }
-      tasks.append(.ownLog(after: cursor.own, told: 0))
+      ownLogScans.append(PendingLogScan(after: cursor.own))
     case .unknownInterest where !isRepeated:
       SyncPoint.interestRepeated.reached()
       sendInterest()
       try resume(cursor, isRepeated: true)
     case .unknownInterest, .restart:
       SyncPoint.cursorRefused.reached()
-      phase = .idle
-      due = .everything
+      pull.phase = .idle
+      pull.due = .everything
     }
   }
 
@@ -177,11 +175,11 @@ extension Puller {
     if SyncDefect.cursorAhead.isPlanted { return true }
     guard !telling.isWaiting else { return false }
     // No request may be open or about to be sent: what came before the mark may have caused it.
-    guard following.asksSent == mark.frame.asksTaken, reconciler.wants.isEmpty, reconciler.haves.isEmpty,
-      evicted.before.isEmpty, !hasTasks
+    guard pull.asksSent == mark.frame.asksTaken, reconciler.wants.isEmpty, reconciler.haves.isEmpty,
+      evicted.count == 0, !hasTasks
     else { return false }
     // Transactions announced before the mark are here or requested.
-    return !announced.isOpen
+    return !announcements.isOpen
   }
 
   /// The checkpoint that is valid now.
@@ -189,7 +187,7 @@ extension Puller {
   /// No other code decides how far this peer has followed the sender. While requests are open, the older
   /// checkpoint stays, which is always safe.
   var cursorCandidate: SyncCheckpoint? {
-    guard phase == .done, due == .nothing, !following.isSpoiled, !context.unreadable.isAnywhere,
+    guard pull.phase == .done, pull.due == .nothing, !following.isSpoiled, !context.unreadable.isAnywhere,
       // The next session must find the withheld documents again, so the checkpoint must not pass them.
       context.withheld.byPeer == 0, let mark = following.mark, isSettled(mark), let peer = context.peer
     else { return nil }
@@ -202,15 +200,15 @@ extension Puller {
   /// Ends the following phase once everything after the checkpoint is here.
   func noteFollowed() {
     noteOwnLog()
-    guard case .following(let through) = phase, let mark = following.mark, mark.frame.sequence >= through,
+    guard case .following(let through) = pull.phase, let mark = following.mark, mark.frame.sequence >= through,
       isSettled(mark)
     else { return }
-    phase = .done
+    pull.phase = .done
     tellCaughtUp()
     // Checkpoints alone are not trusted for ever. After many commits a full reconciliation follows, once the
     // application was notified.
     if let compared = following.compared, through - min(compared, through) > context.tuning.doubtfulCommits {
-      due = .everything
+      pull.due = .everything
     }
   }
 
@@ -247,7 +245,7 @@ extension Puller {
 
   /// When to write a checkpoint that no batch of data includes.
   var cursorTime: Duration? {
-    guard !queue.isApplying, !queue.hasReady, let cursor = cursorCandidate, cursor != following.stored else {
+    guard !pull.queue.isApplying, !pull.queue.hasReady, let cursor = cursorCandidate, cursor != following.stored else {
       return nil
     }
     return following.storedAt.map { $0 + Self.cursorInterval } ?? context.now

@@ -6,25 +6,25 @@ import Failpoints
 extension Puller {
   /// Receives a fragment of the stream of small transactions.
   func take(_ head: FragmentHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
-    try queue.take(head, content, frameBytes: frameBytes, under: interest, seen: seen())
+    try pull.queue.take(head, content, frameBytes: frameBytes, under: pull.interest, seen: pull.seen())
   }
 
   /// Receives a chunk of a large transaction.
   func take(_ head: ChunkHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
-    try queue.take(head, content, frameBytes: frameBytes, under: interest, seen: seen())
+    try pull.queue.take(head, content, frameBytes: frameBytes, under: pull.interest, seen: pull.seen())
   }
 
   /// Receives a reference to bytes of a large transaction that an earlier link has delivered.
   func take(_ frame: ReuseFrame, frameBytes: Int) throws(SyncError) {
-    try queue.take(frame, frameBytes: frameBytes, under: interest, seen: seen())
+    try pull.queue.take(frame, frameBytes: frameBytes, under: pull.interest, seen: pull.seen())
   }
 
   /// Hands the next transactions to the driver, unless it is already applying some.
   func applyNext() throws(SyncError) {
-    try queue.prepare()
-    guard !queue.isApplying, queue.hasReady || queue.assembly.hasPieces else { return }
-    handOut(queue.takeBatch())
-    try queue.prepare()
+    try pull.queue.prepare()
+    guard !pull.queue.isApplying, pull.queue.hasReady || pull.queue.assembly.hasPieces else { return }
+    handOut(pull.queue.takeBatch())
+    try pull.queue.prepare()
   }
 
   /// Hands transactions to the driver, together with the checkpoint that is valid before them.
@@ -35,23 +35,23 @@ extension Puller {
     let gatekeeper = context.gatekeeper
     let accepted =
       groups.contains { $0.step != nil }
-      ? interest.names.filter { gatekeeper?.mayAccept($0) ?? false } : []
+      ? pull.interest.names.filter { gatekeeper?.mayAccept($0) ?? false } : []
     let batch = ApplyBatch(
-      ticket: queue.begin(groups), groups: groups, sender: peer.site, cursor: cursor?.bytes,
+      ticket: pull.queue.begin(groups), groups: groups, sender: peer.site, cursor: cursor?.bytes,
       evictionEpoch: evicted.epoch, accepted: Set(accepted.map { TextKey($0) }),
-      pieces: queue.assembly.takePieces(), forgotten: context.shared.stage.garbage.take(), for: context)
+      pieces: pull.queue.assembly.takePieces(), forgotten: context.shared.stage.garbage.take(), for: context)
     context.ask(.apply(batch))
   }
 
   /// Evicts documents that have left all subscriptions, while nothing is waiting to be applied.
   func letGo() {
-    guard let peer = context.peer, !queue.isApplying, !queue.hasReady, !queue.assembly.hasPieces else {
+    guard let peer = context.peer, !pull.queue.isApplying, !pull.queue.hasReady, !pull.queue.assembly.hasPieces else {
       return
     }
     let leaving = context.shared.leaves.take(for: context.id)
     guard !leaving.isEmpty else { return }
     let batch = ApplyBatch(
-      ticket: queue.begin([]), groups: [], sender: peer.site, leaving: leaving, for: context)
+      ticket: pull.queue.begin([]), groups: [], sender: peer.site, leaving: leaving, for: context)
     context.ask(.apply(batch))
   }
 
@@ -67,19 +67,18 @@ extension Puller {
     case .success(let value): outcome = value
     case .failure(let error): throw SyncError(store: error)
     }
-    let groups = try queue.end(ticket, applied: outcome.groups)
+    let groups = try pull.queue.end(ticket, applied: outcome.groups)
     if outcome.hasMetLaterSelf, !SyncDefect.siteNotRenewed.isPlanted { throw context.laterSelfMet }
     guard let groups else {
       context.shared.leaves.finished(context.id)
       return ([], 0)
     }
     updatedAt = context.now
-    // The sender continues to announce only when it hears what has arrived.
-    announced.isAnswered = announced.documentCount >= context.tuning.announcedDocuments / 2
+    announcements.noteApplied()
     try note(outcome)
-    prune(groups, known: outcome.known)
-    try tellReturned(groups)
-    queue.settle()
+    announcements.prune(groups, known: outcome.known)
+    try evicted.tellReturned(groups)
+    pull.queue.settle()
     return (outcome.owed, groups.reduce(0) { max($0, $1.seen) })
   }
 
@@ -90,20 +89,20 @@ extension Puller {
     if let torn = outcome.torn {
       context.tell(.groupSplit(documents: torn.documents, byteCount: torn.byteCount))
     }
-    if outcome.hasLostParts { due = .everything }
+    if outcome.hasLostParts { pull.due = .everything }
     context.statistics.groupsMissingBase += UInt64(outcome.missing.count)
     for record in outcome.damaged { context.tellDamaged(record) }
     for document in outcome.exceeding { context.tellExceeding(document) }
     for versions in outcome.missing {
       guard versions.count <= SyncLimits.groupDocuments else {
         // Reconciliation finds transactions that are too large to request by name.
-        for version in versions { due.add(version.collection) }
+        for version in versions { pull.due.add(version.collection) }
         continue
       }
       let wants = versions.map { DocumentWant($0, isHeld: $0.isDefault, context.gatekeeper) }
-      sendWants(wants, round: 0, isGroup: true)
+      pull.sendWants(wants, round: 0, isGroup: true)
     }
-    sendWants(
+    pull.sendWants(
       outcome.differing.map { DocumentWant(whole: $0.id, in: $0.collection, isHeld: true) }, round: 0,
       isGroup: false)
   }

@@ -8,28 +8,46 @@ struct DocumentName: Hashable {
 }
 
 /// The documents that this peer evicts during a session, until the sender's state of them is known.
-struct EvictedDocuments {
+///
+/// They are restored under a live subscription, in the sender's final state. The sender may still apply changes that
+/// this peer sent before the eviction, and assumes that this peer holds them. So this peer requests evicted documents
+/// again once nothing is in flight. When one returns, it sends a notice with the state.
+final class EvictedDocuments {
+  private let context: SessionContext
+  private let pull: PullState
   /// The store's count of evictions when the session began.
   var epoch: UInt64 = 0
   /// Documents to request again once nothing is in flight to the sender.
-  var before: [DocumentName] = []
+  private var before: [DocumentName] = []
   /// Collections from which documents were evicted while this peer did not subscribe to them.
   ///
   /// Changes to those documents may be in flight to the sender, which then assumes that this peer holds them.
   /// That stays wrong even if this peer subscribes before the changes arrive.
-  var unwanted: Set<TextKey> = []
+  private var unwanted: Set<TextKey> = []
   /// Evicted documents for which this peer sends a notice when they return.
-  var awaited: Set<DocumentName> = []
+  private var awaited: Set<DocumentName> = []
   /// Awaited documents that have returned in earlier segments of a large transaction.
-  var returning: [DocumentName] = []
-}
+  private var returning: [DocumentName] = []
 
-/// Restores documents that this peer evicts under a live subscription, in the sender's final state.
-///
-/// The sender may still apply changes that this peer sent before the eviction, and assumes that this peer
-/// holds them. So this peer requests evicted documents again once nothing is in flight. When one returns, it
-/// sends a notice with the state.
-extension Puller {
+  init(_ pull: PullState) {
+    context = pull.context
+    self.pull = pull
+  }
+
+  /// The number of documents to request again.
+  var count: Int { before.count }
+
+  /// Records evictions in collections to which this peer does not subscribe.
+  func noteUnwanted(_ commit: Commit) {
+    for change in commit.changes where change.kind == .evict && !pull.interest.covers(change.collection.name) {
+      unwanted.insert(change.collection.name)
+    }
+  }
+
+  /// Schedules a request for an evicted document whose name may not be disclosed now.
+  func note(_ name: DocumentName) { before.append(name) }
+
+  /// Requests evicted documents, and again once nothing is in flight to the sender.
   func evict(_ wants: [DocumentWant]) {
     ask(forEvicted: wants)
     noteEvicted(wants)
@@ -39,30 +57,30 @@ extension Puller {
   func noteEvicted(_ wants: [DocumentWant]) {
     for want in wants {
       let name = DocumentName(collection: want.collection, id: want.id)
-      if evicted.awaited.count < context.tuning.evictedDocuments { evicted.awaited.insert(name) }
-      evicted.before.append(name)
+      if awaited.count < context.tuning.evictedDocuments { awaited.insert(name) }
+      before.append(name)
     }
   }
 
   private func ask(forEvicted wants: [DocumentWant]) {
     guard !wants.isEmpty else { return }
     if wants.count > context.tuning.evictedDocuments {
-      for want in wants { due.add(want.collection) }
+      for want in wants { pull.due.add(want.collection) }
     } else {
-      sendWants(wants, round: 0, isGroup: true)
+      pull.sendWants(wants, round: 0, isGroup: true)
     }
   }
 
   /// Requests evicted documents again, now that nothing is in flight to the sender.
   func askAgain() throws(SyncError) {
-    for name in evicted.unwanted where interest.covers(name.text) { due.add(name.text) }
-    evicted.unwanted = []
-    guard !evicted.before.isEmpty, !isBeginning else { return }
+    for name in unwanted where pull.interest.covers(name.text) { pull.due.add(name.text) }
+    unwanted = []
+    guard !before.isEmpty, !pull.isBeginning else { return }
     var seen: Set<DocumentName> = []
-    let names = evicted.before.filter { mayTell($0.collection) && seen.insert($0).inserted }
+    let names = before.filter { pull.mayTell($0.collection) && seen.insert($0).inserted }
     // Documents whose names may no longer be disclosed are found by reconciliation.
-    for name in evicted.before where !mayTell(name.collection) { due.add(name.collection) }
-    evicted.before = []
+    for name in before where !pull.mayTell(name.collection) { pull.due.add(name.collection) }
+    before = []
     ask(forEvicted: try wants(forEvicted: names))
   }
 
@@ -90,21 +108,21 @@ extension Puller {
 
   /// Sends notices of documents in applied transactions that were evicted before.
   func tellReturned(_ groups: [IncomingGroup]) throws(SyncError) {
-    guard !evicted.awaited.isEmpty || !evicted.returning.isEmpty else { return }
+    guard !awaited.isEmpty || !returning.isEmpty else { return }
     var names: [DocumentName] = []
     for group in groups {
       group.forEachName { collection, id in
         let name = DocumentName(collection: collection, id: id)
         // Only once: a second return is an answer to this notice.
-        if evicted.awaited.remove(name) != nil { evicted.returning.append(name) }
+        if awaited.remove(name) != nil { returning.append(name) }
       }
       // The segments of a large transaction become visible with the last one.
       guard group.step?.part.isLast ?? true else { continue }
-      names += evicted.returning
-      evicted.returning = []
+      names += returning
+      returning = []
     }
     guard !names.isEmpty else { return }
-    sendHaves(try haves(of: names), round: 0)
+    pull.sendHaves(try haves(of: names), round: 0)
   }
 
   /// Returns notices of those documents that are held under the interest.
@@ -115,7 +133,7 @@ extension Puller {
       if let cleared = context.gatekeeper?.clear(name.collection) {
         notices.append(DocumentHave(cleared, id: name.id, hash: state.hash, vector: state.vector))
       } else {
-        due.add(name.collection)
+        pull.due.add(name.collection)
       }
     }
     return notices
@@ -129,7 +147,7 @@ extension Puller {
 
   /// Returns the current states of documents; `nil` for one that is not here.
   private func states(of names: [DocumentName]) throws(SyncError) -> [(DocumentName, HeldState?)] {
-    let interest = interest
+    let interest = pull.interest
     return try context.read { transaction in
       let sites = transaction.sites
       return try names.map { name in

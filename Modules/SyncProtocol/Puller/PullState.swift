@@ -1,0 +1,113 @@
+import CRDTCore
+import DocStore
+
+/// What this peer pulls from the other, and how far it has got; the parts of the puller share it.
+final class PullState {
+  /// The phases of a pull.
+  enum Phase: Equatable {
+    /// No reconciliation has begun, or there is nothing to reconcile.
+    case idle
+    /// Range questions are unanswered or waiting to be sent.
+    case asking
+    /// The sender was asked to resume from a checkpoint; `isRepeated` if the interest was sent before this
+    /// request.
+    case resuming(SyncCheckpoint, isRepeated: Bool)
+    /// The sender resumes from the checkpoint and sends its log through this sequence number.
+    case following(through: UInt64)
+    /// All questions and requests are sent; the sender has yet to confirm that every answer is sent, and all of them
+    /// are applied.
+    case settling
+    case done
+  }
+
+  /// Which collections the next reconciliation compares.
+  enum Due: Equatable {
+    case nothing
+    case collections(Set<TextKey>)
+    case everything
+
+    mutating func add(_ collection: String) {
+      switch self {
+      case .nothing: self = .collections([TextKey(collection)])
+      case .collections(let names): self = .collections(names.union([TextKey(collection)]))
+      case .everything: break
+      }
+    }
+
+    mutating func add(_ other: Due) {
+      switch other {
+      case .nothing: break
+      case .collections(let names): for name in names { add(name.text) }
+      case .everything: self = .everything
+      }
+    }
+  }
+
+  let context: SessionContext
+  /// Received transactions that are not applied yet.
+  let queue: ReceiveQueue
+  var interest = Interest()
+  var generation: UInt64 = 0
+  var phase = Phase.idle
+  var round: UInt64 = 0
+  /// What the next reconciliation compares.
+  var due = Due.nothing
+  /// How many frames with wants or haves were sent; each of them may be answered.
+  private(set) var asksSent: UInt64 = 0
+  /// Returns how many of this peer's transactions the sender has applied, as far as it has said so.
+  var seen: () -> UInt64 = { 0 }
+
+  init(_ context: SessionContext) {
+    self.context = context
+    queue = ReceiveQueue(context)
+  }
+
+  /// Returns whether the sender may learn what this peer holds of a collection: ids, versions, fingerprints.
+  func mayTell(_ collection: String) -> Bool { context.gatekeeper?.maySend(collection) ?? false }
+
+  /// Returns whether documents of a collection are subscribed to, and accepted from the sender.
+  func accepts(_ collection: String) -> Bool {
+    interest.covers(collection) && context.gatekeeper?.mayAccept(collection) ?? false
+  }
+
+  /// Whether the puller has yet to begin a reconciliation or to scan its own log, and so sends no notices.
+  var isBeginning: Bool {
+    switch phase {
+    case .idle, .resuming: true
+    case .asking, .following, .settling, .done: false
+    }
+  }
+
+  /// Sends requests.
+  ///
+  /// - Parameters:
+  ///   - wants: The requests.
+  ///   - round: The reconciliation that they belong to; 0 outside of one.
+  ///   - isGroup: Whether the documents must become visible together.
+  ///   - isGraft: Whether the sender is to push from now on.
+  func sendWants(_ wants: [DocumentWant], round: UInt64, isGroup: Bool, isGraft: Bool = false) {
+    for part in wants.parts(
+      of: 48 << 10,
+      size: { $0.vector.elements.count * 34 + 64 + $0.id.bytes.count + $0.collection.utf8.count })
+    {
+      asksSent += 1
+      let list = WantList(
+        round: round, seen: queue.appliedGroups, isGroup: isGroup, isGraft: isGraft,
+        goesOn: isGroup && part.endIndex < wants.endIndex, wants: Array(part))
+      context.send(.want) { list.encode(to: &$0) }
+    }
+  }
+
+  /// Sends notices of documents that are held here.
+  func sendHaves(_ haves: [DocumentHave], round: UInt64) {
+    for part in haves.parts(
+      of: 48 << 10,
+      size: { $0.vector.elements.count * 34 + 80 + $0.id.bytes.count + $0.collection.utf8.count })
+    {
+      asksSent += 1
+      context.send(.have) {
+        DocumentHave.encode(Array(part), round: round, seen: queue.appliedGroups, to: &$0)
+      }
+    }
+  }
+}
