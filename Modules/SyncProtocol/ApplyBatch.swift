@@ -37,7 +37,7 @@ public struct ApplyBatch: Sendable {
     self.evictionEpoch = evictionEpoch
     self.leaving = leaving
     shared = context.shared
-    recordBytes = context.tuning.applyRecordBytes
+    recordBytes = context.tuning.applying.recordBytes
     self.accepted = accepted
     self.pieces = pieces
     self.forgotten = forgotten
@@ -46,9 +46,10 @@ public struct ApplyBatch: Sendable {
   /// The number of documents in all transactions.
   public var documentCount: Int { groups.reduce(0) { $0 + $1.documentCount } }
 
-  /// Merges the transactions, each whole or not at all, as far as one local transaction goes.
+  /// Merges the transactions, each whole or not at all (rule 4 in `Documentation/Sync.md`), as far as one local
+  /// transaction goes.
   ///
-  /// A few bytes may change large documents many times. After `SyncTuning.applyRecordBytes` bytes of records were read
+  /// A few bytes may change large documents many times. After `SyncTuning.Applying.recordBytes` bytes of records were read
   /// and written, the remaining transactions wait for the next batch, and the outcome says so. A transaction whose
   /// base is missing here is left out, and the outcome lists it. A document with a damaged local record is skipped.
   ///

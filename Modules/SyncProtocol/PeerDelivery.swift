@@ -66,19 +66,3 @@ package struct PeerDelivery: Hashable, Sendable {
     try withheld.known.filter(isMeant).count + (withheld.isOverfull(in: collections) ? 1 : 0)
   }
 }
-
-extension Session {
-  /// Whether everything that the peer has for the current subscriptions is here, whatever is withheld from the peer.
-  package var hasAllOfPeer: Bool { puller.hasAll }
-
-  /// What is delivered to the peer.
-  package var delivery: PeerDelivery {
-    var delivery = PeerDelivery()
-    delivery.servedSequence = pusher.peer.holding.confirmed
-    if pusher.peer.generation != nil || pusher.peer.subscribed.isNothing {
-      delivery.interest = pusher.peer.interest.encodings
-    }
-    delivery.withheld = context.withheld
-    return delivery
-  }
-}

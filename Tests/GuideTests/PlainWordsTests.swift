@@ -11,7 +11,8 @@ import Testing
     "DrivingSync", "Eviction", "FileFormat", "Forms", "Functions", "GettingStarted", "Glossary",
     "Links", "LiveQueries", "Login", "Maintenance", "Merging", "Modelling", "Modules",
     "MovingFromDitto", "Observers", "Performance", "Queries", "QueryLanguage", "Reliability", "Scaling",
-    "Scopes", "Security", "Store", "Sync", "Syncing", "Testing", "Transactions", "Transports", "Values",
+    "Scopes", "Security", "Store", "Sync", "SyncPromises", "Syncing", "Testing", "Transactions", "Transports",
+    "Values",
     "WireFormat", "Writing",
   ]
 

@@ -83,7 +83,9 @@ import Testing
   @Test func `no more is kept than there is room for`() throws {
     var motion = Self.motion()
     let keys = try (0..<5).map { try Self.key("d\($0)") }
-    for (index, key) in keys[..<4].enumerated() { motion.insert(key, hash: 1, group: UInt64(10 + index), isWhole: true) }
+    for (index, key) in keys[..<4].enumerated() {
+      motion.insert(key, hash: 1, group: UInt64(10 + index), isWhole: true)
+    }
     motion.applied([10, 11], from: 3)
     // What is there goes first.
     motion.insert(keys[4], hash: 1, group: 14, isWhole: true)

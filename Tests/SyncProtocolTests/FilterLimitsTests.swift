@@ -111,7 +111,7 @@ import Testing
   }
 
   @Test func `the work for a filter is done in steps, and the session answers in between`() throws {
-    let raw = try RawPeer { $0.tuning.recordsPerCall = 50 }
+    let raw = try RawPeer { $0.tuning.calls.records = 50 }
     try raw.peer.write { transaction in
       for number in 0..<500 { try transaction.upsert(["n": .int(1)], id: try id(number), into: "things") }
     }

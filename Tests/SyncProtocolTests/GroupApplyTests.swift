@@ -161,7 +161,7 @@ import Testing
     for id in ids { #expect(try scene.value(id) == 40) }
     let made = changes.withLock { $0 }
     // A transaction reads and writes 8 MiB, which is ten changes of 400 KB.
-    let most = SyncTuning().applyRecordBytes / 800_000 + 1
+    let most = SyncTuning().applying.recordBytes / 800_000 + 1
     #expect(made.count >= 40 * count / most && made.count <= 40 * count / most + 3, "\(made)")
     #expect(made.allSatisfy { count == 1 ? $0 == 1 : $0 <= most }, "\(made)")
   }

@@ -38,7 +38,7 @@ import Testing
     network.configure = {
       $0.initialWindowBytes = 8 << 10
       $0.tuning.groupRuns = limit
-      $0.tuning.recordsPerCall = Int(seed)
+      $0.tuning.calls.records = Int(seed)
     }
     let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
     try b.subscribe("SELECT * FROM things", "SELECT * FROM others")
@@ -102,7 +102,7 @@ import Testing
         // When they meet again all is compared.
         $0.tuning.walkedDocuments = 0
         $0.initialWindowBytes = 4 << 10
-        $0.tuning.bytesPerCall = 1 << 10
+        $0.tuning.calls.bytes = 1 << 10
       }
       let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
       try b.subscribe("SELECT * FROM things")

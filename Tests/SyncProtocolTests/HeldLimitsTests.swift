@@ -197,7 +197,7 @@ import Testing
   }
 
   @Test func `little of a transfer is handed to the store at once`() throws {
-    let raw = try RawPeer { $0.tuning.stagingSpan = .zero }
+    let raw = try RawPeer { $0.tuning.transfers.stagingSpan = .zero }
     defer { raw.peer.close() }
     try raw.open(subscribing: "SELECT * FROM things")
     let beginning = try #require(
@@ -208,7 +208,7 @@ import Testing
       raw.sendChunk(
         of: 8 << 20, at: offset,
         Array(beginning[offset..<min(offset + Limits.fragmentBytes, beginning.count)]))
-      most = max(most, raw.session.puller.queue.assembly.pieceBytes)
+      most = max(most, raw.session.puller.pull.queue.assembly.pieceBytes)
     }
     #expect(raw.closed == nil, "\(raw.closed as Any)")
     #expect(most <= SyncLimits.stagedAtOnceBytes + WriteTransaction.stagedPartBytes && most > 0, "\(most)")

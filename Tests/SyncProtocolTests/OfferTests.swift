@@ -32,10 +32,10 @@ import Testing
   @Test func `an offer is looked at when all that was sent before it is here`() throws {
     let raw = try receiving()
     try offer(["a", "b", "c"], to: raw)
-    #expect(raw.session.puller.queue.noticedDocuments == 3)
+    #expect(raw.session.puller.pull.queue.noticedDocuments == 3)
     #expect(raw.sent(.want).isEmpty)
     try raw.apply()
-    #expect(raw.session.puller.queue.noticedDocuments == 0)
+    #expect(raw.session.puller.pull.queue.noticedDocuments == 0)
     // Of both that are here, and differ, the offered state is asked for; what is not here concerns nobody.
     let lists = try raw.sent(.want).map { payload in
       var reader = ByteReader(payload.span.bytes)
@@ -53,8 +53,8 @@ import Testing
     #expect(raw.session.isHolding)
     try raw.apply()
     #expect(!raw.session.isHolding)
-    #expect(raw.session.puller.queue.noticedDocuments == 0)
-    #expect(raw.session.puller.due == .nothing)
+    #expect(raw.session.puller.pull.queue.noticedDocuments == 0)
+    #expect(raw.session.puller.pull.due == .nothing)
     #expect(raw.closed == nil)
   }
 

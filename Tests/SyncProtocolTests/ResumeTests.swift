@@ -26,8 +26,8 @@ import Testing
   /// Every transfer is worth going on with.
   private static func goOn(_ configuration: inout SessionConfiguration) {
     configuration.initialWindowBytes = 2 << 10
-    configuration.tuning.slowTransferSpan = .zero
-    configuration.tuning.stagingSpan = .zero
+    configuration.tuning.transfers.slowSpan = .zero
+    configuration.tuning.transfers.stagingSpan = .zero
   }
 
   @Test(arguments: [0.25, 0.5, 0.9])

@@ -18,8 +18,8 @@ import Testing
   ) throws -> (network: TestNetwork, source: TestPeer, peer: TestPeer) {
     let network = TestNetwork(seed: 2)
     network.configure = {
-      $0.tuning.splitBytes = partBytes
-      $0.tuning.applyBytes = partBytes
+      $0.tuning.transfers.splitBytes = partBytes
+      $0.tuning.applying.bytes = partBytes
     }
     network.maximumPiece = 20_000
     let source = try network.addPeer("source")
@@ -196,7 +196,7 @@ import Testing
     let configure = network.configure
     network.configure = {
       configure(&$0)
-      $0.tuning.creditBytes = 150_000
+      $0.tuning.applying.creditBytes = 150_000
     }
     let (_, there) = try network.connect(source, peer)
     there.holdsApplies = true

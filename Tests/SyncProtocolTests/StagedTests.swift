@@ -15,9 +15,9 @@ import Testing
   ) throws -> (network: TestNetwork, source: TestPeer, peer: TestPeer) {
     let network = TestNetwork(seed: seed)
     network.configure = {
-      $0.tuning.splitDocuments = 10
+      $0.tuning.transfers.splitDocuments = 10
       // Each part in a transaction of its own.
-      $0.tuning.applyDocuments = 10
+      $0.tuning.applying.documents = 10
     }
     network.maximumPiece = 2_000
     let source = try network.addPeer("source")
@@ -340,7 +340,7 @@ import Testing
 
   @Test func `ten megabytes in a hundred thousand documents take the memory of some parts`() throws {
     let network = TestNetwork(seed: 7)
-    network.configure = { $0.tuning.splitBytes = 1 << 20 }
+    network.configure = { $0.tuning.transfers.splitBytes = 1 << 20 }
     let source = try network.addPeer("source")
     let peer = try network.addPeer("peer")
     try peer.subscribe("SELECT * FROM things")

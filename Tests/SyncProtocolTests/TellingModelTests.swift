@@ -13,10 +13,10 @@ import Testing
   private static func play(_ seed: UInt64) -> String? {
     var random = SeededGenerator(seed: seed)
     var tuning = SyncTuning()
-    tuning.freeNotices = UInt64(random.int(below: 3))
-    tuning.exactNotices = random.int(below: 3)
-    tuning.leastLookups = random.pick([1, 16])
-    tuning.filterBits = random.pick([1, 4, 64])
+    tuning.telling.freeNotices = UInt64(random.int(below: 3))
+    tuning.telling.exactNotices = random.int(below: 3)
+    tuning.telling.leastLookups = random.pick([1, 16])
+    tuning.telling.filterBits = random.pick([1, 4, 64])
     let isForgetful = random.int(below: 2) == 0
     let count = isForgetful ? 3 : 2 + random.int(below: 3)
     let colors = Array(0..<2 + random.int(below: 2))

@@ -163,11 +163,10 @@ extension EvictionScheduler {
       guard case .vectors(_, let coming, _) = document.basis,
         let collection = try transaction.collection(document.collection),
         let left = vectorLeft(
-          try transaction.leavingNote(for: document.id, in: collection), in: document.collection),
-        left.dominates(coming),
-        try transaction.withRecord(collection, document.id, { _, _ in true }) == nil
+          try transaction.leavingNote(for: document.id, in: collection), in: document.collection)
       else { return false }
-      return true
+      return try left.dominates(coming)
+        && transaction.withRecord(collection, document.id, { _, _ in true }) == nil
     }
     return group
   }

@@ -15,6 +15,11 @@ struct Acknowledgement: Hashable {
 
   init() {}
 
+  /// Whether no total is below that of another acknowledgement.
+  func isAhead(of other: Acknowledgement) -> Bool {
+    wireBytes >= other.wireBytes && plainBytes >= other.plainBytes && groups >= other.groups
+  }
+
   func encode(to out: inout ByteWriter) {
     out.writeVarint(wireBytes)
     out.writeVarint(plainBytes)

@@ -129,7 +129,7 @@ struct FilterFrame: Hashable, Sendable {
     let total = try reader.readVarint()
     let offset = try reader.readVarint()
     let bytes = try reader.readBytesArray(limit: SyncLimits.filterPieceBytes)
-    guard total >= 1, total <= UInt64(SyncLimits.filterBytes), offset < total, !bytes.isEmpty,
+    guard 1...UInt64(SyncLimits.filterBytes) ~= total, offset < total, !bytes.isEmpty,
       UInt64(bytes.count) <= total - offset
     else { throw reader.failure(.limit, "a filter's part lies outside it") }
     body = .part(Part(totalBytes: Int(total), offset: Int(offset), bytes: bytes))

@@ -53,11 +53,14 @@ struct IncomingGroup: Sendable {
   /// Whether the sender forwarded the commit from another peer.
   var isForwarded: Bool { runs.first?.isForwarded ?? documents.first?.isForwarded ?? false }
 
+  /// Whether it is no segment, and has no runs.
+  private var isPlain: Bool { part == nil && runs.isEmpty }
+
   /// Returns whether it has no documents other than those of another transaction, if both have few.
   func changesOnly(documentsOf other: IncomingGroup) -> Bool {
-    guard part == nil, other.part == nil, runs.isEmpty, other.runs.isEmpty, other.documents.count <= 4,
-      documents.count <= other.documents.count
-    else { return false }
+    guard isPlain, other.isPlain, other.documents.count <= 4, documents.count <= other.documents.count else {
+      return false
+    }
     return documents.allSatisfy { document in
       other.documents.contains { $0.id == document.id && $0.collection.isSame(as: document.collection) }
     }

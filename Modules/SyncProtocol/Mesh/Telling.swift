@@ -72,7 +72,7 @@ struct Telling {
     self.role = role
     self.tuning = tuning
     self.number = number
-    due = tuning.freeNotices * role.noticeBytes
+    due = tuning.telling.freeNotices * role.noticeBytes
   }
 
   // MARK: - Its state
@@ -153,7 +153,7 @@ struct Telling {
         asked.waitingBytes += id.bytes.count + SyncLimits.waitingIDBytes
       }
       // Above the bound, stop keeping ids: look up all held documents when the filter arrives.
-      if asked.waiting.count > tuning.exactNotices {
+      if asked.waiting.count > tuning.telling.exactNotices {
         SyncPoint.noticesOverflowed.reached()
         asked.waiting = []
         asked.waitingBytes = 0
@@ -225,7 +225,7 @@ struct Telling {
     case .tells, .leads:
       let would = spent.adding(cost)
       let price = UInt64(FilterSize(count: others, others: count, tuning).byteCount)
-      guard making == nil, would > max(price, tuning.freeNotices * role.noticeBytes) else {
+      guard making == nil, would > max(price, tuning.telling.freeNotices * role.noticeBytes) else {
         spent = would
         return .tell
       }
@@ -326,7 +326,7 @@ struct Telling {
     state = .leads
     // Changing sides again must be worth at least the cost of the other side's filter.
     let theirs = FilterSize(count: making.others, others: count, tuning)
-    due = max(spent + tuning.freeNotices * role.noticeBytes, UInt64(theirs.byteCount))
+    due = max(spent + tuning.telling.freeNotices * role.noticeBytes, UInt64(theirs.byteCount))
     making.size = size
     self.making = making
     (role == .haves ? SyncPoint.receiverLeads : .senderLeads).reached()
@@ -373,7 +373,7 @@ struct Telling {
     told.filter = IDFilter(bytes: asked.bytes)
     let looksAtAll = asked.looksAtAll && !SyncDefect.heldNotLookedAt.isPlanted
     state = .checks(
-      Checks(told: told, room: 4 * max(held, tuning.leastLookups), isLooking: looksAtAll))
+      Checks(told: told, room: 4 * max(held, tuning.telling.leastLookups), isLooking: looksAtAll))
     spent = 0
     if looksAtAll { return [.lookAtAll(number: number)] }
     let hits = asked.waiting.filter { told.contains(IDFilter.hash($0)) }
@@ -390,7 +390,7 @@ struct Telling {
       spent = would
       return [ask(looksAtAll: true)]
     }
-    due = max(spent.multiplied(by: 2), price, tuning.freeNotices * role.noticeBytes)
+    due = max(spent.multiplied(by: 2), price, tuning.telling.freeNotices * role.noticeBytes)
     if asked.looksAtAll { return [.tellAll] }
     return asked.waiting.isEmpty ? [] : [.tell(asked.waiting.sorted())]
   }

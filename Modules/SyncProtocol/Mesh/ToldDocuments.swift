@@ -14,7 +14,7 @@ struct ToldDocuments {
   init(_ tuning: SyncTuning) { self.tuning = tuning }
 
   /// Whether the second filter has so many ids that false positives are frequent.
-  var isFull: Bool { foldedCount > 3 * tuning.exactNotices }
+  var isFull: Bool { foldedCount > 3 * tuning.telling.exactNotices }
 
   /// Bytes of its filters.
   var byteCount: Int { (filter?.bytes.count ?? 0) + (folded?.bytes.count ?? 0) }
@@ -24,7 +24,7 @@ struct ToldDocuments {
 
   mutating func insert(_ hash: UInt64) {
     ids.insert(hash)
-    guard ids.count > tuning.exactNotices else { return }
+    guard ids.count > tuning.telling.exactNotices else { return }
     var filter = folded ?? IDFilter(byteCount: SyncLimits.foldedFilterBytes)
     folded = nil
     if !SyncDefect.noticesForgotten.isPlanted { for hash in ids { filter.insert(hash) } }

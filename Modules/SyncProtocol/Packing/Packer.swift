@@ -26,7 +26,7 @@ final class Packer {
     let packedBytes: Int
   }
 
-  init(level: Int?, isLocal: Bool, patience: Duration = SyncTuning().packingPatience) {
+  init(level: Int?, isLocal: Bool, patience: Duration = SyncTuning().transfers.packingPatience) {
     policy = PackingPolicy(level: level, isLocal: isLocal, patience: patience)
   }
 

@@ -18,6 +18,8 @@ final class PresenceExchange {
   // MARK: - The presence of the other peer
 
   private var isObserving = false
+  /// Whether the session is open, so that something may be sent.
+  private var isOpen = false
   /// Whether a request is open, so that the peer may answer.
   private var isOwed = false
   private var received = PeerPresence.Version.none
@@ -29,6 +31,12 @@ final class PresenceExchange {
 
   init(_ context: SessionContext) { self.context = context }
 
+  /// Requests presence as set before the session was open.
+  func open() {
+    isOpen = true
+    if isObserving { ask() }
+  }
+
   /// Sets the presence to publish from now on.
   func tell(_ own: SignedPresence) {
     self.own = own
@@ -39,6 +47,7 @@ final class PresenceExchange {
   func observe(_ observes: Bool) {
     guard observes != isObserving else { return }
     isObserving = observes
+    guard isOpen else { return }
     if observes { return ask() }
     asksAt = nil
     context.send(.presenceWanted) { $0.write(0) }
@@ -86,5 +95,18 @@ final class PresenceExchange {
     received = signed.presence.version
     context.ask(.presence(signed))
     if isObserving { asksAt = context.now + Self.interval }
+  }
+
+  /// Processes frames of presence.
+  func take(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
+    guard type == .presence else {
+      let wanted = try reader.whole { (reader) throws(CodecError) -> PeerPresence.Version? in
+        guard try reader.readFlag() else { return nil }
+        return PeerPresence.Version(start: try reader.readVarint(), number: try reader.readVarint())
+      }
+      return take(wanted: wanted)
+    }
+    let signed = try reader.whole { (reader) throws(CodecError) in try SignedPresence(from: &reader) }
+    try run { () throws(SyncError) in try take(signed) }
   }
 }

@@ -50,7 +50,8 @@ final class BulkPulls {
     guard isDue else { return [] }
     let waiting = postponed
     postponed = [:]
-    return waiting.sorted { $0.key < $1.key }.filter { mayAsk(for: $0.key.text, count: $0.value) }.map(\.key.text)
+    return waiting.sorted { $0.key < $1.key }.filter { mayAsk(for: $0.key.text, count: $0.value) }.map(
+      \.key.text)
   }
 
   /// Asks for permission again in the next call.

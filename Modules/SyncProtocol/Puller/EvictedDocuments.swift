@@ -39,7 +39,8 @@ final class EvictedDocuments {
 
   /// Records evictions in collections to which this peer does not subscribe.
   func noteUnwanted(_ commit: Commit) {
-    for change in commit.changes where change.kind == .evict && !pull.interest.covers(change.collection.name) {
+    for change in commit.changes where change.kind == .evict && !pull.interest.covers(change.collection.name)
+    {
       unwanted.insert(change.collection.name)
     }
   }

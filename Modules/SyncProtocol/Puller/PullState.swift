@@ -18,6 +18,18 @@ final class PullState {
     /// are applied.
     case settling
     case done
+
+    /// Whether a phase may follow this one; a new interest leads to `idle` from each.
+    func mayLead(to next: Phase) -> Bool {
+      switch (self, next) {
+      case (_, .idle): true
+      case (.idle, .resuming), (.idle, .asking), (.idle, .done): true
+      case (.resuming, .resuming), (.resuming, .following): true
+      case (.following, .done), (.asking, .settling), (.settling, .done): true
+      case (.done, .asking), (.done, .done): true
+      case (.idle, _), (.resuming, _), (.following, _), (.asking, _), (.settling, _), (.done, _): false
+      }
+    }
   }
 
   /// Which collections the next reconciliation compares.
@@ -48,7 +60,7 @@ final class PullState {
   let queue: ReceiveQueue
   var interest = Interest()
   var generation: UInt64 = 0
-  var phase = Phase.idle
+  private(set) var phase = Phase.idle
   var round: UInt64 = 0
   /// What the next reconciliation compares.
   var due = Due.nothing
@@ -62,6 +74,12 @@ final class PullState {
     queue = ReceiveQueue(context)
   }
 
+  /// Goes on to the next phase.
+  func enter(_ next: Phase) {
+    assert(phase.mayLead(to: next), "\(phase) leads to \(next)")
+    phase = next
+  }
+
   /// Returns whether the sender may learn what this peer holds of a collection: ids, versions, fingerprints.
   func mayTell(_ collection: String) -> Bool { context.gatekeeper?.maySend(collection) ?? false }
 
@@ -69,6 +87,9 @@ final class PullState {
   func accepts(_ collection: String) -> Bool {
     interest.covers(collection) && context.gatekeeper?.mayAccept(collection) ?? false
   }
+
+  /// Whether the interest is reconciled, and nothing is to be compared again.
+  var isDone: Bool { phase == .done && due == .nothing }
 
   /// Whether the puller has yet to begin a reconciliation or to scan its own log, and so sends no notices.
   var isBeginning: Bool {

@@ -45,7 +45,9 @@ extension Puller {
 
   /// Evicts documents that have left all subscriptions, while nothing is waiting to be applied.
   func letGo() {
-    guard let peer = context.peer, !pull.queue.isApplying, !pull.queue.hasReady, !pull.queue.assembly.hasPieces else {
+    guard let peer = context.peer, !pull.queue.isApplying, !pull.queue.hasReady,
+      !pull.queue.assembly.hasPieces
+    else {
       return
     }
     let leaving = context.shared.leaves.take(for: context.id)

@@ -39,6 +39,16 @@ struct Following {
   var interestPrint: UInt64 = 0
 }
 
+/// A scan of this peer's own log that is to go on.
+struct PendingLogScan {
+  /// The last commit that was looked at.
+  let place: UInt64
+  /// The number of documents that notices were sent of.
+  let told: Int
+
+  init(after place: UInt64, told: Int = 0) { (self.place, self.told) = (place, told) }
+}
+
 /// Resumes where the last session of the same two peers stopped.
 ///
 /// The receiver stores a checkpoint: a position in the sender's log. It is written in the same store
@@ -63,7 +73,7 @@ extension Puller {
   }
 
   private func resume(_ cursor: SyncCheckpoint, isRepeated: Bool) throws(SyncError) {
-    pull.phase = .resuming(cursor, isRepeated: isRepeated)
+    pull.enter(.resuming(cursor, isRepeated: isRepeated))
     let lag = try lag()
     following.promise = lag.flatMap { promise(of: $0) }
     let frame = ResumeFrame(
@@ -121,9 +131,9 @@ extension Puller {
     let print = interestPrint(interest)
     let gatekeeper = context.gatekeeper
     return try context.readLog { transaction in
-      guard let bytes = try transaction.cursor(of: peer.site), let cursor = SyncCheckpoint(bytes),
+      guard let cursor = try transaction.cursor(of: peer.site).flatMap({ SyncCheckpoint($0) }),
         cursor.epoch == peer.logEpoch, cursor.interest == print,
-        cursor.own >= transaction.logStart, cursor.own <= transaction.sequence
+        cursor.own >= transaction.logStart && cursor.own <= transaction.sequence
       else { return nil }
       let room = try noticeRoom(transaction, interest)
       let sender = LogOrigin(peer: peer.site)
@@ -141,14 +151,16 @@ extension Puller {
 
   /// Receives the sender's answer to the request to resume.
   func take(_ frame: ResumedFrame) throws(SyncError) {
-    guard frame.generation == pull.generation, case .resuming(let cursor, let isRepeated) = pull.phase else { return }
+    guard frame.generation == pull.generation, case .resuming(let cursor, let isRepeated) = pull.phase else {
+      return
+    }
     switch frame.verdict {
     case .follows:
       SyncPoint.cursorFollowed.reached()
       guard frame.sequence >= cursor.sequence else {
         throw SyncError(.malformed, "The peer goes on before the cursor")
       }
-      pull.phase = .following(through: frame.sequence)
+      pull.enter(.following(through: frame.sequence))
       if frame.sequence == cursor.sequence {
         // Nothing has happened since the checkpoint, so it counts as a high-water mark.
         let mark = MarkFrame(
@@ -163,7 +175,7 @@ extension Puller {
       try resume(cursor, isRepeated: true)
     case .unknownInterest, .restart:
       SyncPoint.cursorRefused.reached()
-      pull.phase = .idle
+      pull.enter(.idle)
       pull.due = .everything
     }
   }
@@ -173,24 +185,24 @@ extension Puller {
   /// Returns whether everything that a mark covers is here, and the sender has answered every request.
   private func isSettled(_ mark: Following.Mark) -> Bool {
     if SyncDefect.cursorAhead.isPlanted { return true }
-    guard !telling.isWaiting else { return false }
-    // No request may be open or about to be sent: what came before the mark may have caused it.
-    guard pull.asksSent == mark.frame.asksTaken, reconciler.wants.isEmpty, reconciler.haves.isEmpty,
-      evicted.count == 0, !hasTasks
-    else { return false }
-    // Transactions announced before the mark are here or requested.
-    return !announcements.isOpen
+    // No request may be open or about to be sent: what came before the mark may have caused it. Transactions
+    // announced before the mark are here or requested.
+    let isAboutToAsk =
+      telling.isWaiting || hasTasks || !reconciler.wants.isEmpty || !reconciler.haves.isEmpty
+      || evicted.count > 0
+    return pull.asksSent == mark.frame.asksTaken && !isAboutToAsk && !announcements.isOpen
   }
 
   /// The checkpoint that is valid now.
   ///
   /// No other code decides how far this peer has followed the sender. While requests are open, the older
-  /// checkpoint stays, which is always safe.
+  /// checkpoint stays, which is always safe: rules 6 and 7 in `Documentation/Sync.md`.
   var cursorCandidate: SyncCheckpoint? {
-    guard pull.phase == .done, pull.due == .nothing, !following.isSpoiled, !context.unreadable.isAnywhere,
-      // The next session must find the withheld documents again, so the checkpoint must not pass them.
-      context.withheld.byPeer == 0, let mark = following.mark, isSettled(mark), let peer = context.peer
-    else { return nil }
+    // The next session must find again what was refused, cannot be read or is withheld, so the checkpoint must not
+    // pass that.
+    let isLacking = following.isSpoiled || context.unreadable.isAnywhere || context.withheld.byPeer > 0
+    guard pull.isDone, !isLacking, let peer = context.peer else { return nil }
+    guard let mark = following.mark, isSettled(mark) else { return nil }
     return SyncCheckpoint(
       epoch: peer.logEpoch, sequence: mark.frame.sequence, commitCheck: mark.frame.commitCheck,
       policyPrint: mark.frame.policyPrint, interest: following.interestPrint, own: mark.own,
@@ -200,10 +212,11 @@ extension Puller {
   /// Ends the following phase once everything after the checkpoint is here.
   func noteFollowed() {
     noteOwnLog()
-    guard case .following(let through) = pull.phase, let mark = following.mark, mark.frame.sequence >= through,
+    guard case .following(let through) = pull.phase, let mark = following.mark,
+      mark.frame.sequence >= through,
       isSettled(mark)
     else { return }
-    pull.phase = .done
+    pull.enter(.done)
     tellCaughtUp()
     // Checkpoints alone are not trusted for ever. After many commits a full reconciliation follows, once the
     // application was notified.
@@ -245,7 +258,9 @@ extension Puller {
 
   /// When to write a checkpoint that no batch of data includes.
   var cursorTime: Duration? {
-    guard !pull.queue.isApplying, !pull.queue.hasReady, let cursor = cursorCandidate, cursor != following.stored else {
+    guard !pull.queue.isApplying, !pull.queue.hasReady, let cursor = cursorCandidate,
+      cursor != following.stored
+    else {
       return nil
     }
     return following.storedAt.map { $0 + Self.cursorInterval } ?? context.now
@@ -261,5 +276,71 @@ extension Puller {
   func saveLastCursor() {
     guard cursorTime != nil else { return }
     handOut([])
+  }
+
+  // MARK: - Notices of this peer's own log
+
+  /// Returns for how many documents of its log a receiver sends notices.
+  ///
+  /// If more than an eighth of the subscribed documents are affected, reconciliation costs less.
+  func noticeRoom(_ transaction: borrowing ReadTransaction, _ interest: Interest) throws -> Int {
+    let collections = try transaction.collections().filter { interest.covers($0.name) }
+    let documents = collections.reduce(0) { $0 + $1.documentCount }
+    return max(context.tuning.telling.notices, min(documents / 8, SyncLimits.notices))
+  }
+
+  /// Sends notices of documents that were written, received from others or evicted after a position in the
+  /// log.
+  func run(_ pending: PendingLogScan, budget: inout Int) throws(SyncError) {
+    let (start, told) = (pending.place, pending.told)
+    guard let peer = context.peer else { return }
+    var scan = OwnLogScan(after: start, budget: budget)
+    let gatekeeper = context.gatekeeper
+    let isLogged: Void? = try context.readLog { transaction in
+      guard start >= transaction.logStart else { return nil }
+      scan.room = max(try noticeRoom(transaction, pull.interest) - told, 0)
+      // While the store has documents that are too large to send, nothing is left to announcements.
+      let isAnnounced = try transaction.oversizeDocuments().isEmpty
+      try scan.run(transaction, sender: LogOrigin(peer: peer.site), pull.interest, gatekeeper) {
+        isAnnounced ? announcements.followedLog($0) : nil
+      }
+    }
+    // Truncated log entries are found by reconciliation.
+    guard isLogged != nil else { return renew() }
+    for record in scan.damaged { context.tellDamaged(record) }
+    budget = scan.budget
+    for name in scan.unsaid.sorted() { pull.due.add(name.text) }
+    if scan.isIncomplete { pull.due = .everything }
+    try tell(scan.notices)
+    let wants = try evicted.wants(forEvicted: scan.evicted)
+    evicted.evict(wants)
+    if scan.hasAnnounced { following.isAnnouncing = true }
+    guard scan.isDone else {
+      return ownLogScans.prepend(PendingLogScan(after: scan.place, told: told + scan.notices.count))
+    }
+    following.told = max(following.told, scan.place)
+    guard !following.isAnnouncing else { return }
+    following.ownLogEnd = scan.place
+    noteOwnLog()
+  }
+
+  /// Records that the sender knows this peer's log, once no notice waits for a filter.
+  func noteOwnLog() {
+    guard let place = following.ownLogEnd, !telling.isWaiting, !hasTasks else { return }
+    following.ownLogEnd = nil
+    following.own = max(following.own, place)
+    // Entries that needed no notice count as sent.
+    let own = following.own
+    if pull.asksSent == following.mark?.frame.asksTaken { following.mark?.own = own }
+  }
+
+  /// Sends notices again for commits after `sequence`.
+  ///
+  /// The pusher fell behind: changes it would have sent are announced instead, or were not seen by the
+  /// session at all.
+  func tellAgain(after sequence: UInt64) {
+    guard !pull.interest.isEmpty else { return renew() }
+    // Before the first comparison or log scan nothing is sent, since these find the changes.
+    if !pull.isBeginning { ownLogScans.append(PendingLogScan(after: sequence)) }
   }
 }

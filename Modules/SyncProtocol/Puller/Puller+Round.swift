@@ -16,11 +16,11 @@ extension Puller {
     var names = pull.interest.names.filter(gatekeeper.mayAccept)
     if case .collections(let some) = due { names.removeAll { !some.contains($0) } }
     guard !pull.interest.isEmpty else {
-      pull.phase = .done
+      pull.enter(.done)
       return tellCaughtUp()
     }
     if isFullRound { noteFullRound(at: try context.read { $0.sequence }) }
-    pull.phase = .asking
+    pull.enter(.asking)
     // An empty list of questions still tells the sender that this peer has everything.
     if names.isEmpty { sendQuestions([]) }
     reconciler.begin(names)
@@ -34,7 +34,7 @@ extension Puller {
   /// Ends the reconciliation: everything that it found is applied here.
   func settled(round: UInt64) {
     guard round == pull.round, pull.phase == .settling else { return }
-    pull.phase = .done
+    pull.enter(.done)
     bulk.release()
     pull.due.add(early.settle(pull.interest))
     tellCaughtUp()
@@ -42,9 +42,9 @@ extension Puller {
   }
 
   func tellCaughtUp() {
-    guard isCaughtUpDue, pull.phase == .done, pull.due == .nothing, !context.unreadable.isAnywhere,
-      !context.withheld.isAnywhere
-    else { return }
+    guard isCaughtUpDue, pull.isDone, !context.unreadable.isAnywhere, !context.withheld.isAnywhere else {
+      return
+    }
     isCaughtUpDue = false
     context.tell(.caughtUp(generation: pull.generation))
   }
@@ -56,8 +56,8 @@ extension Puller {
     // The checkpoint no longer matters, and the sender may not know the interest yet.
     case .resuming:
       sendInterest()
-      pull.phase = .idle
-    case .following: pull.phase = .idle
+      pull.enter(.idle)
+    case .following: pull.enter(.idle)
     case .idle, .asking, .settling, .done: break
     }
     following.interestPrint = interestPrint(pull.interest)
@@ -93,9 +93,8 @@ extension Puller {
         }
         asked.append(DocumentWant(whole: change.id, in: change.collection.name))
       case .write:
-        guard let after = change.after, let summary = change.afterSummary, !holds(change, change.before),
-          holds(change, after),
-          !isSent(index)
+        guard let after = change.after, let summary = change.afterSummary, !isSent(index),
+          holds(change, after) && !holds(change, change.before)
         else { continue }
         guard let cleared = gatekeeper.clear(change.collection.name) else {
           // The sender must not learn of the document, so it has to list what it holds.
@@ -122,6 +121,70 @@ extension Puller {
         cleared, id: id, hash: Fingerprint.hash(id: id.bytes.span.bytes, summary: summary), vector: vector)
     } catch {
       throw SyncError(store: error)
+    }
+  }
+
+  // MARK: - Notices
+
+  /// Interprets the notices before which everything is applied.
+  ///
+  /// - Returns: The documents of which the sender lacks something.
+  func takeNotices() throws(SyncError) -> [DocumentRequest] {
+    var owed: [DocumentRequest] = []
+    while let notice = pull.queue.takeNotice() {
+      switch notice {
+      case .offers(let offers): try take(offers)
+      case .announcement(let announcement): owed += try announcements.take(announcement)
+      case .settled(let round): settled(round: round)
+      case .mark(let frame, let own): following.mark = Following.Mark(frame: frame, own: own)
+      case .renew:
+        telling.reset()
+        renew()
+        context.send(.renewed)
+      }
+    }
+    return owed
+  }
+
+  /// Requests offered documents of which this peer holds another state.
+  private func take(_ offers: [DocumentOffer]) throws(SyncError) {
+    guard !SyncDefect.offersIgnored.isPlanted else { return }
+    for offer in offers where pull.interest.covers(offer.collection) {
+      telling.receive(told: offer.item.id, of: offer.collection)
+    }
+    pull.sendWants(try differing(offers.map { ($0.collection, $0.item) }), round: 0, isGroup: false)
+  }
+
+  /// Sends notices of documents that are new under the interest, as far as the rule requires them.
+  func tell(_ events: [DocumentHave]) throws(SyncError) {
+    var haves: [DocumentHave] = []
+    for have in events where try telling.tells(event: have.id, of: have.collection) { haves.append(have) }
+    pull.sendHaves(haves, round: 0)
+  }
+
+  /// Returns requests for the listed documents that are held here under the interest in another state.
+  func differing(_ items: [(collection: String, item: DocumentHash)]) throws(SyncError) -> [DocumentWant] {
+    let interest = pull.interest
+    let gatekeeper = context.gatekeeper
+    return try context.read { transaction in
+      let sites = transaction.sites
+      var wants: [DocumentWant] = []
+      for (name, item) in items {
+        guard let collection = try transaction.collection(name),
+          let matcher = interest.matcher(for: collection)
+        else { continue }
+        try transaction.visitIntactRecord(collection, item.id, damaged: context.tellDamaged) {
+          _, record, summary in
+          let id = item.id.bytes.span.bytes
+          guard matcher.matches(id, record), Fingerprint.hash(id: id, summary: summary) != item.hash else {
+            return
+          }
+          let version = DocumentVersion(
+            collection: name, id: item.id, vector: try record.vector(sites: sites))
+          wants.append(DocumentWant(version, isHeld: true, gatekeeper))
+        }
+      }
+      return wants
     }
   }
 }

@@ -110,7 +110,7 @@ final class Puller {
     following.interestPrint = interestPrint(interest)
     // A peer that never had an interest does not send an empty one.
     if !interest.isEmpty || pull.generation > 1 { sendInterest(isContinued: changed != nil) }
-    pull.phase = .idle
+    pull.enter(.idle)
     pull.due = changed.map { .collections($0) } ?? .everything
     isCaughtUpDue = true
   }
@@ -141,7 +141,7 @@ final class Puller {
     while budget > 0, canAsk, let scan = ownLogScans.removeFirst() { try run(scan, budget: &budget) }
     flush()
     if pull.phase == .asking, !hasTasks, !reconciler.isWaiting, bulk.isEmpty, !telling.awaitsAll {
-      pull.phase = .settling
+      pull.enter(.settling)
       reconciler.forgetDigests()
       context.send(.asked) { $0.writeVarint(pull.round) }
     }
@@ -164,6 +164,12 @@ final class Puller {
       out.writeVarint(questions.count)
       for question in questions { question.encode(to: &out) }
     }
+  }
+
+  /// The number of tasks and requests that wait.
+  var pendingTasks: Int {
+    ownLogScans.count + telling.taskCount + reconciler.pendingCount + evicted.count
+      + pull.queue.unsettledCount + announcements.pullCount
   }
 }
 

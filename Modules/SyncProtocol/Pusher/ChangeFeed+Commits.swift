@@ -26,7 +26,9 @@ extension ChangeFeed {
     for (index, change) in commit.changes.enumerated() {
       if concern?.collection != change.key.collection {
         let collection = change.collection
-        concern = (collection.id, peer.concerns(collection.name) ? peer.interest.matcher(for: collection) : nil)
+        concern = (
+          collection.id, peer.concerns(collection.name) ? peer.interest.matcher(for: collection) : nil
+        )
       }
       guard let matcher = concern?.matcher else { continue }
       let matched = matcher.matches(change.id, change.before) && !SyncDefect.leaveNotTold.isPlanted
@@ -56,7 +58,8 @@ extension ChangeFeed {
         if place == groups.count {
           groups.append(
             LiveGroup(
-              sequence: change.sequence, round: peer.reconciliation.isActive ? nil : peer.reconciliation.number,
+              sequence: change.sequence,
+              round: peer.reconciliation.isActive ? nil : peer.reconciliation.number,
               isForwarded: commit.origin != .user))
         }
         let isHeld = holds(change)
@@ -140,10 +143,10 @@ extension ChangeFeed {
 
   /// Returns the change as an operation delta, if it was one write and its records are small enough to try.
   private func successor(_ change: Change) throws(SyncError) -> WireSuccessor? {
-    guard let before = change.before, let after = change.after, let formerSummary = change.beforeSummary,
-      let summary = change.afterSummary,
-      before.bytes.count + after.bytes.count <= context.tuning.successorRecordBytes
+    guard let before = change.before, let after = change.after,
+      let formerSummary = change.beforeSummary, let summary = change.afterSummary
     else { return nil }
+    guard before.bytes.count + after.bytes.count <= context.tuning.successorRecordBytes else { return nil }
     do {
       return try WireDocument.successor(
         of: StoredDocument(before.bytes.span.bytes, summary: formerSummary),

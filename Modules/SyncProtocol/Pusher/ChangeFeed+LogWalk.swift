@@ -137,7 +137,8 @@ extension ChangeFeed {
     for record in damaged where peer.concerns(record.collection) { context.tellDamaged(record) }
     for place in bound where !walk.announced.contains(place) {
       let places =
-        SyncDefect.unaskedInParts.isPlanted && reading != nil ? [place] : sender.graph.recentClosure(of: [place])
+        SyncDefect.unaskedInParts.isPlanted && reading != nil
+        ? [place] : sender.graph.recentClosure(of: [place])
       walk.announced.formUnion(places)
       if let reading, try push(places, after: reading, &sources, transaction) { continue }
       let group = try announcements(places, &sources, transaction)
@@ -155,7 +156,7 @@ extension ChangeFeed {
     _ places: Set<StoredPlace>, after reading: ClockReading, _ sources: inout Sources,
     _ transaction: borrowing ReadTransaction
   ) throws -> Bool {
-    guard places.count <= context.tuning.splitDocuments else { return false }
+    guard places.count <= context.tuning.transfers.splitDocuments else { return false }
     var mayGoOut = true
     try sources.forEachIntactRecord(at: places, transaction) { source, _, id, _, record in
       mayGoOut = mayGoOut && mayPush(id, record, source)
@@ -199,7 +200,8 @@ extension ChangeFeed {
         context.withhold(source.key(of: id), in: source.collection.name, byteCount: byteCount)
       }
       let hash = Fingerprint.hash(id: id, summary: summary)
-      offers.send([DocumentOffer(cleared, item: DocumentHash(id: DocumentID(trusted: id.copied), hash: hash))])
+      offers.send([DocumentOffer(cleared, item: DocumentHash(id: DocumentID(trusted: id.copied), hash: hash))]
+      )
       return nil
     }
     let leaves = !source.matcher.matches(id, record)

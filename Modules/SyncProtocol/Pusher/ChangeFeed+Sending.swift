@@ -17,6 +17,7 @@ extension ChangeFeed {
   ///
   /// - Parameter canAnswer: Whether documents may be sent with only the recent transactions that bind them.
   /// - Returns: `false` when there is none.
+  /// - Throws: Errors of the store.
   func sendNext(canAnswer: Bool) throws(SyncError) -> Bool {
     if canAnswer, walk == nil, let group = live.removeFirstHeld() {
       try send(group)
@@ -82,13 +83,15 @@ extension ChangeFeed {
   /// Whether the peer has, or receives before, exactly the state before a change, so that an operation
   /// delta fits.
   private func maySucceed(_ document: borrowing LiveDocument, of group: LiveGroup) -> Bool {
-    !peer.reconciliation.isActive && group.round == peer.reconciliation.number && !sender.motion.isContended(document.key)
+    !peer.reconciliation.isActive && group.round == peer.reconciliation.number
+      && !sender.motion.isContended(document.key)
       && !isLarge(group)
   }
 
   /// Whether the group may be sent in segments, which cannot contain operation deltas.
   private func isLarge(_ group: LiveGroup) -> Bool {
-    group.byteCount > context.tuning.splitBytes || group.documents.count > context.tuning.splitDocuments
+    group.byteCount > context.tuning.transfers.splitBytes
+      || group.documents.count > context.tuning.transfers.splitDocuments
   }
 
   private func runs(

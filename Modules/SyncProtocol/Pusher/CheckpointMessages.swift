@@ -20,14 +20,11 @@ struct CheckpointMessages {
   private var last: (mark: Mark, at: Duration)?
   private var waiting: Mark?
 
-  /// Returns when a message for a commit is due; `nil` if none is to be sent.
+  /// Returns when a message for a commit is due, up to which everything was queued; `nil` if none is to be sent.
   ///
-  /// - Parameters:
-  ///   - sequence: The commit up to which everything was queued.
-  ///   - queued: Everything that was queued.
-  ///   - isMoved: Whether a commit since the last message concerns the receiver.
-  ///   - now: The time.
-  func time(at sequence: UInt64, after queued: SendQueue.Progress, isMoved: Bool, now: Duration) -> Duration? {
+  /// It is due later if no commit since the last message concerns the receiver (`isMoved`).
+  func time(at sequence: UInt64, after queued: SendQueue.Progress, isMoved: Bool, now: Duration) -> Duration?
+  {
     guard waiting == nil else { return nil }
     guard let (mark, time) = last, mark.asksTaken == asksTaken else { return now }
     guard mark.sequence != sequence else { return nil }

@@ -5,7 +5,7 @@ import Failpoints
 /// Encodes documents for the peer, as groups that become visible together, and queues them.
 ///
 /// Whatever makes a document due (a commit, a request, a reconciliation), its group has everything that transactions
-/// bind to it and the peer may lack.
+/// bind to it and the peer may lack (rule 5 in `Documentation/Sync.md`).
 final class DocumentSender {
   let context: SessionContext
   let peer: ServedPeer
@@ -29,7 +29,7 @@ final class DocumentSender {
 
   /// Whether there is room for more documents of a reconciliation or of the log.
   var hasRoomToAdd: Bool {
-    queue.streamBytes < queue.fragmentBytes && queue.waitingTransferBytes < context.tuning.bytesPerCall
+    queue.streamBytes < queue.fragmentBytes && queue.waitingTransferBytes < context.tuning.calls.bytes
   }
 
   /// Adds a document to the group that is being encoded, if the peer is to be sent it.

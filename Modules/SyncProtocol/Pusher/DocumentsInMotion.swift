@@ -4,7 +4,7 @@ import DocStore
 ///
 /// What a peer says of a document is judged against what it had when it said so: against the last transaction of
 /// this direction that it had applied. Two peers that judged it against what has been sent by now would send the same
-/// documents back and forth, or each rely on the other.
+/// documents back and forth, or each rely on the other. This is rule 2 in `Documentation/Sync.md`.
 struct DocumentsInMotion {
   /// The state that the peer will have.
   private struct Sent {
@@ -77,7 +77,9 @@ struct DocumentsInMotion {
   /// Records the groups that the peer has applied, the first of which was its transaction number `first`.
   mutating func applied(_ groups: [UInt64], from first: UInt64) {
     guard !sent.isEmpty else { return }
-    for (number, group) in zip(first..., groups) where group != 0 { applied[group] = applied[group] ?? number }
+    for (number, group) in zip(first..., groups) where group != 0 {
+      applied[group] = applied[group] ?? number
+    }
     if applied.count > tuning.documentsInMotion { forgetApplied() }
   }
 
@@ -86,9 +88,7 @@ struct DocumentsInMotion {
     !sent.isEmpty && sent[key()]?.hash == hash()
   }
 
-  /// Judges what the peer said of a document when it had applied `seen` transactions.
-  ///
-  /// - Parameter hash: The hash of the current state here.
+  /// Judges what the peer said of a document when it had applied `seen` transactions, by the current state here.
   func judge(_ key: DocumentKey, hash: UInt64, seen: UInt64) -> Verdict {
     guard let state = sent[key], isAhead(state, of: seen) else { return .lacking }
     if state.isMet { return .met(hash: state.hash) }
@@ -98,7 +98,9 @@ struct DocumentsInMotion {
   /// Returns the group that brings the full and current state of a document to the peer, which asked when it had
   /// applied `seen` transactions; `nil` if none does.
   func group(with key: DocumentKey, hash: UInt64, seen: UInt64) -> UInt64? {
-    guard let state = sent[key], state.isWhole, state.hash == hash, isAhead(state, of: seen) else { return nil }
+    guard let state = sent[key], state.isWhole, state.hash == hash, isAhead(state, of: seen) else {
+      return nil
+    }
     return state.group
   }
 

@@ -73,7 +73,8 @@ extension Pusher {
     return checkpoints.time(at: sequence, after: queue.taken, isMoved: feed.isMoved, now: context.now)
   }
 
-  /// Queues the checkpoint message up to which the receiver has been served, if it is time.
+  /// Queues the checkpoint message up to which the receiver has been served, if it is time: rule 6 in
+  /// `Documentation/Sync.md`.
   func makeMark() throws(SyncError) {
     if feed.hasFallenBehind { checkpoints.cancel() }
     guard let time = markTime, time <= context.now, let sequence = feed.servedThrough else { return }

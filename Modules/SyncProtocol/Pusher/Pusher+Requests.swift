@@ -91,7 +91,8 @@ extension Pusher {
       let binding = isGroup && !isPull && relevant.count > 1 ? try bind(relevant) : nil
       return enqueue(relevant, isGroup: isGroup, isPull: isPull, binding: binding)
     }
-    guard round == peer.reconciliation.number, peer.reconciliation.isActive, !peer.reconciliation.isVoid else {
+    guard round == peer.reconciliation.number, peer.reconciliation.isActive, !peer.reconciliation.isVoid
+    else {
       return
     }
     guard !peer.reconciliation.isAsked else { throw SyncError(.outOfOrder, "Wants after the last one") }
@@ -144,5 +145,16 @@ extension Pusher {
     } else {
       for request in asked { sender.requests.append(RequestGroup(requests: [request], isPull: isPull)) }
     }
+  }
+
+  /// The number of requests and changes that wait.
+  var pendingRequests: Int {
+    sender.requests.count + peer.reconciliation.wanted.count + sender.deferred.count + feed.live.heldCount
+  }
+
+  /// The number of questions and tasks that wait.
+  var pendingTasks: Int {
+    peer.reconciliation.responder.pendingCount + peer.reconciliation.streamWalks.count
+      + offers.telling.taskCount
   }
 }

@@ -132,7 +132,7 @@ final class Pusher {
       || queue.canSend
       || feed.walk != nil && feed.canWalk
       || queue.window.hasRoom
-        && (hasLive && queue.waitingTransferBytes < context.tuning.waitingBytes
+        && (hasLive && queue.waitingTransferBytes < context.tuning.transfers.waitingBytes
           || peer.reconciliation.isActive && server.canProduce && sender.hasRoomToAdd)
   }
 
@@ -195,7 +195,7 @@ final class Pusher {
   ///
   /// - Returns: `false` when there is none.
   private func addLive() throws(SyncError) -> Bool {
-    guard queue.waitingTransferBytes < context.tuning.waitingBytes else { return false }
+    guard queue.waitingTransferBytes < context.tuning.transfers.waitingBytes else { return false }
     // A log walk waits for requests, but requests do not wait for a walk: an answer includes all that is
     // bound to it.
     if canAnswer, !queue.hasWaitingTransfers, let group = sender.requests.removeFirst() {

@@ -20,7 +20,8 @@ struct ComponentPass {
 extension ReconciliationServer {
   /// Whether components can be sent before the peer has sent its last question.
   var hasReadyComponents: Bool {
-    sender.graph.isReady && reconciliation.pass.next < sender.graph.componentCount && !reconciliation.streams.isEmpty
+    sender.graph.isReady && reconciliation.pass.next < sender.graph.componentCount
+      && !reconciliation.streams.isEmpty
   }
 
   /// Sends the next components.

@@ -54,7 +54,8 @@ final class ReconciliationServer {
   /// Gathering them takes long and blocks other work. Once both peers have sent their last question, both
   /// have work.
   var waitsUntil: Duration? {
-    guard isAsking, sender.deferred.count >= SyncLimits.gatheredDocuments, let askedAt = reconciliation.askedAt
+    guard isAsking, sender.deferred.count >= SyncLimits.gatheredDocuments,
+      let askedAt = reconciliation.askedAt
     else { return nil }
     let end = askedAt + SyncLimits.gatheringDelay
     return context.now < end ? end : nil

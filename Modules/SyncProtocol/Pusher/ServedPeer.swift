@@ -71,7 +71,7 @@ final class ServedPeer {
 
   /// Makes the peer reconcile everything: too much has changed to be announced, or the changes are unknown.
   ///
-  /// No change is queued until then.
+  /// No change is queued until then. This is rule 8 in `Documentation/Sync.md`.
   func compareInstead() { holding = .awaited }
 
   /// Returns the canonical sizes in bytes of the documents that are too large to be sent.

@@ -232,7 +232,8 @@ final class GroupAssembly {
     guard let peer = context.peer, let gatekeeper = context.gatekeeper else { return }
     let stage = context.shared.stage
     try stage.load(
-      from: context.store, context.shared.components, least: context.tuning.leastStagedBytes, at: context.now)
+      from: context.store, context.shared.components, least: context.tuning.transfers.leastStagedBytes,
+      at: context.now)
     var notices: [StagedNotice] = []
     for transfer in stage.transfers(at: context.now) {
       guard let notice = StagedNotice(transfer.outline, for: peer, gatekeeper) else { continue }
@@ -264,8 +265,8 @@ final class GroupAssembly {
   /// Queues the received bytes of a slow large transaction for staging.
   private func putAside(_ transfer: inout IncomingTransfer) {
     guard let peer = context.peer, pieces.isEmpty,
-      context.now - transfer.keptAt >= context.tuning.stagingSpan,
-      transfer.bytes.count - transfer.keptBytes >= context.tuning.leastStagedBytes
+      context.now - transfer.keptAt >= context.tuning.transfers.stagingSpan,
+      transfer.bytes.count - transfer.keptBytes >= context.tuning.transfers.leastStagedBytes
     else { return }
     let id: StagingID
     if let kept = transfer.kept {
@@ -291,7 +292,7 @@ final class GroupAssembly {
   private func stageRest() {
     guard let transfer, let peer = context.peer else { return }
     let stage = context.shared.stage
-    guard transfer.bytes.count >= context.tuning.leastStagedBytes,
+    guard transfer.bytes.count >= context.tuning.transfers.leastStagedBytes,
       let rest = StagedTransfer(transfer.bytes, from: peer.site, kept: transfer.kept, at: context.now)
     else {
       if let kept = transfer.kept { stage.garbage.add(kept) }

@@ -159,7 +159,7 @@ final class ReceiveQueue {
   /// Decodes the next transactions: as many as one store transaction applies, while the driver may apply
   /// others.
   func prepare() throws(SyncError) {
-    while readyDocuments < context.tuning.applyDocuments, readyBytes < context.tuning.applyBytes,
+    while readyDocuments < context.tuning.applying.documents, readyBytes < context.tuning.applying.bytes,
       let next = arrived.first, mayHold(next.cost, isNeeded: !hasReady && !isApplying)
     {
       arrived.removeFirst()
@@ -213,12 +213,12 @@ final class ReceiveQueue {
     var groups: [IncomingGroup] = []
     var documents = 0
     var bytes = 0
-    while bytes < context.tuning.applyBytes, documents < context.tuning.applyDocuments,
+    while bytes < context.tuning.applying.bytes, documents < context.tuning.applying.documents,
       let group = ready.removeFirst()
     {
       let isTooMuch =
-        documents + group.documentCount > context.tuning.applyDocuments
-        || bytes + group.byteCount > context.tuning.applyBytes
+        documents + group.documentCount > context.tuning.applying.documents
+        || bytes + group.byteCount > context.tuning.applying.bytes
       if isTooMuch, !groups.isEmpty {
         ready.prepend(group)
         break
@@ -292,7 +292,7 @@ final class ReceiveQueue {
   func sendAcknowledgement() {
     guard isAcknowledgementDue, !SyncDefect.acknowledgementLost.isPlanted else { return }
     isAcknowledgementDue = false
-    acknowledged.room = UInt64(max(0, context.tuning.creditBytes - unappliedBytes))
+    acknowledged.room = UInt64(max(0, context.tuning.applying.creditBytes - unappliedBytes))
     context.send(.acknowledge) { acknowledged.encode(to: &$0) }
   }
 }

@@ -1,4 +1,6 @@
 /// What the sender says of everything that it has sent before: interpreted once that is applied here.
+///
+/// This is rule 1 in `Documentation/Sync.md`.
 enum ReceivedNotice {
   case offers([DocumentOffer])
   case announcement(Announcement)

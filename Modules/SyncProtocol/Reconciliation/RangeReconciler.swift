@@ -174,7 +174,7 @@ struct RangeReconciler {
       let price = UInt64(FilterSize(count: all, others: mine.count, tuning).byteCount)
       let notice = Telling.Role.offers.noticeBytes
       let bytes = listedBytes[range.collection, default: 0].adding(others.count.multiplied(by: notice))
-      if bytes <= max(price, tuning.freeNotices * notice) {
+      if bytes <= max(price, tuning.telling.freeNotices * notice) {
         listedBytes[range.collection, default: 0] = bytes
         return askForRest(range)
       }

@@ -1,13 +1,6 @@
 import CRDTCore
 import DocStore
 
-extension SessionContext {
-  /// Continues a scan on a snapshot of the current state.
-  func advance(_ scan: inout RangeScan, _ interest: Interest, budget: inout Int) throws(SyncError) {
-    try read { try scan.step($0, interest, damaged: tellDamaged, budget: &budget) }
-  }
-}
-
 /// A scan over a range of a collection that computes the fingerprint of the matches in each subrange.
 ///
 /// The scan can pause anywhere and continue on another snapshot; the session sends changes in between

@@ -121,10 +121,9 @@ struct FlowWindow {
   ///
   /// - Throws: `malformed` when they decrease or exceed what was sent.
   mutating func take(_ totals: Acknowledgement, now: Duration) throws(SyncError) {
-    guard totals.wireBytes >= acknowledged.wireBytes, totals.wireBytes <= sent.wireBytes,
-      totals.plainBytes >= acknowledged.plainBytes, totals.plainBytes <= sent.plainBytes,
-      totals.groups >= acknowledged.groups, totals.groups <= sent.groups
-    else { throw SyncError(.malformed, "an acknowledgement of what was not sent") }
+    guard totals.isAhead(of: acknowledged), sent.isAhead(of: totals) else {
+      throw SyncError(.malformed, "an acknowledgement of what was not sent")
+    }
     let news = totals.wireBytes - acknowledged.wireBytes
     acknowledged = totals
     while let group = reused.groups.first, group.number <= totals.groups {

@@ -94,7 +94,9 @@ final class GroupBatch {
   }
 
   private func makeRoom() {
-    if group.byteCount >= context.tuning.splitBytes || group.documentCount >= context.tuning.splitDocuments {
+    if group.byteCount >= context.tuning.transfers.splitBytes
+      || group.documentCount >= context.tuning.transfers.splitDocuments
+    {
       flush(isLast: false)
     }
   }

@@ -32,31 +32,10 @@ extension SendQueue {
   }
 
   private func revokeSmall(where isForbidden: (String) -> Bool) {
-    let waiting = smallGroups.map { $0 }
-    guard waiting.contains(where: { $0.collections.contains(where: isForbidden) }) else { return }
-    var left: [UInt8] = []
-    var groups = WorkQueue<SmallGroup>()
-    // The start of the group, counted from the stream's first unsent byte; 0 for a group that was begun.
-    var start = 0
-    for (index, group) in waiting.enumerated() {
-      let end = Int(group.end - streamStart)
-      defer { start = end }
-      guard group.collections.contains(where: isForbidden) else {
-        left += stream[streamHead + start..<streamHead + end]
-        var moved = group
-        moved.end = streamStart + UInt64(left.count)
-        groups.append(moved)
-        continue
-      }
-      gone.small += 1
-      if index == 0, isFirstBegun {
-        isFirstBegun = false
-        abort(FrameCodec.frame(.fragment) { FragmentHead(nil, plainBytes: 0).encode(to: &$0) })
-      }
-    }
-    stream = left
-    streamHead = 0
-    smallGroups = groups
+    let dropped = stream.remove(where: isForbidden)
+    gone.small += dropped.count
+    guard dropped.isBegun else { return }
+    abort(FrameCodec.frame(.fragment) { FragmentHead(nil, plainBytes: 0).encode(to: &$0) })
   }
 
   private func abort(_ frame: [UInt8]) {

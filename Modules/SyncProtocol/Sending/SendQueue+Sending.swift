@@ -44,36 +44,17 @@ extension SendQueue {
 
   private func sendFragment() throws(SyncError) -> Int {
     lastPacked = context.now
-    let most = streamStart + UInt64(min(streamBytes, fragmentBytes))
-    var count = Int(most - streamStart)
-    var (groups, documents) = (0, 0)
-    let isLive = smallGroups.first.map { !$0.isBulk } ?? false
-    // A fragment ends with a group if one ends in it, so that few groups are ever sent in part.
-    while let group = smallGroups.first, group.end <= most {
-      _ = smallGroups.removeFirst()
-      groups += 1
-      gone.small += 1
-      documents += group.documents
-      unacknowledged.append(group.sequence)
-      count = Int(group.end - streamStart)
-    }
+    let isLive = stream.groups.first.map { !$0.isBulk } ?? false
+    let piece = stream.take(atMost: fragmentBytes)
+    let (count, documents) = (piece.bytes.count, piece.groups.reduce(0) { $0 + $1.documents })
+    gone.small += UInt64(piece.groups.count)
+    for group in piece.groups { unacknowledged.append(group.sequence) }
     context.statistics.documentsSent += UInt64(documents)
-    isFirstBegun = groups == 0
-    let piece = Array(stream[streamHead..<streamHead + count])
     let packed = try packer.fragment(
-      piece.span.bytes, rate: window.rate, for: use(of: count, documents: documents, isLive: isLive))
-    streamHead += count
-    if streamHead == stream.count {
-      stream.removeAll(keepingCapacity: true)
-      streamHead = 0
-    } else if streamHead >= 1 << 16, streamHead * 2 >= stream.count {
-      stream.removeFirst(streamHead)
-      streamHead = 0
-    }
-    streamStart += UInt64(count)
+      piece.bytes.span.bytes, rate: window.rate, for: use(of: count, documents: documents, isLive: isLive))
     turns.didSendFragment(
       plain: count, wire: packed.frame.count, besideTransfers: hasTransfers, now: context.now)
-    finish(packed.frame, packed: packed.packedBytes, plain: count, groups: groups)
+    finish(packed.frame, packed: packed.packedBytes, plain: count, groups: piece.groups.count)
     return count
   }
 

@@ -16,26 +16,10 @@ final class SendQueue {
     var stretches: ArraySlice<PeerStages.Stretch> = []
   }
 
-  /// A small group in the stream, by its end.
-  struct SmallGroup {
-    var end: UInt64
-    let documents: Int
-    let sequence: UInt64
-    let isBulk: Bool
-    let collections: CollectionSet
-  }
-
   let context: SessionContext
   let packer: Packer
   var window: FlowWindow
-  /// Plain bytes of small groups; those before `streamHead` are sent.
-  var stream: [UInt8] = []
-  var streamHead = 0
-  /// The number of stream bytes that were sent and removed.
-  var streamStart: UInt64 = 0
-  var smallGroups = WorkQueue<SmallGroup>()
-  /// Whether a part of the first small group was sent.
-  var isFirstBegun = false
+  var stream = GroupStream()
   var transfers = WorkQueue<Transfer>()
   /// Chunks of large groups in order, up to the last one that is being compressed.
   var packing = PackingLine()
@@ -72,7 +56,7 @@ final class SendQueue {
     let configuration = context.configuration
     packer = Packer(
       level: configuration.compressionLevel, isLocal: configuration.isLocal,
-      patience: context.tuning.packingPatience)
+      patience: context.tuning.transfers.packingPatience)
     let bytes = configuration.isLocal ? SyncLimits.localWindowBytes : configuration.initialWindowBytes
     window = FlowWindow(bytes: bytes, now: context.now)
   }
@@ -88,7 +72,7 @@ final class SendQueue {
   /// Whether large groups wait that are not entirely in the packing line.
   var hasWaitingTransfers: Bool { !transfers.isEmpty }
   var hasTransfers: Bool { !transfers.isEmpty || !packing.isEmpty }
-  var streamBytes: Int { stream.count - streamHead }
+  var streamBytes: Int { stream.byteCount }
   var isIdle: Bool { streamBytes == 0 && transfers.isEmpty && packing.isEmpty }
   /// Whether the receiver has applied everything that was to be sent.
   var isConfirmed: Bool { isIdle && window.acknowledged.groups == window.sent.groups }
@@ -104,7 +88,7 @@ final class SendQueue {
   func rest(_ now: Duration) throws(SyncError) -> Bool {
     guard let lastPacked, now - lastPacked >= Self.restAfter, isIdle else { return false }
     self.lastPacked = nil
-    stream = []
+    stream.rest()
     try packer.rest()
     return true
   }
@@ -120,13 +104,8 @@ final class SendQueue {
     let isLarge = group.byteCount + 8 > smallGroupBytes || !mayOvertake && hasTransfers
     // Segments keep their order, whatever their sizes.
     guard isLarge || group.part != nil else {
-      group.write(to: &stream)
       taken.small += 1
-      smallGroups.append(
-        SmallGroup(
-          end: streamStart + UInt64(streamBytes), documents: group.documentCount, sequence: sequence,
-          isBulk: isBulk, collections: group.collections))
-      return
+      return stream.append(group, sequence: sequence, isBulk: isBulk)
     }
     let plain = group.bytes
     let bytes = isSlow(plain.count) ? ColumnGroup.split(plain) ?? plain : plain
@@ -142,7 +121,7 @@ final class SendQueue {
   /// Whether a group takes so long that its link may well break meanwhile, or resumes an earlier transfer.
   private func isSlow(_ byteCount: Int) -> Bool {
     guard !context.configuration.isLocal else { return false }
-    let span = context.tuning.slowTransferSpan
+    let span = context.tuning.transfers.slowSpan
     guard peerStages.isEmpty, span > .zero else { return true }
     guard let rate = window.rate else { return packer.policy.isLongLink }
     return Double(turns.chunks.wireBytes(byteCount)) > rate * (span / .seconds(1))
@@ -191,7 +170,7 @@ final class SendQueue {
   var bindings: [UInt64] { sequences.filter { $0 >= RecentGroups.firstBinding } }
 
   private var sequences: [UInt64] {
-    unacknowledged.map { $0 } + smallGroups.map(\.sequence) + packing.sequences + transfers.map(\.sequence)
+    unacknowledged.map { $0 } + stream.groups.map(\.sequence) + packing.sequences + transfers.map(\.sequence)
   }
 }
 

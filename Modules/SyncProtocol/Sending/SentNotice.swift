@@ -1,4 +1,6 @@
 /// What a sender says of everything that it has queued before: the receiver has to know that first.
+///
+/// This is rule 1 in `Documentation/Sync.md`.
 enum SentNotice {
   /// Documents that the peer may hold although they do not match here.
   case offers([DocumentOffer])

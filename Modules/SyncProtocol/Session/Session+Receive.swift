@@ -139,25 +139,19 @@ extension Session {
       : "The peer does not speak this protocol"
   }
 
-  /// A failure of a frame: its bytes are malformed, or its content is invalid in this state.
-  enum FrameFailure: Error {
-    case codec(CodecError)
-    case session(SyncError)
-  }
-
   private func take(_ rawType: UInt8, _ payload: RawSpan, frameBytes: Int) throws(FrameFailure) {
     let type = FrameType(rawValue: rawType)
     var reader = ByteReader(payload)
     switch (state, type) {
     case (.idle, _), (.met, _), (.closed, _): return
     case (.awaitingHello, .hello?):
-      let hello = try decode { () throws(CodecError) in try Hello(from: &reader) }
+      let hello = try reader.part { (reader) throws(CodecError) in try Hello(from: &reader) }
       try run { () throws(SyncError) in try meet(hello) }
     case (.awaitingHello, .bye?), (.doubtingSite, .bye?), (.open, .bye?):
-      let code = try decode { () throws(CodecError) in try reader.readString(limit: 64) }
-      let message = try decode { () throws(CodecError) in try reader.readString(limit: 4_096) }
+      let code = try reader.part { (reader) throws(CodecError) in try reader.readString(limit: 64) }
+      let message = try reader.part { (reader) throws(CodecError) in try reader.readString(limit: 4_096) }
       if case .awaitingHello = state, !reader.isAtEnd {
-        admission.refusedBy = try decode { () throws(CodecError) in try reader.readSite() }
+        refusedByPeer = try reader.part { (reader) throws(CodecError) in try reader.readSite() }
       }
       // A peer that is refused before the other's hello learns the reason from `bye` alone.
       let reason = SyncError.Code(rawValue: code)
@@ -169,7 +163,7 @@ extension Session {
       throw .session(SyncError(reason == .keyClash ? .cloned : .peerClosed, text))
     case (.awaitingHello, _): throw .session(SyncError(.outOfOrder, "The first frame is not hello"))
     case (.doubtingSite, .run?):
-      let incarnation = try whole(&reader) { (reader) throws(CodecError) in
+      let incarnation = try reader.whole { (reader) throws(CodecError) in
         try reader.readFixed(as: UInt64.self)
       }
       try run { () throws(SyncError) in try settleSite(incarnation) }
@@ -193,22 +187,24 @@ extension Session {
       try takeForPuller(type, &reader, frameBytes: frameBytes)
     case .filterWanted, .filter: try takeOfTelling(type, &reader)
     case .staged, .reuse: try takeForTransfer(type, &reader, frameBytes: frameBytes)
-    case .ask, .rows, .answered, .stopAsk: try takeQuery(type, &reader)
-    case .presenceWanted, .presence: try takePresence(type, &reader)
+    case .ask, .rows, .answered, .stopAsk: try statements.take(type, &reader)
+    case .presenceWanted, .presence: try presence.take(type, &reader)
     case .ping:
-      let nonce = try decode { () throws(CodecError) in try reader.readFixed(as: UInt64.self) }
-      if mayAnswerPing() { context.send(.pong) { $0.writeFixed(nonce) } }
+      let nonce = try reader.part { (reader) throws(CodecError) in try reader.readFixed(as: UInt64.self) }
+      if health.mayAnswerPing(bytesReceived: context.statistics.bytesReceived, now: context.now) {
+        context.send(.pong) { $0.writeFixed(nonce) }
+      }
     case .run: return
     case .unreadable: context.noteUnreadablePeer()
     case .withheld:
-      let count = try whole(&reader) { (reader) throws(CodecError) in try reader.readVarint() }
+      let count = try reader.whole { (reader) throws(CodecError) in try reader.readVarint() }
       context.noteWithheld(byPeer: Int(clamping: count))
       puller.tellCaughtUp()
     case .pong:
-      let nonce = try decode { () throws(CodecError) in try reader.readFixed(as: UInt64.self) }
+      let nonce = try reader.part { (reader) throws(CodecError) in try reader.readFixed(as: UInt64.self) }
       pusher.feed.pace.answered(nonce)
     case .seen:
-      let frame = try whole(&reader) { (reader) throws(CodecError) in try SeenFrame(from: &reader) }
+      let frame = try reader.whole { (reader) throws(CodecError) in try SeenFrame(from: &reader) }
       try run { () throws(SyncError) in try compareOwn(with: frame) }
     }
   }
@@ -217,10 +213,10 @@ extension Session {
   private func takeForPusher(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
     switch type {
     case .interest:
-      let frame = try whole(&reader) { (reader) throws(CodecError) in try InterestFrame(from: &reader) }
+      let frame = try reader.whole { (reader) throws(CodecError) in try InterestFrame(from: &reader) }
       try run { () throws(SyncError) in try pusher.peer.subscribed.take(frame) }
     case .compare:
-      let (round, questions) = try whole(&reader) { (reader) throws(CodecError) in
+      let (round, questions) = try reader.whole { (reader) throws(CodecError) in
         let round = try reader.readVarint()
         var questions: [RangeQuestion] = []
         for _ in 0..<(try reader.readCount(minimumBytes: 6)) {
@@ -230,24 +226,24 @@ extension Session {
       }
       try run { () throws(SyncError) in try pusher.take(questions, round: round) }
     case .want:
-      let list = try whole(&reader) { (reader) throws(CodecError) in try WantList(from: &reader) }
+      let list = try reader.whole { (reader) throws(CodecError) in try WantList(from: &reader) }
       try run { () throws(SyncError) in try pusher.take(list) }
     case .have:
-      let (round, seen, haves) = try whole(&reader) { (reader) throws(CodecError) in
+      let (round, seen, haves) = try reader.whole { (reader) throws(CodecError) in
         try DocumentHave.decode(from: &reader)
       }
       try run { () throws(SyncError) in try pusher.take(haves, round: round, seen: seen) }
     case .asked:
-      let round = try whole(&reader) { (reader) throws(CodecError) in try reader.readVarint() }
+      let round = try reader.whole { (reader) throws(CodecError) in try reader.readVarint() }
       try run { () throws(SyncError) in try pusher.asked(round: round) }
     case .acknowledge:
-      let totals = try whole(&reader) { (reader) throws(CodecError) in try Acknowledgement(from: &reader) }
+      let totals = try reader.whole { (reader) throws(CodecError) in try Acknowledgement(from: &reader) }
       try run { () throws(SyncError) in try pusher.take(totals) }
     case .prune:
-      let prune = try whole(&reader) { (reader) throws(CodecError) in try Prune(from: &reader) }
+      let prune = try reader.whole { (reader) throws(CodecError) in try Prune(from: &reader) }
       try run { () throws(SyncError) in try pusher.feed.announcing.take(prune) }
     case .resume:
-      let frame = try whole(&reader) { (reader) throws(CodecError) in try ResumeFrame(from: &reader) }
+      let frame = try reader.whole { (reader) throws(CodecError) in try ResumeFrame(from: &reader) }
       try run { () throws(SyncError) in try resume(frame) }
     case .renewed: try run { () throws(SyncError) in try pusher.renewal.hear() }
     case .hello, .bye, .ping, .pong, .seen, .run, .answer, .offer, .settled, .fragment, .chunk, .renew,
@@ -282,7 +278,7 @@ extension Session {
     puller.answers += 1
     switch type {
     case .answer:
-      let (round, answers) = try whole(&reader) { (reader) throws(CodecError) in
+      let (round, answers) = try reader.whole { (reader) throws(CodecError) in
         let round = try reader.readVarint()
         var answers: [RangeAnswer] = []
         for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
@@ -292,32 +288,32 @@ extension Session {
       }
       try run { () throws(SyncError) in try puller.take(answers, round: round) }
     case .offer:
-      let offers = try whole(&reader) { (reader) throws(CodecError) in try DocumentOffer.decode(from: &reader)
+      let offers = try reader.whole { (reader) throws(CodecError) in try DocumentOffer.decode(from: &reader)
       }
       puller.pull.queue.receive(.offers(offers))
     case .settled:
-      let round = try whole(&reader) { (reader) throws(CodecError) in try reader.readVarint() }
+      let round = try reader.whole { (reader) throws(CodecError) in try reader.readVarint() }
       puller.pull.queue.receive(.settled(round: round))
     case .fragment:
-      let head = try decode { () throws(CodecError) in try FragmentHead(from: &reader) }
+      let head = try reader.part { (reader) throws(CodecError) in try FragmentHead(from: &reader) }
       let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
       try run { () throws(SyncError) in try puller.take(head, content, frameBytes: frameBytes) }
     case .chunk:
-      let head = try decode { () throws(CodecError) in try ChunkHead(from: &reader) }
+      let head = try reader.part { (reader) throws(CodecError) in try ChunkHead(from: &reader) }
       let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
       try run { () throws(SyncError) in try puller.take(head, content, frameBytes: frameBytes) }
     case .renew:
       puller.pull.queue.receive(.renew)
     case .resumed:
-      let frame = try whole(&reader) { (reader) throws(CodecError) in try ResumedFrame(from: &reader) }
+      let frame = try reader.whole { (reader) throws(CodecError) in try ResumedFrame(from: &reader) }
       try run { () throws(SyncError) in try puller.take(frame) }
     case .announce:
-      let announcement = try whole(&reader) { (reader) throws(CodecError) in
+      let announcement = try reader.whole { (reader) throws(CodecError) in
         try Announcement(from: &reader)
       }
       puller.pull.queue.receive(.announcement(announcement))
     case .mark:
-      let frame = try whole(&reader) { (reader) throws(CodecError) in try MarkFrame(from: &reader) }
+      let frame = try reader.whole { (reader) throws(CodecError) in try MarkFrame(from: &reader) }
       puller.pull.queue.receive(.mark(frame, own: puller.following.own))
     case .hello, .bye, .ping, .pong, .seen, .run, .interest, .compare, .want, .have, .asked, .filter,
       .filterWanted, .acknowledge, .resume, .prune, .renewed, .staged, .reuse, .ask, .rows, .answered,
@@ -329,7 +325,7 @@ extension Session {
   /// Processes the frames that exchange Bloom filters of held documents, for either role.
   private func takeOfTelling(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
     guard type == .filterWanted else {
-      let frame = try whole(&reader) { (reader) throws(CodecError) in try FilterFrame(from: &reader) }
+      let frame = try reader.whole { (reader) throws(CodecError) in try FilterFrame(from: &reader) }
       return try run { () throws(SyncError) in
         switch frame.role {
         case .haves:
@@ -339,7 +335,7 @@ extension Session {
         }
       }
     }
-    let ask = try whole(&reader) { (reader) throws(CodecError) in try FilterAsk(from: &reader) }
+    let ask = try reader.whole { (reader) throws(CodecError) in try FilterAsk(from: &reader) }
     try run { () throws(SyncError) in
       switch ask.role {
       case .haves: try pusher.offers.telling.take(ask)
@@ -348,24 +344,23 @@ extension Session {
     }
   }
 
-  /// Decodes a payload and requires that nothing follows.
-  func whole<T>(
-    _ reader: inout ByteReader, _ body: (inout ByteReader) throws(CodecError) -> T
-  ) throws(FrameFailure) -> T {
-    do throws(CodecError) {
-      let value = try body(&reader)
-      try reader.expectEnd()
-      return value
-    } catch {
-      throw .codec(error)
+  /// Processes frames of large groups that resume the transfer of an earlier link.
+  func takeForTransfer(
+    _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
+  ) throws(FrameFailure) {
+    if type == .staged {
+      let notices = try reader.whole { (reader) throws(CodecError) in
+        var notices: [StagedNotice] = []
+        for _ in 0..<(try reader.readCount(minimumBytes: 9)) {
+          notices.append(try StagedNotice(from: &reader))
+        }
+        return notices
+      }
+      try run { () throws(SyncError) in try pusher.queue.peerStages.take(notices) }
+    } else {
+      let frame = try reader.whole { (reader) throws(CodecError) in try ReuseFrame(from: &reader) }
+      puller.answers += 1
+      try run { () throws(SyncError) in try puller.take(frame, frameBytes: frameBytes) }
     }
-  }
-
-  private func decode<T>(_ body: () throws(CodecError) -> T) throws(FrameFailure) -> T {
-    do { return try body() } catch { throw .codec(error) }
-  }
-
-  func run(_ body: () throws(SyncError) -> Void) throws(FrameFailure) {
-    do { try body() } catch { throw .session(error) }
   }
 }

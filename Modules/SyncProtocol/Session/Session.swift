@@ -25,6 +25,17 @@ public final class Session {
     case doubtingSite(deadline: Duration)
     case open
     case closed(SyncError)
+
+    /// Whether a state may follow this one; the session may end in each.
+    func mayLead(to next: State) -> Bool {
+      switch (self, next) {
+      case (.closed, _): false
+      case (_, .closed): true
+      case (.idle, .awaitingHello), (.awaitingHello, .met), (.awaitingHello, .open): true
+      case (.awaitingHello, .doubtingSite), (.met, .open): true
+      case (.idle, _), (.awaitingHello, _), (.met, _), (.doubtingSite, _), (.open, _): false
+      }
+    }
   }
 
   /// Identifies the session in the origin of the commits that it applies.
@@ -34,30 +45,23 @@ public final class Session {
   let pusher: Pusher
   let statements: RemoteStatements
   let presence: PresenceExchange
-  var state = State.idle
+  private(set) var state = State.idle
   var input = FrameBuffer()
   var backlog = InputBacklog()
   /// The offset of the next frame in the peer's stream.
   var inputOffset = 0
   /// The offset of the payload of the last parsed frame; errors in a queued interest refer to it.
   var draftOffset = 0
-  var sending = StallWatch()
-  var pulling = StallWatch()
-  var lastReceived: Duration = .zero
-  /// When this session started.
-  var startedAt: Duration = .zero
+  var health = LinkHealth()
   /// The highest HLC timestamp that this peer sent in its hello.
   var highestTold: ClockReading?
   private var queries: [SubscriptionQuery] = []
   /// When the pending wake-up is due.
   private var wakeAt: Duration?
-  private var answeredPings = 0
   /// Whether the peer has ended the session with a reason, so that it needs no `bye`.
   var isEndedByPeer = false
-  var admission = Admission()
-  /// The presence that this peer publishes, and whether it requests the other's, once the session is open.
-  var ownPresence: SignedPresence?
-  var observesPresence = false
+  /// The site of a peer that refused this one before its hello.
+  var refusedByPeer: SiteID?
 
   /// Creates a session; nothing happens before ``start(now:)``.
   ///
@@ -91,18 +95,6 @@ public final class Session {
 
   /// What the session has transferred so far.
   public var statistics: SyncStatistics { context.statistics }
-
-  /// Reserves the answer to one ping.
-  ///
-  /// Answers are limited by received bytes and elapsed time, since a peer that sends pings may read nothing.
-  func mayAnswerPing() -> Bool {
-    let earned =
-      SyncLimits.pingsAtOnce + Int(context.statistics.bytesReceived) / SyncLimits.bytesPerPing
-      + Int((context.now - startedAt) / SyncLimits.timePerPing)
-    guard answeredPings < earned else { return false }
-    answeredPings += 1
-    return true
-  }
 
   /// The progress of both directions.
   public var progress: SyncProgress {
@@ -143,9 +135,8 @@ public final class Session {
   public func start(now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       guard case .idle = state else { return }
-      lastReceived = now
-      startedAt = now
-      state = .awaitingHello(deadline: now + context.configuration.helloDeadline)
+      health.start(now: now)
+      enter(.awaitingHello(deadline: now + context.configuration.helloDeadline))
       if !context.configuration.isIncoming { try sendHello() }
     }
   }
@@ -156,11 +147,11 @@ public final class Session {
   /// Processes the next bytes of the peer's stream in place, split anywhere.
   public func receive(_ bytes: RawSpan, now: Duration) -> [Action] {
     guard begin(now) else { return [] }
-    lastReceived = now
+    health.lastReceived = now
     context.statistics.bytesReceived += UInt64(bytes.byteCount)
     do throws(SyncError) {
       try take(bytes)
-      noteSignOfLife()
+      if health.endProbe() { context.ask(.admission(.isAlive(true))) }
     } catch {
       return finish(error)
     }
@@ -250,6 +241,12 @@ public final class Session {
     step(now) { () throws(SyncError) in throw reason }
   }
 
+  /// Goes on to the next state.
+  func enter(_ next: State) {
+    assert(state.mayLead(to: next), "\(state) leads to \(next)")
+    state = next
+  }
+
   /// Runs one input, then the work that it made possible.
   func step(_ now: Duration, _ body: () throws(SyncError) -> Void) -> [Action] {
     guard begin(now) else { return [] }
@@ -317,6 +314,7 @@ public final class Session {
     puller.announcements.tellSettled()
     statements.work(pieceBytes: pusher.queue.window.pieceBytes(LinkTurns.pieceSpan))
     context.shared.memory.noteAnswers(statements.waitingBytes, of: id)
+    // After the requests that follow from what is acknowledged: rule 3 in `Documentation/Sync.md`.
     puller.pull.queue.sendAcknowledgement()
     noteProgress()
   }
@@ -344,10 +342,10 @@ public final class Session {
       next =
         [
           puller.pull.queue.waitsForMemory(isFull) ? context.now + SyncLimits.memoryInterval : nil,
-          lastReceived + context.configuration.silence, context.lastSent + context.pingInterval,
-          sending.deadline(context.configuration.stall), pulling.deadline(context.configuration.stall),
+          health.lastReceived + context.configuration.silence, context.lastSent + context.pingInterval,
+          health.stallDeadlines(context.configuration.stall).min(), health.lifeDeadline,
           puller.announcements.time, puller.bulk.time, puller.cursorTime, pusher.markTime,
-          pusher.server.waitsUntil, statements.deadline, presence.asksAt, admission.lifeDeadline,
+          pusher.server.waitsUntil, statements.deadline, presence.asksAt,
         ].compactMap { $0 }.min() ?? context.now
     }
     if let wakeAt, wakeAt <= next { return }
@@ -367,7 +365,7 @@ public final class Session {
         if let site { out.write(site) }
       }
     }
-    state = .closed(error)
+    enter(.closed(error))
     leaveMesh()
     context.ask(.close(error))
   }
@@ -375,14 +373,83 @@ public final class Session {
   /// Opens the session, now that both hellos have been exchanged.
   func open(with peer: PeerInfo) throws(SyncError) {
     context.peer = peer
-    state = .open
+    enter(.open)
     context.shared.pulls.join(id, now: context.now)
     context.shared.encoding.join(id)
     context.shared.leaves.join(id)
     context.tell(.connected(peer))
-    beginPresence()
+    presence.open()
     // Send this first, so that the sender knows the staged data before it sends anything.
     try puller.pull.queue.assembly.tellStaged()
     try puller.begin(Interest(queries))
+  }
+
+  // MARK: - Time
+
+  /// Closes the session after timeouts, and sends a ping on a quiet link.
+  private func checkTime(_ now: Duration) throws(SyncError) {
+    switch state {
+    case .idle, .met, .closed: return
+    case .awaitingHello(let deadline), .doubtingSite(let deadline):
+      guard now < deadline else { throw SyncError(.timeout, "The peer did not say hello in time") }
+    case .open:
+      // While this end holds the peer back, its silence does not count.
+      if isHolding { health.lastReceived = now }
+      try health.check(
+        silence: context.configuration.silence, patience: context.configuration.stall, now: now)
+      statements.checkTime(now)
+      presence.checkTime(now)
+      if try pusher.queue.rest(now) { pusher.sender.batch.rest() }
+      if let deadline = health.lifeDeadline, now >= deadline, health.endProbe() {
+        context.ask(.admission(.isAlive(false)))
+      }
+      if now - context.lastSent >= context.pingInterval, !SyncDefect.pingNotSent.isPlanted { ping() }
+    }
+  }
+
+  private func ping() {
+    let nonce = context.configuration.random()
+    context.send(.ping) { $0.writeFixed(nonce) }
+  }
+
+  /// Probes whether the peer is alive: any bytes count, and a ping makes sure that there is something to answer.
+  ///
+  /// - Parameters:
+  ///   - patience: The minimum time to answer; four round trips if these take longer.
+  ///   - now: The time.
+  /// - Returns: Actions; ``AdmissionAction/isAlive(_:)`` follows later.
+  package func askForSignOfLife(within patience: Duration, now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in
+      guard case .open = state, health.lifeDeadline == nil else { return }
+      health.probe(until: now + max(patience, (context.roundTrip.shortest ?? .zero) * 4))
+      ping()
+    }
+  }
+
+  /// Records whether the peer acknowledges and answers.
+  private func noteProgress() {
+    let window = pusher.queue.window
+    health.note(
+      acknowledged: window.acknowledged.wireBytes, isSending: !isHolding && window.wireBytesInFlight > 0,
+      answers: puller.answers, isPulling: !isHolding && puller.isWaitingForPeer, asked: context.askedBytes,
+      now: context.now)
+  }
+
+  // MARK: - Other sessions of the store
+
+  /// Requests announced documents that did not arrive, and publishes this session's progress to the others.
+  func lookAtAnnouncements() throws(SyncError) {
+    pusher.owe(try puller.takeNotices(), isGroup: false)
+    pusher.owe(try puller.announcements.look(), isGroup: false)
+    context.shared.pulls.note(
+      id, roundTrip: context.roundTrip.shortest, progressedAt: puller.pull.queue.progressedAt,
+      isApplying: !puller.pull.queue.isApplied, promise: puller.promise)
+    puller.bulk.note()
+  }
+
+  /// Leaves the shared schedulers, and wakes the sessions that waited for this one.
+  func leaveMesh() {
+    let waiting = context.shared.leave(id)
+    if !waiting.isEmpty { context.ask(.nudge(waiting)) }
   }
 }

@@ -14,10 +14,8 @@ final class SessionContext {
   /// The remaining time of this step for the peer's frames, in records that could be visited.
   private var inputBudget = 0
   var lastSent: Duration = .zero
-  /// The peer considers the link dead after this long without a frame.
-  var peerSilence = SessionConfiguration.usualSilence
-  /// The highest HLC timestamp in the peer's hello.
-  var peerHighest: ClockReading?
+  /// The peer's hello, once it has come.
+  var hello: Hello?
   var peer: PeerInfo? {
     didSet { gatekeeper = peer.map { Gatekeeper(gate: gate, peer: $0.kind) } }
   }
@@ -29,11 +27,10 @@ final class SessionContext {
   /// Bytes of sent frames that require an answer.
   private(set) var askedBytes: UInt64 = 0
   /// The number of the next frame in each direction, from 0 after the first frame; `nil` before it.
-  private var nextSent: UInt32?
-  private(set) var nextReceived: UInt32?
+  private var nextNumbers: (sent: UInt32?, received: UInt32?)
   private var actions: [Action] = []
-  private var toldOversize: Set<DocumentKey> = []
-  private var toldRefused: Set<[TextKey]> = []
+  /// What the application was told of once: documents that are too large, and refused collections with the reasons.
+  private var told: (oversize: Set<DocumentKey>, refused: Set<[TextKey]>) = ([], [])
   var unreadable = Unreadable()
   var withheld = Withheld()
 
@@ -73,6 +70,11 @@ final class SessionContext {
 
   var tuning: SyncTuning { configuration.tuning }
 
+  /// The highest HLC timestamp in the peer's hello.
+  var peerHighest: ClockReading? { hello?.highest }
+  /// The peer considers the link dead after this long without a frame.
+  private var peerSilence: Duration { hello?.silence ?? SessionConfiguration.usualSilence }
+
   /// The interval between pings: a peer that sends something long has little reason to answer.
   var pingInterval: Duration { min(configuration.silence / 3, max(peerSilence / 3, .milliseconds(500))) }
 
@@ -84,8 +86,8 @@ final class SessionContext {
   }
 
   func send(_ frame: consuming [UInt8]) {
-    if let nextSent { FrameCodec.number(&frame, as: nextSent) }
-    nextSent = number(after: nextSent)
+    if let number = nextNumbers.sent { FrameCodec.number(&frame, as: number) }
+    nextNumbers.sent = number(after: nextNumbers.sent)
     statistics.framesSent += 1
     statistics.bytesSent += UInt64(frame.count)
     lastSent = now
@@ -94,7 +96,7 @@ final class SessionContext {
 
   func send(_ type: FrameType, _ body: (inout ByteWriter) -> Void = { _ in }) {
     roundTrip.didSend(type, now: now)
-    let frame = FrameCodec.frame(type, isFirst: nextSent == nil, body)
+    let frame = FrameCodec.frame(type, isFirst: nextNumbers.sent == nil, body)
     switch type {
     case .compare, .want, .have, .announce: askedBytes += UInt64(frame.count)
     default: break
@@ -103,7 +105,10 @@ final class SessionContext {
   }
 
   /// Counts a complete frame.
-  func didReceiveFrame() { nextReceived = number(after: nextReceived) }
+  func didReceiveFrame() { nextNumbers.received = number(after: nextNumbers.received) }
+
+  /// The number of the next frame to be received; `nil` before the first.
+  var nextReceived: UInt32? { nextNumbers.received }
 
   private func number(after number: UInt32?) -> UInt32 {
     guard let number, !SyncDefect.framesNotNumbered.isPlanted else { return 0 }
@@ -115,13 +120,13 @@ final class SessionContext {
   func tell(_ event: SyncEvent) { actions.append(.event(event)) }
 
   func tellOversize(_ key: DocumentKey, in collection: String, byteCount: Int) {
-    if toldOversize.insert(key).inserted {
+    if told.oversize.insert(key).inserted {
       tell(.oversize(collection: collection, id: key.id, byteCount: byteCount))
     }
   }
 
   func tellRefused(_ collection: String, _ reason: String) {
-    guard toldRefused.count < 1_024, toldRefused.insert([TextKey(collection), TextKey(reason)]).inserted
+    guard told.refused.count < 1_024, told.refused.insert([TextKey(collection), TextKey(reason)]).inserted
     else { return }
     tell(.refused(collection: collection, reason: reason))
   }
@@ -134,5 +139,23 @@ final class SessionContext {
   /// Reads a snapshot of the store; an error of the store ends the session.
   func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws(SyncError) -> R {
     do { return try store.read(body) } catch { throw SyncError(store: error) }
+  }
+
+  // MARK: - The length of a call
+
+  /// How many records a call visits.
+  var recordsPerCall: Int {
+    switch stepLength {
+    case .prompt, .shared: min(tuning.calls.promptRecords, tuning.calls.records)
+    case .long: tuning.calls.records
+    }
+  }
+
+  /// How many plain bytes a call packs.
+  var bytesPerCall: Int {
+    switch stepLength {
+    case .prompt, .shared: min(tuning.calls.promptBytes, tuning.calls.bytes)
+    case .long: tuning.calls.bytes
+    }
   }
 }

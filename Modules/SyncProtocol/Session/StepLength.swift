@@ -7,21 +7,3 @@ package enum StepLength: Sendable {
   /// For a thread that belongs to the session.
   case long
 }
-
-extension SessionContext {
-  /// How many records a call visits.
-  var recordsPerCall: Int {
-    switch stepLength {
-    case .prompt, .shared: min(tuning.recordsPerPromptCall, tuning.recordsPerCall)
-    case .long: tuning.recordsPerCall
-    }
-  }
-
-  /// How many plain bytes a call packs.
-  var bytesPerCall: Int {
-    switch stepLength {
-    case .prompt, .shared: min(tuning.bytesPerPromptCall, tuning.bytesPerCall)
-    case .long: tuning.bytesPerCall
-    }
-  }
-}

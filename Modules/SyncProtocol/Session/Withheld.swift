@@ -64,22 +64,3 @@ struct Withheld: Hashable {
     return told
   }
 }
-
-extension SessionContext {
-  /// Records a document that is too large to send to a peer that does not hold it.
-  func withhold(_ key: DocumentKey, in collection: String, byteCount: Int) {
-    withheld.insert(key, of: collection)
-    tellOversize(key, in: collection, byteCount: byteCount)
-  }
-
-  /// Sends the peer the number of withheld documents, if it has changed.
-  func tellWithheld() {
-    if let count = withheld.takeNews() { send(.withheld) { $0.writeVarint(count) } }
-  }
-
-  /// Records how many documents the peer withholds.
-  func noteWithheld(byPeer count: Int) {
-    if count > 0, withheld.byPeer == 0 { tell(.withheldByPeer(documents: count)) }
-    withheld.byPeer = count
-  }
-}

@@ -44,7 +44,7 @@ struct StagedOutline: Sendable {
 
   /// Returns the range of consecutive parts, with the tail if asked for; `nil` if there are no such parts.
   func range(first: Int, count: Int, includesTail: Bool) -> Range<Int>? {
-    guard first >= 0, count >= 0, first <= ends.count, count <= ends.count - first,
+    guard 0...ends.count ~= first, 0...ends.count - first ~= count,
       !includesTail || first + count == ends.count
     else { return nil }
     let start = first == 0 ? 0 : ends[first - 1]

@@ -15,10 +15,10 @@ struct FootprintBounds {
 
   init(_ configuration: SessionConfiguration, facing other: SessionConfiguration) {
     liveBytes = configuration.liveQueueBytes
-    waitingBytes = configuration.tuning.waitingBytes + Self.pieceBytes
+    waitingBytes = configuration.tuning.transfers.waitingBytes + Self.pieceBytes
     // Before the receiver has said what it takes, the window alone bounds what comes.
     unappliedBytes =
-      max(configuration.tuning.creditBytes, 8 * SyncLimits.windowBytes.lowerBound) + Self.pieceBytes
+      max(configuration.tuning.applying.creditBytes, 8 * SyncLimits.windowBytes.lowerBound) + Self.pieceBytes
     announcements =
       configuration.tuning.announcedDocuments + other.tuning.announcedDocuments
       + configuration.tuning.waitingOffers

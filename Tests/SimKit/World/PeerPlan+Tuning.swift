@@ -11,10 +11,10 @@ extension PeerPlan {
   /// Draws after how few notices sides are changed, and how much filters hit by chance.
   private func drawTelling(_ number: Int, of tuning: inout SyncTuning) {
     var draws = Stream(UInt64(number), .telling)
-    tuning.freeNotices = UInt64(draws.int(in: 0...3))
-    tuning.exactNotices = draws.pick([0, 1, 2, 4, 4_096])
-    tuning.leastLookups = UInt64(draws.pick([1, 4, 16]))
-    tuning.filterBits = UInt64(draws.pick([1, 4, 10, 64]))
+    tuning.telling.freeNotices = UInt64(draws.int(in: 0...3))
+    tuning.telling.exactNotices = draws.pick([0, 1, 2, 4, 4_096])
+    tuning.telling.leastLookups = UInt64(draws.pick([1, 4, 16]))
+    tuning.telling.filterBits = UInt64(draws.pick([1, 4, 10, 64]))
   }
 
   /// Draws how much a session may hold.
@@ -23,20 +23,20 @@ extension PeerPlan {
   /// there.
   private func drawMemory(_ number: Int, of tuning: inout SyncTuning) {
     var draws = Stream(UInt64(number), .memory)
-    tuning.waitingBytes = draws.logarithmic(in: 1...1 << 20)
+    tuning.transfers.waitingBytes = draws.logarithmic(in: 1...1 << 20)
     // No less than what lets a long way be used at all.
-    tuning.creditBytes = draws.logarithmic(in: 4_000...1 << 20)
+    tuning.applying.creditBytes = draws.logarithmic(in: 4_000...1 << 20)
     // What may be announced is drawn with the shape.
     tuning.waitingOffers = draws.logarithmic(in: 1...200)
   }
 
   private func drawShape(of tuning: inout SyncTuning) {
     var draws = Stream(UInt64(self.tuning), .shape)
-    if draws.oneIn(2) { tuning.recordsPerCall = draws.logarithmic(in: 1...2_000) }
-    if draws.oneIn(3) { tuning.bytesPerCall = draws.logarithmic(in: 100...100_000) }
+    if draws.oneIn(2) { tuning.calls.records = draws.logarithmic(in: 1...2_000) }
+    if draws.oneIn(3) { tuning.calls.bytes = draws.logarithmic(in: 100...100_000) }
     if draws.oneIn(3) { tuning.rangesInFlight = draws.int(in: 1...8) }
-    if draws.oneIn(3) { tuning.applyDocuments = draws.int(in: 1...20) }
-    if draws.oneIn(3) { tuning.applyBytes = draws.logarithmic(in: 100...100_000) }
+    if draws.oneIn(3) { tuning.applying.documents = draws.int(in: 1...20) }
+    if draws.oneIn(3) { tuning.applying.bytes = draws.logarithmic(in: 100...100_000) }
     if draws.oneIn(3) { tuning.evictedDocuments = draws.int(in: 1...8) }
     if draws.oneIn(4) { tuning.watchedDocuments = draws.int(in: 1...20) }
     if draws.oneIn(4) { tuning.waitingOffers = draws.int(in: 1...20) }
@@ -45,15 +45,15 @@ extension PeerPlan {
     if draws.oneIn(4) { tuning.walkedDocuments = draws.int(in: 1...40) }
     if draws.oneIn(4) { tuning.leavingDocuments = draws.int(in: 1...8) }
     if draws.oneIn(4) { tuning.announcedDocuments = draws.int(in: 1...20) }
-    if draws.oneIn(4) { tuning.notices = draws.int(in: 1...8) }
+    if draws.oneIn(4) { tuning.telling.notices = draws.int(in: 1...8) }
     if draws.oneIn(4) { tuning.doubtfulCommits = UInt64(draws.int(in: 1...200)) }
     if draws.oneIn(2) {
-      tuning.splitDocuments = draws.int(in: 1...6)
-      if draws.oneIn(2) { tuning.splitBytes = draws.logarithmic(in: 50...4_000) }
+      tuning.transfers.splitDocuments = draws.int(in: 1...6)
+      if draws.oneIn(2) { tuning.transfers.splitBytes = draws.logarithmic(in: 50...4_000) }
     }
-    if draws.oneIn(3) { (tuning.slowTransferSpan, tuning.stagingSpan) = (.zero, .zero) }
+    if draws.oneIn(3) { (tuning.transfers.slowSpan, tuning.transfers.stagingSpan) = (.zero, .zero) }
     if draws.oneIn(4) { tuning.documentsInMotion = draws.int(in: 1...8) }
-    if draws.oneIn(2) { tuning.leastStagedBytes = draws.logarithmic(in: 1...4_000) }
-    if draws.oneIn(2) { tuning.packingPatience = .microseconds(draws.logarithmic(in: 1...100_000)) }
+    if draws.oneIn(2) { tuning.transfers.leastStagedBytes = draws.logarithmic(in: 1...4_000) }
+    if draws.oneIn(2) { tuning.transfers.packingPatience = .microseconds(draws.logarithmic(in: 1...100_000)) }
   }
 }

@@ -58,9 +58,9 @@ struct GoldenSession: Sendable, CustomTestStringConvertible {
     GoldenSession(
       name: "broken", types: [.chunk, .reuse], replies: [.staged],
       tune: {
-        $0.splitBytes = 20_000
-        $0.slowTransferSpan = .zero
-        $0.stagingSpan = .zero
+        $0.transfers.splitBytes = 20_000
+        $0.transfers.slowSpan = .zero
+        $0.transfers.stagingSpan = .zero
       }, pieceBytes: 400, framesUntilCut: 19,
       fill: { peer in
         try peer.write { transaction in

@@ -1,0 +1,96 @@
+import CRDTCore
+
+/// The small groups that wait to be sent, encoded one after the other.
+struct GroupStream {
+  /// A small group, by its end in the stream.
+  struct Group {
+    var end: UInt64
+    let documents: Int
+    let sequence: UInt64
+    let isBulk: Bool
+    let collections: CollectionSet
+  }
+
+  /// The next piece of the stream, and the groups that end in it.
+  struct Piece {
+    let bytes: [UInt8]
+    var groups: [Group] = []
+  }
+
+  /// Plain bytes; those before `head` are sent.
+  private var bytes: [UInt8] = []
+  private var head = 0
+  /// The number of bytes that were sent and removed.
+  private var start: UInt64 = 0
+  private(set) var groups = WorkQueue<Group>()
+  /// Whether a part of the first group was sent.
+  private var isFirstBegun = false
+
+  /// The bytes that wait.
+  var byteCount: Int { bytes.count - head }
+
+  mutating func append(_ group: borrowing GroupEncoder, sequence: UInt64, isBulk: Bool) {
+    group.write(to: &bytes)
+    groups.append(
+      Group(
+        end: start + UInt64(byteCount), documents: group.documentCount, sequence: sequence, isBulk: isBulk,
+        collections: group.collections))
+  }
+
+  /// Removes and returns at most so many bytes.
+  ///
+  /// They end with a group if one ends in them, so that few groups are ever sent in part.
+  mutating func take(atMost limit: Int) -> Piece {
+    let most = start + UInt64(min(byteCount, limit))
+    var count = Int(most - start)
+    var ended: [Group] = []
+    while let group = groups.first, group.end <= most {
+      _ = groups.removeFirst()
+      ended.append(group)
+      count = Int(group.end - start)
+    }
+    isFirstBegun = ended.isEmpty
+    let piece = Array(bytes[head..<head + count])
+    head += count
+    if head == bytes.count {
+      bytes.removeAll(keepingCapacity: true)
+      head = 0
+    } else if head >= 1 << 16, head * 2 >= bytes.count {
+      bytes.removeFirst(head)
+      head = 0
+    }
+    start += UInt64(count)
+    return Piece(bytes: piece, groups: ended)
+  }
+
+  /// Drops the groups with a document of a collection that `isForbidden`.
+  ///
+  /// - Returns: How many were dropped, and whether a part of one of them was sent.
+  mutating func remove(where isForbidden: (String) -> Bool) -> (count: UInt64, isBegun: Bool) {
+    let waiting = groups.map { $0 }
+    guard waiting.contains(where: { $0.collections.contains(where: isForbidden) }) else { return (0, false) }
+    var left: [UInt8] = []
+    var kept = WorkQueue<Group>()
+    var (count, isBegun) = (UInt64(0), false)
+    // The start of the group, counted from the first unsent byte; 0 for a group that was begun.
+    var place = 0
+    for (index, group) in zip(0..., waiting) {
+      let end = Int(group.end - start)
+      defer { place = end }
+      guard group.collections.contains(where: isForbidden) else {
+        left += bytes[head + place..<head + end]
+        var moved = group
+        moved.end = start + UInt64(left.count)
+        kept.append(moved)
+        continue
+      }
+      count += 1
+      if index == 0, isFirstBegun { (isFirstBegun, isBegun) = (false, true) }
+    }
+    (bytes, head, groups) = (left, 0, kept)
+    return (count, isBegun)
+  }
+
+  /// Frees the memory, while nothing waits.
+  mutating func rest() { bytes = [] }
+}

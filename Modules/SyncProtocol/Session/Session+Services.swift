@@ -1,0 +1,101 @@
+import CRDTCore
+
+/// Statements between peers, presence, and what tests and the network look at.
+extension Session {
+  /// Asks the other peer to run a statement; the answer arrives as ``Action/query(_:)``, in any number of pieces.
+  ///
+  /// Before the session is open, the answer is the error `closed`. A closed session returns no actions and ends no
+  /// question: after ``Action/close(_:)`` the driver itself has to end the open ones.
+  ///
+  /// - Parameters:
+  ///   - number: Identifies the question; higher than all earlier numbers of this session.
+  ///   - question: The statement.
+  ///   - now: The time.
+  /// - Returns: Actions.
+  public func ask(_ number: UInt64, _ question: QueryQuestion, now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in
+      guard case .open = state else { return statements.refuse(asked: number) }
+      statements.ask(number, question)
+    }
+  }
+
+  /// Stops a question whose answer is no longer wanted: nothing more arrives for it, not even its end.
+  public func stopAsking(_ number: UInt64, now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in statements.stop(number) }
+  }
+
+  /// Reports how much of an answer was processed, which lets the other peer send more.
+  ///
+  /// - Parameters:
+  ///   - number: Identifies the question.
+  ///   - taken: The total bytes of its rows that were processed, at most those received; it never decreases.
+  ///   - now: The time.
+  /// - Returns: Actions.
+  public func tookRows(of number: UInt64, through taken: UInt64, now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in statements.grant(number, through: taken) }
+  }
+
+  /// Processes the pieces of a job, in the job's order.
+  public func queried(_ piece: QueryJob.Piece, now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in statements.take(piece) }
+  }
+
+  /// Cancels all statements that run for the other peer when the link is gone; a session that ends does so itself.
+  package func cancelQueries() { statements.cancel() }
+
+  // MARK: - Presence
+
+  /// Sets the presence that this peer publishes from now on; the other peer gets it on request.
+  package func tellPresence(_ own: SignedPresence, now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in
+      presence.tell(own)
+    }
+  }
+
+  /// Starts or stops observing the other peer's presence, which arrives as ``Action/presence(_:)``.
+  package func observePresence(_ observes: Bool, now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in
+      presence.observe(observes)
+    }
+  }
+
+  // MARK: - What the session delivers and holds
+
+  /// Whether everything that the peer has for the current subscriptions is here, whatever is withheld from the peer.
+  package var hasAllOfPeer: Bool { puller.hasAll }
+
+  /// What is delivered to the peer.
+  package var delivery: PeerDelivery {
+    var delivery = PeerDelivery()
+    delivery.servedSequence = pusher.peer.holding.confirmed
+    if pusher.peer.generation != nil || pusher.peer.subscribed.isNothing {
+      delivery.interest = pusher.peer.interest.encodings
+    }
+    delivery.withheld = context.withheld
+    return delivery
+  }
+
+  /// Bytes of the Bloom filters of what the peer holds, including those being built for it.
+  package var filterBytes: Int { puller.telling.filterBytes + pusher.offers.telling.filterBytes }
+
+  /// Whether a frame has arrived in part.
+  package var isWithinFrame: Bool { !input.isEmpty }
+
+  package var footprint: SessionFootprint {
+    var footprint = SessionFootprint()
+    footprint.liveBytes = pusher.feed.live.byteCount
+    footprint.waitingBytes = pusher.queue.streamBytes + pusher.queue.waitingTransferBytes
+    footprint.unappliedBytes = puller.pull.queue.pendingBytes
+    footprint.heldBytes = puller.pull.queue.heldBytes
+    footprint.unreadBytes = backlog.byteCount + (input.isWhole ? input.bytes.count : 0)
+    footprint.requests = pusher.pendingRequests
+    footprint.announcements =
+      puller.announcements.documentCount + pusher.feed.announcing.openDocuments
+      + puller.pull.queue.noticedDocuments
+      + pusher.queue.noticedDocuments + pusher.sender.motion.convergedCount + puller.telling.waitingCount
+      + pusher.offers.telling.waitingCount
+    footprint.compared = puller.reconciler.heldCount + pusher.peer.reconciliation.responder.heldCount
+    footprint.tasks = puller.pendingTasks + pusher.pendingTasks
+    return footprint
+  }
+}

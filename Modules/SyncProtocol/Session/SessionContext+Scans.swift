@@ -1,0 +1,58 @@
+import CRDTCore
+import DocStore
+
+/// Scans of the store that take several calls, and counts.
+extension SessionContext {
+  /// Continues a scan on a snapshot of the current state.
+  func advance(_ scan: inout RangeScan, _ interest: Interest, budget: inout Int) throws(SyncError) {
+    try read { try scan.step($0, interest, damaged: tellDamaged, budget: &budget) }
+  }
+
+  /// Continues a walk on a current snapshot.
+  func step(
+    _ scan: inout HeldScan, _ interest: Interest, budget: inout Int, record visit: HeldVisitor,
+    certificate visitCertificate: (_ idHash: UInt64) -> Void = { _ in }
+  ) throws(SyncError) {
+    try read { transaction in
+      try scan.step(
+        transaction, interest, budget: &budget, damaged: tellDamaged, record: visit,
+        certificate: visitCertificate)
+    }
+  }
+
+  /// Returns how many bytes one more filter may take, within the limits of its role, this peer and all peers.
+  func filterRoom(_ telling: Tellings) -> Int {
+    min(
+      telling.room,
+      shared.memory.askedRoom(
+        of: id, own: configuration.peerMemoryBytes / 2, limit: configuration.allPeersMemoryBytes / 2))
+  }
+
+  /// Returns about how many documents of a collection either role can hold: the count of all its records.
+  func recordCount(of collection: String) throws(SyncError) -> UInt64 {
+    try read { try $0.recordCount(of: collection) }
+  }
+
+  /// Returns how many compacted tombstones a collection has; if it has many, the count for all collections.
+  ///
+  /// - Complexity: O(1), as the count is bounded.
+  func certificateCount(of collection: String) throws(SyncError) -> UInt64 {
+    try read { transaction in
+      var count = 0
+      guard let known = try transaction.collection(collection) else { return 0 }
+      try transaction.forEachCertificate(in: known) { _ in
+        count += 1
+        return count < SyncLimits.countedCertificates
+      }
+      return UInt64(count < SyncLimits.countedCertificates ? count : try transaction.certificateCount())
+    }
+  }
+}
+
+extension ReadTransaction {
+  /// Returns the number of records of a collection, including tombstones.
+  fileprivate borrowing func recordCount(of collection: String) throws -> UInt64 {
+    let info = try collections().first { $0.name.isSame(as: collection) }
+    return info.map { UInt64($0.documentCount + $0.tombstoneCount) } ?? 0
+  }
+}
