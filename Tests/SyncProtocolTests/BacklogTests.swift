@@ -5,6 +5,8 @@ import TestKit
 import Testing
 
 /// Changes that come faster than the link, and commits that nobody told a session of.
+///
+/// They hold rule 8 in `Documentation/Sync.md`.
 @Suite struct BacklogTests {
   /// Two peers in sync, of which the first sends; frames from then on are counted.
   private final class Pair {

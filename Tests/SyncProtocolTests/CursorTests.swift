@@ -6,6 +6,8 @@ import TestKit
 import Testing
 
 /// Two peers that meet again go on where they stopped.
+///
+/// They hold rule 7 in `Documentation/Sync.md`.
 @Suite struct CursorTests {
   /// Two peers that have met, and know what the other had.
   private struct Pair {

@@ -5,6 +5,8 @@ import Testing
 @testable import SyncProtocol
 
 /// What the peer says of documents that are on their way to it.
+///
+/// They hold rule 2 in `Documentation/Sync.md`.
 @Suite struct DocumentsInMotionTests {
   private static func key(_ name: String) throws -> DocumentKey {
     DocumentKey(collection: 1, id: try DocumentID(name))

@@ -6,6 +6,8 @@ import Testing
 @testable import SyncProtocol
 
 /// A group is stored whole or not at all, whichever of its documents does not fit.
+///
+/// They hold rule 4 in `Documentation/Sync.md`.
 @Suite struct GroupApplyTests {
   private final class Seen: Sendable {
     private let commit = Mutex<Commit?>(nil)

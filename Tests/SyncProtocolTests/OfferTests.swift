@@ -5,6 +5,8 @@ import Testing
 @testable import SyncProtocol
 
 /// What a sender offers while something that it sent before waits to be applied.
+///
+/// They hold rule 1 in `Documentation/Sync.md`.
 @Suite struct OfferTests {
   /// A subject that asks for things and holds "a", and to which a group is on its way.
   private func receiving(room: Int = 16) throws -> RawPeer {

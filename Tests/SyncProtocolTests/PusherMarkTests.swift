@@ -6,6 +6,8 @@ import Testing
 @testable import SyncProtocol
 
 /// What a sender says of how far it has served a receiver that is played by hand, and of what it sends.
+///
+/// They hold rule 6 in `Documentation/Sync.md`.
 @Suite struct PusherMarkTests {
   /// A sender with one document, and a receiver that has asked for all and compared nothing yet.
   private func sender() throws -> RawPeer {

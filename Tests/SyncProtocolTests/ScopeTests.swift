@@ -6,6 +6,8 @@ import TestKit
 import Testing
 
 /// Sync scopes at every hop: what may not flow is not on the link, in no form.
+///
+/// They hold rule 10 in `Documentation/Sync.md`.
 @Suite struct ScopeTests {
   private static let scopes: [TextKey: SyncScope] = [
     "notes": .smallPeersOnly, "audit": .bigPeerOnly, "drafts": .localPeerOnly,

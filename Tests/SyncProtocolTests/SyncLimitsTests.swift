@@ -7,6 +7,8 @@ import Testing
 @testable import SyncProtocol
 
 /// What a peer may send at most: so much is taken, one more ends the session, and nothing is left half done.
+///
+/// They hold rule 9 in `Documentation/Sync.md`.
 @Suite struct SyncLimitsTests {
   @Test(arguments: Bound.asking + Bound.sending)
   func `as much as a bound allows is taken`(bound: Bound) throws {
