@@ -69,6 +69,24 @@ import Testing
     #expect(asker.answers[7]?.rows.isEmpty == true && asker.answers[7]?.end?.error == nil)
   }
 
+  /// A frame has at most 128 KiB, whatever a link takes at once.
+  @Test(arguments: [false, true]) func `a row that is longer than a frame comes in pieces`(isLocal: Bool) throws {
+    let configure = network.configure
+    network.configure = {
+      configure(&$0)
+      $0.isLocal = isLocal
+      $0.initialWindowBytes = 4 << 20
+    }
+    let (asker, answering) = try pair()
+    let text = Value.string(String(repeating: "x", count: 700_000))
+    try answering.peer.put("a", ["text": text])
+    try ask(asker, "SELECT * FROM things")
+    try network.settle()
+    #expect(asker.closed == nil && answering.closed == nil)
+    #expect(asker.answers[1]?.end?.error == nil)
+    #expect(asker.answers[1]?.rows.map { $0.values["text"] } == [text])
+  }
+
   @Test(arguments: [
     ("UPDATE things SET n = 1", "unsupported"), ("DELETE FROM things", "unsupported"),
     ("INSERT INTO things DOCUMENTS ({'n': 1})", "unsupported"), ("EVICT FROM things", "unsupported"),

@@ -4,7 +4,7 @@ import CRDTCore
 ///
 /// Data counts once it is applied and durable, or staged if its transaction is not complete yet.
 struct Acknowledgement: Hashable {
-  /// Bytes of fragment and chunk frames.
+  /// Bytes of fragment, chunk and reuse frames.
   var wireBytes: UInt64 = 0
   /// Plain bytes in these frames.
   var plainBytes: UInt64 = 0

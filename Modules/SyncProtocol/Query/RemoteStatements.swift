@@ -66,8 +66,10 @@ final class RemoteStatements {
     }
   }
 
-  /// The maximum bytes of an answer in one frame; twice as many bytes of all answers may be in flight.
-  private static let pieceBytes = 256 << 10
+  /// The maximum bytes of an answer in one frame.
+  private static let frameBytes = Limits.fragmentBytes
+  /// Half of the bytes of all answers that may be in flight, at most.
+  private static let mostHalf = 256 << 10
   /// The minimum bytes of each answer that may be in flight, however many answers there are.
   private static let leastSpan = 64 << 10
 
@@ -239,12 +241,12 @@ final class RemoteStatements {
   /// Sends waiting answers, in the order of their numbers, as far as the peer has read what was sent.
   func work(pieceBytes: Int) {
     guard !answers.isEmpty else { return }
-    let pieceBytes = min(pieceBytes, Self.pieceBytes)
+    let half = min(pieceBytes, Self.mostHalf)
     // Data in flight is in memory too, while the link does not accept it.
-    let span = UInt64(max(pieceBytes * 2 / answers.count, min(pieceBytes, Self.leastSpan)))
+    let span = UInt64(max(half * 2 / answers.count, min(half, Self.leastSpan)))
     for number in answers.keys.sorted() {
       guard let answer = answers[number], !answer.isStopped else { continue }
-      while answer.sent - answer.taken < span, let part = answer.next(limit: pieceBytes) {
+      while answer.sent - answer.taken < span, let part = answer.next(limit: min(half, Self.frameBytes)) {
         context.send(.rows) { out in
           out.writeVarint(number)
           out.write(part)

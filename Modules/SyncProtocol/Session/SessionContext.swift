@@ -86,6 +86,7 @@ final class SessionContext {
   }
 
   func send(_ frame: consuming [UInt8]) {
+    assert(frame.count <= SyncLimits.frameBytes + 3, "a frame that every peer refuses")
     if let number = nextNumbers.sent { FrameCodec.number(&frame, as: number) }
     nextNumbers.sent = number(after: nextNumbers.sent)
     statistics.framesSent += 1
