@@ -196,6 +196,6 @@ struct OwedDocument: Sendable {
   let version: DocumentVersion
   /// Whether the peer holds it under its own interest.
   let isHeld: Bool
-  /// Hashes of the local state before and after the merge, if both are known.
-  let merged: (before: UInt64, after: UInt64)?
+  /// The hash of the local state before the merge.
+  let before: UInt64
 }

@@ -194,10 +194,7 @@ struct GroupMerge {
       OwedDocument(
         version: DocumentVersion(collection: document.collection, id: document.id, vector: vector),
         isHeld: document.isHeld,
-        merged: merged.map { merged in
-          let id = document.id.bytes.span.bytes
-          return (Fingerprint.hash(id: id, summary: known.summary), Fingerprint.hash(id: id, summary: merged))
-        }))
+        before: Fingerprint.hash(id: document.id.bytes.span.bytes, summary: known.summary)))
   }
 
   /// Returns whether an evicted document has arrived in a state that lacks what was evicted.

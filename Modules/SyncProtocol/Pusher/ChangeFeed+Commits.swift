@@ -73,6 +73,7 @@ extension ChangeFeed {
     if !evicted.isEmpty { try noteEvicted(evicted) }
     for group in groups { try enqueue(group) }
     followMotion(commit, sent)
+    if !isBehind { noteMotion(groups) }
     offers.send(found)
     return isBehind ? [] : sent
   }
@@ -90,6 +91,17 @@ extension ChangeFeed {
         sender.motion.meet(change.key, from: before, to: after)
       } else {
         sender.motion.follow(change.key, from: before, to: isSent ? after : nil, group: change.sequence)
+      }
+    }
+  }
+
+  /// Records the documents that this peer holds, too, as on their way: the peer may be about to send its own changes
+  /// of them.
+  private func noteMotion(_ groups: [LiveGroup]) {
+    for group in groups {
+      for document in group.documents where document.isHeld && !sender.motion.contains(document.key) {
+        sender.motion.insert(
+          document.key, hash: document.news.hash, group: group.sequence, isWhole: false)
       }
     }
   }

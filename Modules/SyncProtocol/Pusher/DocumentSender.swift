@@ -129,16 +129,19 @@ final class DocumentSender {
 
   /// Records the result of merging the peer's documents, whether or not their commit was processed before.
   func noteMerged(_ owed: [OwedDocument]) throws(SyncError) {
-    guard !motion.isEmpty, owed.contains(where: { $0.merged != nil }) else { return }
+    guard !motion.isEmpty, !owed.isEmpty else { return }
     try context.read { transaction in
       var known: Collection?
       for document in owed {
-        guard let merged = document.merged else { continue }
-        let name = document.version.collection
+        let (name, id) = (document.version.collection, document.version.id)
         if known?.name.isSame(as: name) != true { known = try transaction.collection(name) }
         guard let known else { continue }
-        motion.meet(
-          DocumentKey(collection: known.id, id: document.version.id), from: merged.before, to: merged.after)
+        let key = DocumentKey(collection: known.id, id: id)
+        guard motion.contains(key) else { continue }
+        try transaction.visitIntactRecord(known, id, damaged: context.tellDamaged) { _, _, summary in
+          motion.meet(
+            key, from: document.before, to: Fingerprint.hash(id: id.bytes.span.bytes, summary: summary))
+        }
       }
     }
   }

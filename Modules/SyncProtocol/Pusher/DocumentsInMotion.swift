@@ -47,7 +47,7 @@ struct DocumentsInMotion {
 
   // MARK: - What is sent
 
-  /// Whether no answer is on its way.
+  /// Whether nothing is on its way of which the peer may say something.
   var isEmpty: Bool { sent.isEmpty }
 
   func contains(_ key: DocumentKey) -> Bool { sent[key] != nil }

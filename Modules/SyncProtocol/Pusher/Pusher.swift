@@ -244,7 +244,7 @@ final class Pusher {
 
   /// Forgets the documents in flight once everything is acknowledged and no request waits.
   func noteQuiet() {
-    if !sender.motion.isEmpty, sender.requests.isEmpty, queue.isConfirmed { sender.motion.removeSent() }
+    if !sender.motion.isEmpty, sender.requests.isEmpty, isDrained { sender.motion.removeSent() }
   }
 
   /// Forgets recent transactions that the peer has acknowledged, and bindings of answers that it has.
