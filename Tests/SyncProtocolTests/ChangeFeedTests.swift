@@ -116,7 +116,9 @@ import Testing
     let end = scene.feed.lastCommitted
     scene.feed.startAnew()
     scene.feed.resume(after: 1, through: end, unaskedAfter: nil)
-    #expect(scene.feed.followedLog(of: try #require(try scene.store.store.read { try $0.collection("things") })) != nil)
+    #expect(
+      scene.feed.followedLog(of: try #require(try scene.store.store.read { try $0.collection("things") }))
+        != nil)
     try scene.walk()
     #expect(scene.feed.announcing.openDocuments == 2)
     #expect(scene.feed.servedThrough == end)

@@ -70,7 +70,9 @@ import Testing
   }
 
   /// A frame has at most 128 KiB, whatever a link takes at once.
-  @Test(arguments: [false, true]) func `a row that is longer than a frame comes in pieces`(isLocal: Bool) throws {
+  @Test(arguments: [false, true]) func `a row that is longer than a frame comes in pieces`(isLocal: Bool)
+    throws
+  {
     let configure = network.configure
     network.configure = {
       configure(&$0)
