@@ -94,7 +94,8 @@ import Testing
     var lines: [String: [Substring]] = [:]
     for row in rows {
       guard let constant = row.constant else { continue }
-      let name = constant.split(separator: ".").map(String.init)
+      // A type in another is named with it.
+      let name = constant.split(separator: ".").suffix(2).map(String.init)
       try #require(name.count == 2, "\(constant)")
       let known = lines[name[0]] ?? self.lines(of: name[0], sources)
       lines[name[0]] = known
