@@ -31,7 +31,7 @@
 
     /// Waits until something has happened.
     func wait(_ what: String = "", until condition: (State) -> Bool) async throws {
-      let end = ContinuousClock.now + .seconds(60)
+      let end = ContinuousClock.now + .seconds(600)
       while !condition(current) {
         guard ContinuousClock.now < end else {
           Issue.record("\(what) did not happen: \(current.ends), \(current.bytes.count) bytes")
