@@ -311,8 +311,10 @@
       let port = try #require(try hub.network.listen())
       let (member, ticket) = (directory.file("member.pem"), directory.file("ticket"))
       let options = ["-connect", "127.0.0.1:\(port)", "-alpn", "dunlin/1", "-cert", member, "-key", member]
-      // A moment with the input open, in which the tickets come.
-      let first = try await Self.run(["s_client"] + options + ["-sess_out", ticket], input: "sleep 1")
+      // The input stays open until the tickets have come.
+      let first = try await Self.run(
+        ["s_client"] + options + ["-sess_out", ticket],
+        input: "for _ in $(seq 3000); do test -s '\(ticket)' && break; sleep 0.1; done")
       try #require(FileManager.default.fileExists(atPath: ticket), "\(first.suffix(600))")
       let events = hub.network.events()
       let second = try await Self.run(["s_client"] + options + ["-sess_in", ticket, "-ign_eof"])
