@@ -26,13 +26,13 @@ import Testing
     motion.insert(key, hash: 1, group: 10, isWhole: true)
     #expect(motion.judge(key, hash: 1, seen: 5) == .coming)
     #expect(motion.judge(key, hash: 2, seen: 5) == .lacking)
-    motion.applied([9, 0], from: 4)
+    motion.noteSent([9, 0], from: 4)
     #expect(motion.judge(key, hash: 1, seen: 5) == .coming)
-    motion.applied([10], from: 6)
+    motion.noteSent([10], from: 6)
     #expect(motion.judge(key, hash: 1, seen: 5) == .coming)
     #expect(motion.judge(key, hash: 1, seen: 6) == .lacking)
     // A part of a group is no more than the first of them.
-    motion.applied([10], from: 8)
+    motion.noteSent([10], from: 8)
     #expect(motion.judge(key, hash: 1, seen: 6) == .lacking)
   }
 
@@ -42,7 +42,7 @@ import Testing
     motion.insert(key, hash: 1, group: 10, isWhole: true)
     motion.follow(key, from: 1, to: 2, group: 11)
     #expect(motion.judge(key, hash: 2, seen: 5) == .coming)
-    motion.applied([10, 11], from: 3)
+    motion.noteSent([10, 11], from: 3)
     #expect(motion.judge(key, hash: 2, seen: 3) == .coming)
     #expect(motion.judge(key, hash: 2, seen: 4) == .lacking)
     motion.follow(key, from: 2, to: nil, group: 12)
@@ -74,7 +74,7 @@ import Testing
     motion.insert(key, hash: 1, group: 10, isWhole: true)
     #expect(motion.group(with: key, hash: 1, seen: 0) == 10)
     #expect(motion.group(with: key, hash: 2, seen: 0) == nil)
-    motion.applied([10], from: 1)
+    motion.noteSent([10], from: 1)
     #expect(motion.group(with: key, hash: 1, seen: 0) == 10)
     #expect(motion.group(with: key, hash: 1, seen: 1) == nil)
     // A delta is none: the peer may have lost its base since.
@@ -88,8 +88,9 @@ import Testing
     for (index, key) in keys[..<4].enumerated() {
       motion.insert(key, hash: 1, group: UInt64(10 + index), isWhole: true)
     }
-    motion.applied([10, 11], from: 3)
+    motion.noteSent([10, 11], from: 3)
     // What is there goes first.
+    motion.noteApplied(4)
     motion.insert(keys[4], hash: 1, group: 14, isWhole: true)
     #expect(keys.map { motion.contains($0) } == [false, false, true, true, true])
     let more = try (0..<2).map { try Self.key("e\($0)") }

@@ -31,8 +31,10 @@ struct DocumentsInMotion {
 
   private let tuning: SyncTuning
   private var sent: [DocumentKey: Sent] = [:]
-  /// Groups that the peer has applied, with the number of transactions that it had applied then.
-  private var applied: [UInt64: UInt64] = [:]
+  /// The place of each group among the transactions of this direction, from 1; of a group in segments, of the first.
+  private var places: [UInt64: UInt64] = [:]
+  /// How many of these transactions the peer has applied.
+  private var appliedCount: UInt64 = 0
   /// Documents that both peers write: the number of changes that are still sent as deltas with a base version.
   private var contended: [DocumentKey: Int] = [:]
   /// Converged states that the peer is to verify, and the time of the first.
@@ -63,7 +65,7 @@ struct DocumentsInMotion {
   mutating func follow(_ key: DocumentKey, from before: UInt64?, to after: UInt64?, group: UInt64) {
     guard let state = sent[key] else { return }
     guard let before, let after, state.hash == before else { return sent[key] = nil }
-    sent[key] = Sent(hash: after, group: group, isWhole: state.isWhole)
+    sent[key] = Sent(hash: after, group: group)
   }
 
   /// Records that a document of the peer was merged here: the peer computes the same state once it has what
@@ -74,14 +76,17 @@ struct DocumentsInMotion {
     sent[key] = Sent(hash: after, group: state.group, isMet: true)
   }
 
-  /// Records the groups that the peer has applied, the first of which was its transaction number `first`.
-  mutating func applied(_ groups: [UInt64], from first: UInt64) {
+  /// Records groups that have gone out whole, the first of them at a place among the transactions of this direction.
+  ///
+  /// The place is known before the peer acknowledges it: what the peer requests because of a group comes before that.
+  mutating func noteSent(_ groups: [UInt64], from first: UInt64) {
     guard !sent.isEmpty else { return }
-    for (number, group) in zip(first..., groups) where group != 0 {
-      applied[group] = applied[group] ?? number
-    }
-    if applied.count > tuning.documentsInMotion { forgetApplied() }
+    for (place, group) in zip(first..., groups) where group != 0 { places[group] = places[group] ?? place }
+    if places.count > tuning.documentsInMotion { forgetApplied() }
   }
+
+  /// Records how many transactions the peer has applied.
+  mutating func noteApplied(_ count: UInt64) { appliedCount = count }
 
   /// Whether a document's state is the one that was sent last.
   func holds(_ key: @autoclosure () -> DocumentKey, hash: @autoclosure () -> UInt64) -> Bool {
@@ -105,7 +110,7 @@ struct DocumentsInMotion {
   }
 
   private func isAhead(_ state: Sent, of seen: UInt64) -> Bool {
-    applied[state.group].map { seen < $0 } ?? true
+    places[state.group].map { seen < $0 } ?? true
   }
 
   /// Forgets a group that is sent in another form, or not at all.
@@ -117,12 +122,13 @@ struct DocumentsInMotion {
   /// Forgets what is on its way: whatever the peer says is answered.
   mutating func removeSent() {
     sent = [:]
-    applied = [:]
+    places = [:]
   }
 
   private mutating func forgetApplied() {
-    sent = sent.filter { applied[$0.value.group] == nil }
-    applied = [:]
+    let last = appliedCount
+    sent = sent.filter { (places[$0.value.group] ?? .max) > last }
+    places = places.filter { $0.value > last }
   }
 
   // MARK: - Documents that both peers write

@@ -117,8 +117,8 @@ final class Pusher {
 
   /// Records the totals that the peer acknowledged.
   func take(_ totals: Acknowledgement) throws(SyncError) {
-    let first = queue.window.acknowledged.groups + 1
-    sender.motion.applied(try queue.take(totals), from: first)
+    try queue.take(totals)
+    sender.motion.noteApplied(totals.groups)
     // The peer requests the groups that it skipped before it acknowledges them.
     if sender.graph.hasBindings, queue.isConfirmed {
       sender.graph.removeBindings(except: sender.requests.bindings)
@@ -172,6 +172,8 @@ final class Pusher {
       plain -= sent
     }
     queue.noteEnd(isExhausted: plain <= 0)
+    let sent = queue.takeSent()
+    sender.motion.noteSent(sent.names, from: sent.first)
     if peer.holding == .awaited, !renewal.isOpen { renew() }
     try sendNotices()
     feed.flushAnnouncements()

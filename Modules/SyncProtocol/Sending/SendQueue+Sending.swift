@@ -48,7 +48,7 @@ extension SendQueue {
     let piece = stream.take(atMost: fragmentBytes)
     let (count, documents) = (piece.bytes.count, piece.groups.reduce(0) { $0 + $1.documents })
     gone.small += UInt64(piece.groups.count)
-    for group in piece.groups { unacknowledged.append(group.sequence) }
+    for group in piece.groups { noteSent(group.sequence) }
     context.statistics.documentsSent += UInt64(documents)
     let packed = try packer.fragment(
       piece.bytes.span.bytes, rate: window.rate, for: use(of: count, documents: documents, isLive: isLive))
@@ -128,7 +128,7 @@ extension SendQueue {
         waitingTransferBytes -= entry.group.count
         gone.large += 1
         context.statistics.documentsSent += UInt64(end.documents)
-        unacknowledged.append(end.sequence)
+        noteSent(end.sequence)
       }
       let groups = entry.end == nil ? 0 : 1
       switch content {

@@ -32,7 +32,8 @@ final class SendQueue {
   /// The number of the last large group of which a chunk was sent.
   var transferNumber: UInt64 = 0
   /// Log sequences of the groups that are sent and not acknowledged, in sending order.
-  var unacknowledged = WorkQueue<UInt64>()
+  private var unacknowledged = WorkQueue<UInt64>()
+  private var newlySent: [UInt64] = []
   var waitingTransferBytes = 0
   /// Counts of queued and sent groups by channel.
   private(set) var taken = Progress()
@@ -153,12 +154,23 @@ final class SendQueue {
   }
 
   /// Records the receiver's acknowledged totals.
-  ///
-  /// - Returns: The sequences of the groups that it has applied since the last call.
-  func take(_ totals: Acknowledgement) throws(SyncError) -> [UInt64] {
+  func take(_ totals: Acknowledgement) throws(SyncError) {
     let settled = totals.groups &- window.acknowledged.groups
     try window.take(totals, now: context.now)
-    return (0..<settled).compactMap { _ in unacknowledged.removeFirst() }
+    for _ in 0..<settled { _ = unacknowledged.removeFirst() }
+  }
+
+  /// Removes and returns the names of the groups that have gone out whole since the last call, and the place of the
+  /// first among all groups, from 1.
+  func takeSent() -> (names: [UInt64], first: UInt64) {
+    defer { newlySent = [] }
+    return (newlySent, window.sent.groups - UInt64(newlySent.count) + 1)
+  }
+
+  /// Records a group that has gone out whole, by the sequence that it carries.
+  func noteSent(_ sequence: UInt64) {
+    unacknowledged.append(sequence)
+    newlySent.append(sequence)
   }
 
   /// The lowest sequence of a live group that is not acknowledged.
