@@ -4,7 +4,8 @@ import Failpoints
 
 /// What the two roles of the telling rule (``Telling``) do differently in a session.
 ///
-/// A receiver tells of what it holds, by `have`; a sender offers what it stores and does not send, by `offer`.
+/// A receiver sends `have` for documents that it holds. A sender sends `offer` for documents that it stores and that do
+/// not match.
 protocol NoticeRole {
   associatedtype Notice
 
@@ -14,7 +15,7 @@ protocol NoticeRole {
   func covers(_ collection: String) -> Bool
   /// Whether the policy lets this side tell of a collection's documents.
   func isOpen(_ collection: String) -> Bool
-  /// Returns about how many documents this side holds, at least.
+  /// Returns about how many documents this side holds.
   func heldCount(of collection: String) throws(SyncError) -> UInt64
   /// Returns the hashes of ids that count as held beside those that a ``HeldScan`` finds.
   func extraHashes(of collection: String) throws(SyncError) -> [UInt64]

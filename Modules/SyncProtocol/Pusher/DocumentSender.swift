@@ -108,7 +108,7 @@ final class DocumentSender {
   ) -> Bool {
     let hash = Fingerprint.hash(id: id, summary: summary)
     guard request.hash != hash else { return false }
-    // What was not in a group that the peer sent needs no answer if it is on its way; what the peer asked for does.
+    // A document that the peer sent needs no answer if the state here is on its way to the peer. A request needs one.
     return !request.isReply || motion.judge(source.key(of: id), hash: hash, seen: request.seen) == .lacking
   }
 

@@ -1,6 +1,6 @@
 import DocStore
 
-/// The documents of which something is on its way to the peer, and what follows from that for what the peer says.
+/// The documents that are on their way to the peer, and how to judge what the peer says of them meanwhile.
 ///
 /// What a peer says of a document is judged against what it had when it said so: against the last transaction of
 /// this direction that it had applied. Two peers that judged it against what has been sent by now would send the same
@@ -19,11 +19,11 @@ struct DocumentsInMotion {
 
   /// What the peer said of a document, judged against what is on its way to it.
   enum Verdict: Equatable {
-    /// It has not said so in ignorance of anything: it lacks what it says.
+    /// The peer had applied everything that was sent of the document: it lacks what is newer here.
     case lacking
-    /// It had not applied a transaction that brings it the current state.
+    /// A transaction that the peer had not applied brings it the current state.
     case coming
-    /// It had not applied a transaction with which it reaches a state by itself, by merging its own write.
+    /// The peer reaches this state by itself: it merges its own write with a transaction that it had not applied.
     ///
     /// If tombstones were forgotten, it may reach another one.
     case met(hash: UInt64)
@@ -49,7 +49,7 @@ struct DocumentsInMotion {
 
   // MARK: - What is sent
 
-  /// Whether nothing is on its way of which the peer may say something.
+  /// Whether no document is on its way.
   var isEmpty: Bool { sent.isEmpty }
 
   func contains(_ key: DocumentKey) -> Bool { sent[key] != nil }

@@ -1,4 +1,4 @@
-/// What the sender says of everything that it has sent before: interpreted once that is applied here.
+/// A frame that the receiver processes after it has applied all transactions that came before.
 ///
 /// This is rule 1 in `Documentation/Sync.md`.
 enum ReceivedNotice {

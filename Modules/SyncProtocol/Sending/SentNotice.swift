@@ -1,4 +1,4 @@
-/// What a sender says of everything that it has queued before: the receiver has to know that first.
+/// A frame that the sender sends after all transactions that it queued before: the receiver needs these first.
 ///
 /// This is rule 1 in `Documentation/Sync.md`.
 enum SentNotice {
