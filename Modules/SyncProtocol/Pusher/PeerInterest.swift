@@ -34,8 +34,6 @@ struct PeerInterest {
   var generation: UInt64? { if case .served(let generation) = state { generation } else { nil } }
   /// Whether the peer subscribes to nothing.
   var isNothing: Bool { if case .nothing = state { true } else { false } }
-  /// Whether an interest has begun to arrive that is not served yet.
-  var hasDraft: Bool { draft != nil }
   /// Bytes of the query that is compiled next; `nil` if none waits.
   var nextQueryBytes: Int? { draft?.nextBytes }
   /// Approximate memory in bytes.

@@ -158,7 +158,11 @@ final class Pusher {
   /// Processes pending work, within the budget of records and the flow window.
   func work(budget: inout Int) throws(SyncError) {
     if sender.motion.hasOvertaking, isDrained { sender.motion.noteDrained() }
-    if queue.noticedDocuments > context.tuning.waitingOffers { feed.compareInstead() }
+    if queue.noticedDocuments > context.tuning.waitingOffers {
+      // Also where the peer was told to reconcile and has not begun: offers are made meanwhile, too.
+      queue.removeOffers()
+      feed.compareInstead()
+    }
     try server.answerQuestions(budget: &budget)
     try feed.walkLog(budget: &budget)
     try offers.telling.work(budget: &budget)
