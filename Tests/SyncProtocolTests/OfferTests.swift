@@ -60,6 +60,42 @@ import Testing
     #expect(raw.closed == nil)
   }
 
+  /// Puts a document, and passes its commit on.
+  private func put(_ id: String, _ fields: [TextKey: Value], at raw: RawPeer) throws {
+    try raw.peer.put(id, fields)
+    raw.perform(raw.session.committed(raw.peer.takeCommits(), now: raw.now))
+  }
+
+  @Test func `more offers than may wait to be sent are dropped, and all is compared`() throws {
+    let raw = try RawPeer {
+      $0.tuning.waitingOffers = 10
+      $0.compressionLevel = 0
+      $0.initialWindowBytes = 16 << 10
+    }
+    try raw.open(subscribing: "SELECT * FROM things")
+    try raw.sendInterest("SELECT * FROM things WHERE n > 10")
+    raw.send(.compare) { out in
+      out.writeVarint(1)
+      out.writeVarint(1)
+      RangeQuestion.everything(1, KeyRange(collection: "things")).encode(to: &out)
+    }
+    raw.send(.asked) { $0.writeVarint(1) }
+    let queue = raw.session.pusher.queue
+    // The peer acknowledges nothing, so that offers wait behind what does not fit into the window.
+    try put("large", ["n": .int(11), "text": .string(String(repeating: "a", count: 100_000))], at: raw)
+    for number in 0..<10 { try put("early\(number)", ["n": .int(1)], at: raw) }
+    #expect(queue.noticedDocuments == 10)
+    #expect(raw.session.pusher.peer.holding != .awaited)
+    for number in 0..<40 {
+      try put("late\(number)", ["n": .int(1)], at: raw)
+      // Also those that come while the peer has yet to hear that it must reconcile.
+      #expect(queue.noticedDocuments <= 10)
+      #expect(raw.session.pusher.peer.holding == .awaited)
+    }
+    #expect(raw.sent(.offer).isEmpty && raw.sent(.renew).isEmpty)
+    #expect(raw.closed == nil)
+  }
+
   @Test func `those that wait for another group are taken out in their order`() throws {
     var waiting = Waiting<String, Int>()
     waiting.append("first", documents: 2, until: 3)

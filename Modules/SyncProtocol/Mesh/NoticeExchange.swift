@@ -87,16 +87,11 @@ final class NoticeExchange<Role: NoticeRole> {
 
   /// Receives the other side's request for a filter of what this side holds.
   func take(_ ask: FilterAsk) throws(SyncError) {
-    guard role.isOpen(ask.collection) else {
-      return send(
-        own == .offers
-          ? .nothing(role: own.other, number: ask.number, ask.collection)
-          : .refused(role: own.other, number: ask.number, ask.collection, price: 0))
-    }
-    guard halves.mayMakeFilter(ofAtMost: try role.heldCount(of: ask.collection), now: context.now) else {
+    let isOpen = role.isOpen(ask.collection)
+    if isOpen, !halves.mayMakeFilter(ofAtMost: try role.heldCount(of: ask.collection), now: context.now) {
       return send(.refused(role: own.other, number: ask.number, ask.collection, price: 0))
     }
-    try perform(halves[ask.collection].receive(ask: ask, isOpen: true), ask.collection)
+    try perform(halves[ask.collection].receive(ask: ask, isOpen: isOpen), ask.collection)
   }
 
   /// Receives a part of the other side's filter, or its refusal to send one.
@@ -207,10 +202,7 @@ final class NoticeExchange<Role: NoticeRole> {
     if let cleared = context.gatekeeper?.clear(scan.collection) {
       for frame in FilterFrame.frames(cleared, role: own.other, number: number, filter) { send(frame) }
     } else {
-      send(
-        own == .offers
-          ? .nothing(role: own.other, number: number, scan.collection)
-          : .refused(role: own.other, number: number, scan.collection, price: 0))
+      try perform([halves[scan.collection].closed(number: number)], scan.collection)
     }
     try perform(halves[scan.collection].finishFilter(number), scan.collection)
   }

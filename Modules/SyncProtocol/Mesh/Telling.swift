@@ -264,11 +264,7 @@ struct Telling {
   ///   - isOpen: Whether the policy lets this side report what it holds.
   /// - Returns: The steps to perform.
   mutating func receive(ask: FilterAsk, isOpen: Bool) -> [Step] {
-    guard isOpen else {
-      // A sender that may not report answers with nothing, and the receiver need not report either. A receiver that
-      // may not report refuses, and the sender goes on reporting.
-      return role == .offers ? [.answerNothing(number: ask.number)] : [.refuse(number: ask.number, price: 0)]
-    }
+    guard isOpen else { return [closed(number: ask.number)] }
     // Both sides ask at once. The side with more to report may check; on a tie, the sender. Both know both figures.
     if isAsking, (spent, role.rawValue) > (ask.spent, role.other.rawValue) {
       return [.refuse(number: ask.number, price: 0)]
@@ -278,6 +274,14 @@ struct Telling {
       return []
     }
     return begin(ask)
+  }
+
+  /// Returns the answer to a request where the policy does not let this side report what it holds.
+  ///
+  /// A sender answers with nothing, and the receiver need not report either. A receiver refuses, and the sender goes on
+  /// reporting.
+  func closed(number: UInt64) -> Step {
+    role == .offers ? .answerNothing(number: number) : .refuse(number: number, price: 0)
   }
 
   private mutating func begin(_ ask: FilterAsk) -> [Step] {

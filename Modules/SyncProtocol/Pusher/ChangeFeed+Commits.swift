@@ -14,68 +14,64 @@ extension ChangeFeed {
     guard peer.generation != nil, !peer.interest.isEmpty else { return [] }
     if commit.origin != .user, SyncDefect.notForwarded.isPlanted { return [] }
     if peer.reconciliation.isActive, SyncDefect.commitMissedInRound.isPlanted { return [] }
-    let isOwn = commit.origin == .remote(context.id)
-    // Groups are changed in place: taking one out and putting it back would copy it for each document.
-    var groups: [LiveGroup] = []
-    var places = GroupPlaces()
-    var found: [DocumentOffer] = []
-    var sent: [Bool] = []
-    var evicted: Set<DocumentKey> = []
+    var found = CommitFindings(
+      isOwn: commit.origin == .remote(context.id), isForwarded: commit.origin != .user,
+      round: peer.reconciliation.isActive ? nil : peer.reconciliation.number)
     // Looked up once for consecutive changes of a collection.
     var concern: (collection: UInt32, matcher: CollectionInterest?)?
-    for (index, change) in commit.changes.enumerated() {
+    for (number, change) in zip(0..., commit.changes) {
       if concern?.collection != change.key.collection {
         let collection = change.collection
         concern = (
           collection.id, peer.concerns(collection.name) ? peer.interest.matcher(for: collection) : nil
         )
       }
-      guard let matcher = concern?.matcher else { continue }
-      let matched = matcher.matches(change.id, change.before) && !SyncDefect.leaveNotTold.isPlanted
-      let matches = matcher.matches(change.id, change.after)
-      if change.kind == .evict || !change.oversize || !matches { context.withheld.remove(change.key) }
-      // A commit that does not concern the receiver needs no checkpoint message soon.
-      if matches || matched || isOwn { isMoved = true }
-      if !matches, matched || isOwn { peer.watch.insert(change.key) }
-      if change.kind == .evict { evicted.insert(change.key) }
-      guard change.kind == .write, let after = change.after, let summary = change.afterSummary else {
+      guard let matcher = concern?.matcher, try look(at: change, matcher, holds: holds, &found) else {
         continue
       }
-      if !matches, let offer = try offers.offer(change, summary, matched: matched, isOwn: isOwn) {
-        found.append(offer)
-      }
-      guard !isOwn else { continue }
-      if matches || matched {
-        guard peer.holding != .awaited, !isBehind else { continue }
-        if change.oversize, try !hasBase(change, matched) {
-          if matches {
-            context.withhold(change.key, in: change.collection.name, byteCount: after.bytes.count)
-          }
-          if let offer = offers.offer(oversize: change, summary) { found.append(offer) }
-          continue
-        }
-        let place = SyncDefect.groupSentInParts.isPlanted ? groups.count : places.place(of: change.group)
-        if place == groups.count {
-          groups.append(
-            LiveGroup(
-              sequence: change.sequence,
-              round: peer.reconciliation.isActive ? nil : peer.reconciliation.number,
-              isForwarded: commit.origin != .user))
-        }
-        let isHeld = holds(change)
-        try append(
-          change, after, matched: matched, leaves: !matches, isHeld: isHeld,
-          news(of: change, summary, matches: matches, isHeld: isHeld), to: &groups[place])
-        if sent.isEmpty { sent = [Bool](repeating: false, count: commit.changes.count) }
-        sent[index] = true
-      }
+      if found.sent.isEmpty { found.sent = [Bool](repeating: false, count: commit.changes.count) }
+      found.sent[number] = true
     }
-    if !evicted.isEmpty { try noteEvicted(evicted) }
-    for group in groups { try enqueue(group) }
-    followMotion(commit, sent)
-    if !isBehind { noteMotion(groups) }
-    offers.send(found)
-    return isBehind ? [] : sent
+    if !found.evicted.isEmpty { try noteEvicted(found.evicted) }
+    for group in found.groups { try enqueue(group) }
+    followMotion(commit, found.sent)
+    if !isBehind { noteMotion(found.groups) }
+    offers.send(found.offers)
+    return isBehind ? [] : found.sent
+  }
+
+  /// Gathers what a change means to the peer.
+  ///
+  /// - Returns: Whether the change is sent.
+  private func look(
+    at change: Change, _ matcher: CollectionInterest, holds: (Change) -> Bool,
+    _ found: inout CommitFindings
+  ) throws(SyncError) -> Bool {
+    let matched = matcher.matches(change.id, change.before) && !SyncDefect.leaveNotTold.isPlanted
+    let matches = matcher.matches(change.id, change.after)
+    if change.kind == .evict || !change.oversize || !matches { context.withheld.remove(change.key) }
+    // A commit that does not concern the receiver needs no checkpoint message soon.
+    if matches || matched || found.isOwn { isMoved = true }
+    if !matches, matched || found.isOwn { peer.watch.insert(change.key) }
+    if change.kind == .evict { found.evicted.insert(change.key) }
+    guard change.kind == .write, let after = change.after, let summary = change.afterSummary else {
+      return false
+    }
+    if !matches, let offer = try offers.offer(change, summary, matched: matched, isOwn: found.isOwn) {
+      found.offers.append(offer)
+    }
+    guard !found.isOwn, matches || matched, peer.holding != .awaited, !isBehind else { return false }
+    if change.oversize, try !hasBase(change, matched) {
+      if matches { context.withhold(change.key, in: change.collection.name, byteCount: after.bytes.count) }
+      if let offer = offers.offer(oversize: change, summary) { found.offers.append(offer) }
+      return false
+    }
+    let isHeld = holds(change)
+    let place = found.place(of: change)
+    try append(
+      change, after, matched: matched, leaves: !matches, isHeld: isHeld,
+      news(of: change, summary, matches: matches, isHeld: isHeld), to: &found.groups[place])
+    return true
   }
 
   /// Updates the documents in flight that a commit has changed, depending on whether the peer is sent the
@@ -195,16 +191,39 @@ extension ChangeFeed {
   }
 }
 
-/// Maps each group of a commit to its index among the gathered groups; a new group gets the next index.
-private struct GroupPlaces {
+/// What a commit means to a peer.
+private struct CommitFindings {
+  /// Whether the peer itself had sent the changes.
+  let isOwn: Bool
+  /// Whether any peer had sent them.
+  let isForwarded: Bool
+  /// The reconciliation under which the peer follows the changes; `nil` while one runs.
+  let round: UInt64?
+  /// The changes to be sent, by the transactions of the commit.
+  var groups: [LiveGroup] = []
+  var offers: [DocumentOffer] = []
+  /// For each change whether it is sent; empty if none is.
+  var sent: [Bool] = []
+  var evicted: Set<DocumentKey> = []
   private var places: [Int: Int] = [:]
   private var latest: (group: Int, place: Int)?
 
-  mutating func place(of group: Int) -> Int {
-    if let latest, latest.group == group { return latest.place }
-    let place = places[group] ?? places.count
-    places[group] = place
-    latest = (group, place)
+  init(isOwn: Bool, isForwarded: Bool, round: UInt64?) {
+    (self.isOwn, self.isForwarded, self.round) = (isOwn, isForwarded, round)
+  }
+
+  /// Returns the index of the group that a change belongs to; its first change begins it.
+  mutating func place(of change: Change) -> Int {
+    let known = latest?.group == change.group ? latest?.place : places[change.group]
+    let place: Int
+    if let known, !SyncDefect.groupSentInParts.isPlanted {
+      place = known
+    } else {
+      place = groups.count
+      groups.append(LiveGroup(sequence: change.sequence, round: round, isForwarded: isForwarded))
+      places[change.group] = place
+    }
+    latest = (change.group, place)
     return place
   }
 }
