@@ -112,7 +112,7 @@ import Testing
     #expect(moved == .seconds(1) + CheckpointMessages.interval)
     let more = SendQueue.Progress(small: 4, large: 1)
     #expect(messages.time(at: 6, after: more, isMoved: false, now: .seconds(2)) == moved)
-    messages.asksTaken += 1
+    messages.countAsk()
     #expect(messages.time(at: 5, after: Self.queued, isMoved: false, now: .seconds(2)) == .seconds(2))
   }
 

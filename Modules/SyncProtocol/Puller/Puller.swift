@@ -27,7 +27,7 @@ final class Puller {
   var ownLogScans = WorkQueue<PendingLogScan>()
   var following = Following()
   /// How many frames the sender has sent.
-  var answers: UInt64 = 0
+  private(set) var answers: UInt64 = 0
 
   init(_ context: SessionContext) {
     self.context = context
@@ -36,6 +36,9 @@ final class Puller {
     evicted = EvictedDocuments(pull)
     bulk = BulkPulls(pull)
   }
+
+  /// Counts a frame of the sender.
+  func countAnswer() { answers += 1 }
 
   var hasWork: Bool {
     hasTasks && canAsk || pull.due != .nothing && isRoundAllowed || bulk.isDue

@@ -23,17 +23,17 @@ final class ChangeFeed {
   var isMoved = false
 
   /// The last commit covered by a reconciliation of everything or by following the log; 0 before either.
-  var settled: UInt64 = 0
+  private(set) var settled: UInt64 = 0
   /// The sequence up to which the receiver was reconciled or the log was walked; `nil` before either.
   var followed: UInt64?
   /// The current walk through the log.
   var walk: LogWalk?
   /// The last local HLC timestamp whose writes the receiver has; `nil` if later writes are not sent unasked.
-  var unaskedAfter: ClockReading?
+  private(set) var unaskedAfter: ClockReading?
   /// The log position up to which the receiver knows this store's changes, while it follows the log.
   ///
   /// Of later changes it learns by announcements, or live.
-  var toldThrough: UInt64?
+  private(set) var toldThrough: UInt64?
   /// The sequence up to which transactions were announced; the receiver may have only a part of each.
   var resumedThrough: UInt64 = 0
   /// The flow control of announcements.
@@ -99,9 +99,18 @@ final class ChangeFeed {
   /// A later reconciliation may have covered some collections only.
   func settle() { followed = followed ?? peer.reconciliation.start }
 
+  /// Serves the peer under another interest from now on: what was announced under the former one is not waited for.
+  func changeInterest() {
+    stopTelling()
+    isAnnouncing = false
+  }
+
+  /// Forgets what a reconciliation of everything has covered.
+  func doubt() { settled = 0 }
+
   /// Stops until the peer reconciles everything again.
   func renew() {
-    settled = 0
+    doubt()
     followed = nil
     walk = nil
     stopTelling()

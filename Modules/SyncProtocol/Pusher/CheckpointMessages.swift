@@ -14,11 +14,17 @@ struct CheckpointMessages {
   static let quietInterval = Duration.seconds(30)
 
   /// The number of request and have frames received.
-  var asksTaken: UInt64 = 0
+  private(set) var asksTaken: UInt64 = 0
   /// Identifies the policy under which the receiver has followed the log.
-  var policyPrint: UInt64 = 0
+  private(set) var policyPrint: UInt64 = 0
   private var last: (mark: Mark, at: Duration)?
   private var waiting: Mark?
+
+  /// Counts a request or have frame.
+  mutating func countAsk() { asksTaken += 1 }
+
+  /// Records the policy under which the receiver begins to follow the log; 0 while it does not.
+  mutating func begin(under policy: UInt64) { policyPrint = policy }
 
   /// Returns when a message for a commit is due, up to which everything was queued; `nil` if none is to be sent.
   ///

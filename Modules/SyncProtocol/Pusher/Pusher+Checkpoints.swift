@@ -18,7 +18,7 @@ extension Pusher {
     context.send(.resumed) { answer.encode(to: &$0) }
     guard let end else { return }
     peer.holding.follow()
-    checkpoints.policyPrint = policy
+    checkpoints.begin(under: policy)
     feed.resume(after: frame.sequence, through: end, unaskedAfter: unaskedAfter)
     guard end == frame.sequence else { return }
     peer.holding.settle()

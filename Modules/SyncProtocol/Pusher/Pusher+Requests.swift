@@ -39,7 +39,7 @@ extension Pusher {
     if !isVoid { peer.holding.follow() }
     let (sequence, last) = try context.read { ($0.sequence, $0.lastNumber) }
     peer.reconciliation = ServedReconciliation(number, isVoid: isVoid, start: sequence, lastDocument: last)
-    checkpoints.policyPrint = context.policyPrint
+    checkpoints.begin(under: context.policyPrint)
     feed.reconcile(isOfAll: isOfAll)
   }
 
@@ -52,7 +52,7 @@ extension Pusher {
 
   /// Queues the peer's requests; those outside of a reconciliation wait until it ends.
   func take(_ list: WantList) throws(SyncError) {
-    checkpoints.asksTaken += 1
+    checkpoints.countAsk()
     if list.isGraft { feed.announcing.graft() }
     let wants = try sender.requests.gather(list)
     guard let wants else {
@@ -66,7 +66,7 @@ extension Pusher {
 
   /// Queues answers to the documents that the peer holds.
   func take(_ haves: [DocumentHave], round: UInt64, seen: UInt64) throws(SyncError) {
-    checkpoints.asksTaken += 1
+    checkpoints.countAsk()
     for have in haves where peer.concerns(have.collection) {
       offers.telling.receive(told: have.id, of: have.collection)
     }

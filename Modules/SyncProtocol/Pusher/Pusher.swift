@@ -61,10 +61,9 @@ final class Pusher {
   func serve(_ interest: Interest, generation: UInt64, isContinued: Bool = false) {
     let changed = interest.names(changedFrom: peer.interest)
     peer.subscribed.serve(interest, generation: generation)
-    feed.stopTelling()
+    feed.changeInterest()
     server.end()
     peer.holding.unsettle()
-    feed.isAnnouncing = false
     if !interest.names.contains(where: peer.concerns) { feed.drop() }
     context.shared.leaves.note(context.id, interest, context.gatekeeper)
     // For unchanged collections, the possible holders and the log position stay valid.
@@ -78,7 +77,7 @@ final class Pusher {
     doubt()
     feed.startAnew()
     checkpoints.reset()
-    checkpoints.policyPrint = 0
+    checkpoints.begin(under: 0)
     peer.forgetHolders()
     offers.telling.reset()
   }
@@ -87,7 +86,7 @@ final class Pusher {
   /// requested.
   private func doubt() {
     peer.holding.doubt()
-    feed.settled = 0
+    feed.doubt()
     sender.requests.removeWaiting()
     sender.motion.doubt()
     queue.removeOffers()

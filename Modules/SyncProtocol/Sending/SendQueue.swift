@@ -24,7 +24,7 @@ final class SendQueue {
   /// Chunks of large groups in order, up to the last one that is being compressed.
   var packing = PackingLine()
   /// The number of the last large group that was queued.
-  var lastQueued: UInt64 = 0
+  private(set) var lastQueued: UInt64 = 0
   /// The group of which some chunks are sent, but not the last one.
   var openTransfer: UInt64?
   /// Bytes of that group, or of the next one, that the receiver had staged.

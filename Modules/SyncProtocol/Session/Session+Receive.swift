@@ -275,7 +275,7 @@ extension Session {
   private func takeForPuller(
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {
-    puller.answers += 1
+    puller.countAnswer()
     switch type {
     case .answer:
       let (round, answers) = try reader.whole { (reader) throws(CodecError) in
@@ -329,7 +329,7 @@ extension Session {
       return try run { () throws(SyncError) in
         switch frame.role {
         case .haves:
-          puller.answers += 1
+          puller.countAnswer()
           try puller.telling.take(frame)
         case .offers: try pusher.offers.telling.take(frame)
         }
@@ -359,7 +359,7 @@ extension Session {
       try run { () throws(SyncError) in try pusher.queue.peerStages.take(notices) }
     } else {
       let frame = try reader.whole { (reader) throws(CodecError) in try ReuseFrame(from: &reader) }
-      puller.answers += 1
+      puller.countAnswer()
       try run { () throws(SyncError) in try puller.take(frame, frameBytes: frameBytes) }
     }
   }

@@ -13,7 +13,7 @@ final class SessionContext {
   private(set) var now: Duration = .zero
   /// The remaining time of this step for the peer's frames, in records that could be visited.
   private var inputBudget = 0
-  var lastSent: Duration = .zero
+  private(set) var lastSent: Duration = .zero
   /// The peer's hello, once it has come.
   var hello: Hello?
   var peer: PeerInfo? {
