@@ -167,6 +167,32 @@ import Testing
     try expectBothSettle(full, late, on: settled)
   }
 
+  /// What a repair drops leaves a removal where default data was met, and nothing where it was not: to others, both are
+  /// one.
+  @Test func `what is gone at one of many is gone at all, whoever has met default data`() throws {
+    var (full, less) = try pair(["x": .int(1), "z": .int(1)], ["z": .int(1)])
+    var other = Peer(2)
+    try other.upsert(["x": .int(7)], .insertDefaultIfAbsent)
+    try full.pull(other)
+    var repaired = full
+    try repaired.repair(less.wire())
+    #expect(try repaired.fields == ["z": .int(1)])
+    let settled = try repaired.wire()
+    // The one that still has the value meets both of the others, and gives it to neither.
+    #expect(try repaired.repair(full.wire()).isUnchanged)
+    try less.repair(full.wire())
+    for wire in [try less.wire(), settled] {
+      var peer = full
+      try peer.repair(wire)
+      #expect(try peer.fields == ["z": .int(1)] && peer.document?.summary == repaired.document?.summary)
+    }
+    // So it is where the other has written since.
+    try repaired.update([.set(["y"], .int(2))], now: 5_000)
+    try full.repair(repaired.wire())
+    #expect(try full.fields == ["y": .int(2), "z": .int(1)])
+    #expect(full.document?.summary == repaired.document?.summary)
+  }
+
   @Test func `different defaults settle by value, the same everywhere`() throws {
     var (a, b) = (Peer(1), Peer(2))
     try a.upsert(["x": .int(300), "only": .int(1)], .insertDefaultIfAbsent)

@@ -108,7 +108,9 @@ extension DocumentState {
   package mutating func repair(with other: DocumentState) {
     guard vector == other.vector else {
       // What stands above it at the peer takes its place anyway; of a counter, the increments are joined.
-      let isSameOrLater = { (mine: Register, theirs: Register) in mine.stamp <= theirs.stamp }
+      let isSameOrLater = { (mine: Register, theirs: Register) in
+        mine.stamp < theirs.stamp || mine.stamp == theirs.stamp && !theirs.isRemoved
+      }
       Self.dropSeen(&root, unlessIn: other.root, as: isSameOrLater, seen: other.vector)
       _ = merge(other)
       return
@@ -117,7 +119,8 @@ extension DocumentState {
     let mine = self
     // Not by birth: of two writes of one stamp, one before an eviction, each side may hold another. Nor by content: no
     // stamp is given twice, so where two contents have one, neither side may take the other's for something removed.
-    let isSame = { (mine: Register, theirs: Register) in mine.stamp == theirs.stamp }
+    // A removal of that stamp is what a side that has met a default keeps in place of nothing.
+    let isSame = { (mine: Register, theirs: Register) in mine.stamp == theirs.stamp && !theirs.isRemoved }
     Self.dropSeen(&root, unlessIn: other.root, as: isSame, seen: vector)
     Self.dropSeen(&theirs.root, unlessIn: mine.root, as: isSame, seen: vector)
     theirs.base = VersionVector()
