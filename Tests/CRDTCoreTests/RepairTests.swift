@@ -193,6 +193,63 @@ import Testing
     #expect(full.document?.summary == repaired.document?.summary)
   }
 
+  /// Replicas that have seen the same, hold any part of it, and have met default data or not.
+  ///
+  /// They are one site that writes other things at the same readings, as stores do that were copied.
+  private func replicas(_ random: inout SeededGenerator) throws -> [Peer] {
+    let fields = ["x", "y", "m"]
+    var initial = Peer(2)
+    try initial.upsert(["x": .int(7), "m": .map(["k": .int(7)]), "d": .int(7)], .insertDefaultIfAbsent)
+    let defaults = try initial.wire()
+    return try (0..<4).map { _ in
+      var peer = Peer(1)
+      let meets = Int.random(in: 0...4, using: &random)
+      for step in 0..<4 {
+        if step == meets { try peer.merge(defaults) }
+        let stamping = Stamping(site: peer.site, reading: ClockReading(milliseconds: 1_000 + UInt64(step)))
+        var written: [TextKey: Value] = ["z": .int(Int64(step))]
+        var removed: [Edit] = [.set(["z"], .int(Int64(step)))]
+        for field in fields {
+          switch Int.random(in: 0..<6, using: &random) {
+          case 0: written[TextKey(field)] = .int(Int64(step))
+          case 1: written[TextKey(field)] = .map(["k": .int(Int64(step))])
+          case 2: removed.append(.remove([TextKey(field)]))
+          default: break
+          }
+        }
+        if step == 0 || Bool.random(using: &random) {
+          try peer.upsert(written, .merge, stamping)
+        } else {
+          try peer.update(removed, stamping)
+        }
+        if Int.random(in: 0..<6, using: &random) == 0 {
+          try peer.collect(before: ClockReading(milliseconds: 1_000 + UInt64(step)))
+        }
+      }
+      return peer
+    }
+  }
+
+  @Test(arguments: 0..<8) func `many replicas that have seen the same settle on one state`(part: Int) throws {
+    for seed in 0..<40 {
+      var random = SeededGenerator(seed: UInt64(part * 40 + seed))
+      var peers = try replicas(&random)
+      let vectors = try Set(peers.map { try $0.vector })
+      #expect(vectors.count == 1)
+      var isSettled = false
+      for _ in 0..<12 where !isSettled {
+        isSettled = true
+        for (one, other) in (0..<4).flatMap({ one in (0..<4).map { (one, $0) } }).shuffled(using: &random)
+        where one != other {
+          let outcome = try peers[one].repair(peers[other].wire())
+          if !outcome.isUnchanged { isSettled = false }
+        }
+      }
+      let summaries = Set(peers.map { $0.document?.summary })
+      #expect(isSettled && summaries.count == 1, "seed \(part * 40 + seed)")
+    }
+  }
+
   @Test func `different defaults settle by value, the same everywhere`() throws {
     var (a, b) = (Peer(1), Peer(2))
     try a.upsert(["x": .int(300), "only": .int(1)], .insertDefaultIfAbsent)
