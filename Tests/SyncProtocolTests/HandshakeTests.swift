@@ -237,12 +237,7 @@ import Testing
     try raw.peer.put("x", ["n": .int(1)])
     try raw.open()
     try raw.sendInterest("SELECT * FROM things")
-    raw.send(.compare) { out in
-      out.writeVarint(1)
-      out.writeVarint(1)
-      RangeQuestion.everything(1, KeyRange(collection: "things")).encode(to: &out)
-    }
-    raw.send(.asked) { $0.writeVarint(1) }
+    raw.compareThings()
     #expect(raw.sent(.fragment).count == 1)
     for _ in 0..<7 {
       raw.tick(after: .seconds(8))

@@ -19,12 +19,7 @@ import Testing
     }
     try raw.open(subscribing: "SELECT * FROM others")
     try raw.sendInterest("SELECT * FROM things")
-    raw.send(.compare) { out in
-      out.writeVarint(1)
-      out.writeVarint(1)
-      RangeQuestion.everything(1, KeyRange(collection: "things")).encode(to: &out)
-    }
-    raw.send(.asked) { $0.writeVarint(1) }
+    raw.compareThings()
     var plainBytes = 0
     for payload in raw.sent(.chunk) {
       let numbers = Array(payload.dropFirst())

@@ -74,12 +74,7 @@ import Testing
     }
     try raw.open(subscribing: "SELECT * FROM things")
     try raw.sendInterest("SELECT * FROM things WHERE n > 10")
-    raw.send(.compare) { out in
-      out.writeVarint(1)
-      out.writeVarint(1)
-      RangeQuestion.everything(1, KeyRange(collection: "things")).encode(to: &out)
-    }
-    raw.send(.asked) { $0.writeVarint(1) }
+    raw.compareThings()
     let queue = raw.session.pusher.queue
     // The peer acknowledges nothing, so that offers wait behind what does not fit into the window.
     try put("large", ["n": .int(11), "text": .string(String(repeating: "a", count: 100_000))], at: raw)

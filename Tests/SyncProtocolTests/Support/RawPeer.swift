@@ -118,6 +118,16 @@ final class RawPeer {
     }
   }
 
+  /// Compares all things, in a first reconciliation that asks nothing more.
+  func compareThings() {
+    send(.compare) { out in
+      out.writeVarint(1)
+      out.writeVarint(1)
+      RangeQuestion.everything(1, KeyRange(collection: "things")).encode(to: &out)
+    }
+    send(.asked) { $0.writeVarint(1) }
+  }
+
   /// Sends a whole document of things, as a group of its own.
   func sendDocument(_ id: String, _ fields: [TextKey: Value], at clock: ManualClock = ManualClock()) throws {
     try sendDocument(id, wire: GoldenMessages.wireDocument(fields, at: clock))
