@@ -195,34 +195,37 @@ import Testing
 
   /// Replicas that have seen the same, hold any part of it, and have met default data or not.
   ///
-  /// They are one site that writes other things at the same readings, as stores do that were copied.
+  /// They are one site that writes at the same readings, as stores do that were copied: a step writes to each field what it
+  /// writes there in others, or nothing.
   private func replicas(_ random: inout SeededGenerator) throws -> [Peer] {
-    let fields = ["x", "y", "m"]
+    let fields: [TextKey] = ["x", "y", "m"]
     var initial = Peer(2)
     try initial.upsert(["x": .int(7), "m": .map(["k": .int(7)]), "d": .int(7)], .insertDefaultIfAbsent)
     let defaults = try initial.wire()
+    let steps = 0..<3
+    let history = steps.map { _ in fields.map { ($0, Int.random(in: 0..<4, using: &random)) } }
     return try (0..<4).map { _ in
       var peer = Peer(1)
-      let meets = Int.random(in: 0...4, using: &random)
-      for step in 0..<4 {
-        if step == meets { try peer.merge(defaults) }
+      let meets = Int.random(in: 0...6, using: &random)
+      for step in steps {
         let stamping = Stamping(site: peer.site, reading: ClockReading(milliseconds: 1_000 + UInt64(step)))
         var written: [TextKey: Value] = ["z": .int(Int64(step))]
-        var removed: [Edit] = [.set(["z"], .int(Int64(step)))]
-        for field in fields {
-          switch Int.random(in: 0..<6, using: &random) {
-          case 0: written[TextKey(field)] = .int(Int64(step))
-          case 1: written[TextKey(field)] = .map(["k": .int(Int64(step))])
-          case 2: removed.append(.remove([TextKey(field)]))
+        var removed: [Edit] = []
+        for (field, kind) in history[step] where Int.random(in: 0..<3, using: &random) > 0 {
+          switch kind {
+          case 0: written[field] = .int(Int64(step))
+          case 1: written[field] = .map(["k": .int(Int64(step))])
+          case 2: removed.append(.remove([field]))
           default: break
           }
         }
-        if step == 0 || Bool.random(using: &random) {
+        if step == 0 || removed.isEmpty {
           try peer.upsert(written, .merge, stamping)
         } else {
-          try peer.update(removed, stamping)
+          try peer.update([.set(["z"], .int(Int64(step)))] + removed, stamping)
         }
-        if Int.random(in: 0..<6, using: &random) == 0 {
+        if step == meets { try peer.merge(defaults) }
+        if Int.random(in: 0..<8, using: &random) == 0 {
           try peer.collect(before: ClockReading(milliseconds: 1_000 + UInt64(step)))
         }
       }

@@ -39,7 +39,7 @@ import Testing
 
     try await flights.upsert(["_id": "f3", "createdAt": "2030-01-03T12:00:00.000Z"])
     try await wait(for: "flights", ["f2", "f3"])
-    try await dunlin.sync.waitUntilHere(subscription, timeout: .seconds(30))
+    try await dunlin.sync.waitUntilHere(subscription, timeout: .seconds(300))
     #expect(try dunlin.store["flights"].findAll().count() == 2)
     #expect(try flights.findAll().count() == 3)
     subscription.cancel()

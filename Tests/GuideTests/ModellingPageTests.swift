@@ -43,7 +43,7 @@ import Testing
       for await change in try peer.store.changes(of: "SELECT * FROM orders")
       where change.items.first?["items"].dictionaryValue.count == 2 { break }
       let remote = try #require(peer.presence.graph.remotePeers.first)
-      try await peer.sync.waitUntilInSync(with: remote, timeout: .seconds(30))
+      try await peer.sync.waitUntilInSync(with: remote, timeout: .seconds(300))
       let list = try peer.store["lists"].findByID("l1").exec()
       #expect(list?["items"].arrayValue.count == 1)
     }

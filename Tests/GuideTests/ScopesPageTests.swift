@@ -27,7 +27,7 @@ import Testing
       let subscriptions = names.map { other.dunlin.store[$0].findAll().subscribe() }
       try other.connect(to: database)
       for subscription in subscriptions {
-        try await other.dunlin.sync.waitUntilHere(subscription, timeout: .seconds(30))
+        try await other.dunlin.sync.waitUntilHere(subscription, timeout: .seconds(300))
       }
       let held = try names.filter { try other.dunlin.store[$0].findAll().count() == 1 }
       #expect(held == (kind == .small ? ["crew_notes", "orders"] : ["audit", "orders"]))

@@ -90,11 +90,11 @@ import Testing
     try galley.connect(to: cloud)
     if !galleyWants.isEmpty {
       let wanted = galley.dunlin.store["orders"].find(galleyWants).subscribe()
-      try await galley.dunlin.sync.waitUntilHere(wanted, timeout: .seconds(30))
+      try await galley.dunlin.sync.waitUntilHere(wanted, timeout: .seconds(300))
       subscriptions.append(wanted)
     }
     try database.connect(to: galley)
-    try await dunlin.sync.waitUntilHere(subscriptions[0], timeout: .seconds(30))
+    try await dunlin.sync.waitUntilHere(subscriptions[0], timeout: .seconds(300))
     #expect(try dunlin.store["orders"].findAll().exec().map(\.id.stringValue).sorted() == arrived)
     for subscription in subscriptions { subscription.cancel() }
   }

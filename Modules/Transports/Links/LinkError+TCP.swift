@@ -1,3 +1,4 @@
+import CRDTCore
 import NIOCore
 import NIOPosix
 
@@ -37,7 +38,8 @@ extension LinkError {
 
   private static func channel(_ error: ChannelError, _ what: String) -> LinkError {
     switch error {
-    case .connectTimeout: LinkError(.timedOut, "\(what): no answer in time")
+    case .connectTimeout(let limit):
+      LinkError(.timedOut, "\(what): no answer within \(Duration.nanoseconds(limit.nanoseconds).text)")
     case .ioOnClosedChannel, .alreadyClosed, .eof, .inputClosed, .outputClosed:
       LinkError(.disconnected, "\(what): the connection is closed")
     default: LinkError(.system, "\(what): \(error)")
