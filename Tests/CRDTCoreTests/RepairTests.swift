@@ -242,9 +242,10 @@ import Testing
     }
   }
 
-  /// They stand in a row, so that one that holds a value and one that has nothing may never meet. Repairs only ever drop: what
-  /// is left that is no default was held by all.
-  @Test(arguments: 0..<8) func `many replicas that have seen the same settle on what all hold`(part: Int) throws {
+  /// Repairs only ever drop: what is left that is no default was held by all.
+  ///
+  /// They stand in a row, so that one that holds a value and one that has nothing may never meet.
+  @Test(arguments: 0..<8) func `replicas that have seen the same settle on what all hold`(part: Int) throws {
     for seed in (part * 40)..<(part * 40 + 40) {
       var random = SeededGenerator(seed: UInt64(seed))
       var peers = try replicas(&random)
