@@ -6,11 +6,16 @@ require_debug_build() {
   [[ -e .build/debug.yaml ]] || fail "Build first what is checked: swift build --build-tests"
 }
 
-# Checks the types of a target of the package as this system's debug build compiles it. Its files are one unit: one after another,
-# each would read all the others again.
-typecheck() {  # TARGET COMPILER OPTION…
-  local name=$1 options
+# Checks the types of a target as the debug build compiles it, by one compiler for all files: one for each would read all others
+# again. A file of a module that the debug build does not know yet is an error.
+typecheck() {  # TARGET COMPILER-OPTION…
+  local name=$1 options unknown
   shift
+  unknown=$(find "$PWD/Modules/$name" -name '*.swift' 2>/dev/null | grep -vxFf ".build/debug/$name.build/sources" || true)
+  if [[ -n $unknown ]]; then
+    echo "error: the debug build is older than $unknown: build it again" >&2
+    return 1
+  fi
   mapfile -t options < <(options_of "$name")
   swiftc -typecheck -whole-module-optimization "${options[@]}" "$@"
 }
