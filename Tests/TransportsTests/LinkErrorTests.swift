@@ -47,6 +47,11 @@ import Testing
     #expect(error.message.hasPrefix("The connection to host:1 broke: "))
   }
 
+  @Test func `who was waited for in vain is told with the time`() {
+    let error = LinkError(tcp: ChannelError.connectTimeout(.milliseconds(300)), "Cannot connect to host:1")
+    #expect(error.message == "Cannot connect to host:1: no answer within 300 ms")
+  }
+
   private struct Strange: Error {}
 
   @Test func `a link's own error stays what it is, and a strange one is the system's`() {
