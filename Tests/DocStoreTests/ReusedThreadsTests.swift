@@ -18,12 +18,15 @@ import Testing
     }
   }
 
+  /// Threads that stay idle however long this process has to wait for a processor.
+  private func patientThreads() -> ReusedThreads { ReusedThreads(idleTime: .seconds(3600)) }
+
   private func waitForIdle(_ count: Int, _ threads: ReusedThreads) async throws {
     while threads.idleCount != count { try await Task.sleep(for: .milliseconds(1)) }
   }
 
   @Test func `work that follows on other work has its thread`() async throws {
-    let threads = ReusedThreads()
+    let threads = patientThreads()
     var used: Set<UInt> = []
     for _ in 0..<20 {
       used.insert(try await value(on: threads) { StoreThread.current })
@@ -35,7 +38,7 @@ import Testing
   }
 
   @Test func `each work has a thread while it waits, and few threads stay`() async throws {
-    let threads = ReusedThreads()
+    let threads = patientThreads()
     let gate = DispatchSemaphore(value: 0)
     let begun = Mutex<Set<UInt>>([])
     for _ in 0..<30 {
@@ -52,7 +55,7 @@ import Testing
 
   @Test func `an idle thread keeps nothing of its work`() async throws {
     final class Held: Sendable {}
-    let threads = ReusedThreads()
+    let threads = patientThreads()
     weak var held: Held?
     do {
       let object = Held()
@@ -65,9 +68,9 @@ import Testing
   }
 
   @Test func `a thread that was idle for long ends, and work goes on`() async throws {
-    let threads = ReusedThreads()
+    let threads = ReusedThreads(idleTime: .milliseconds(200))
     _ = try await value(on: threads) { 0 }
-    try await waitForIdle(1, threads)
+    try await Task.sleep(for: .milliseconds(400))
     try await waitForIdle(0, threads)
     #expect(try await value(on: threads) { 7 } == 7)
     threads.close()

@@ -30,11 +30,14 @@ final class ReusedThreads: Sendable {
     var isClosed = false
   }
 
-  /// Threads that are kept idle at most, and for how long.
+  /// Threads that are kept idle at most.
   private static let idleLimit = 8
-  private static let idleTime = Duration.seconds(5)
 
+  private let idleTime: Duration
   private let state = Monitor(State())
+
+  /// - Parameter idleTime: How long a thread is kept that has nothing to do.
+  init(idleTime: Duration = .seconds(5)) { self.idleTime = idleTime }
 
   /// How many threads wait for work.
   var idleCount: Int { state.withLock { $0.idle.count } }
@@ -69,7 +72,7 @@ final class ReusedThreads: Sendable {
   }
 
   private func next(of worker: Worker) -> Worker.Order {
-    if let order = worker.next(within: Self.idleTime) { return order }
+    if let order = worker.next(within: idleTime) { return order }
     let wasIdle = state.withLock { state in
       guard let place = state.idle.firstIndex(where: { $0 === worker }) else { return false }
       state.idle.remove(at: place)
