@@ -13,10 +13,18 @@
       _ items: [Item], within time: Duration, width: Int,
       _ body: @escaping @Sendable (Item) async -> Answer
     ) async -> [Answer?] {
+      await run(items, width: width, until: { try? await Task.sleep(for: time) }, body)
+    }
+
+    /// Calls `body` with each item, until `end` returns.
+    static func run<Item: Sendable, Answer: Sendable>(
+      _ items: [Item], width: Int, until end: @escaping @Sendable () async -> Void,
+      _ body: @escaping @Sendable (Item) async -> Answer
+    ) async -> [Answer?] {
       var answers = [Answer?](repeating: nil, count: items.count)
       await withTaskGroup(of: (place: Int, answer: Answer)?.self) { group in
         group.addTask {
-          try? await Task.sleep(for: time)
+          await end()
           return nil
         }
         var next = items.indices.makeIterator()
