@@ -52,7 +52,9 @@ import Testing
     motion.follow(key, from: 2, to: 3, group: 12)
     #expect(motion.isEmpty)
     motion.insert(key, hash: 1, group: 13, isWhole: true)
-    motion.remove(group: 13)
+    motion.remove(key, of: 12)
+    #expect(motion.contains(key))
+    motion.remove(key, of: 13)
     #expect(motion.isEmpty)
   }
 

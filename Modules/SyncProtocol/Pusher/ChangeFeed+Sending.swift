@@ -33,8 +33,8 @@ extension ChangeFeed {
   }
 
   private func send(_ group: LiveGroup) throws(SyncError) {
-    if try announceBound(group) { return sender.motion.remove(group: group.sequence) }
-    if try announce(group) { return sender.motion.remove(group: group.sequence) }
+    if try announceBound(group) { return removeMotion(of: group) }
+    if try announce(group) { return removeMotion(of: group) }
     let mayOvertake = mayOvertake(group)
     if mayOvertake, group.leaves, sender.queue.hasTransfers { noteOvertaking(group) }
     sender.batch.begin(sequence: group.sequence, mayOvertake: mayOvertake)
@@ -58,8 +58,14 @@ extension ChangeFeed {
       throw SyncError(store: error)
     }
     let isSent = sender.batch.finish()
-    if !isSent { sender.motion.remove(group: group.sequence) }
+    if !isSent { removeMotion(of: group) }
     if !isSent || group.isSelfContained && !sender.queue.hasTransfers { sender.graph.remove(group.sequence) }
+  }
+
+  /// Forgets the documents of a group that is not sent after all.
+  private func removeMotion(of group: LiveGroup) {
+    guard !sender.motion.isEmpty else { return }
+    for document in group.documents { sender.motion.remove(document.key, of: group.sequence) }
   }
 
   /// Whether the group may be sent before waiting large groups.

@@ -56,8 +56,7 @@ struct DocumentsInMotion {
 
   /// Records that a document is sent in this state.
   mutating func insert(_ key: DocumentKey, hash: UInt64, group: UInt64, isWhole: Bool) {
-    if sent.count >= tuning.documentsInMotion { forgetApplied() }
-    if sent.count >= tuning.documentsInMotion { removeSent() }
+    if sent.count >= tuning.documentsInMotion { makeRoom() }
     sent[key] = Sent(hash: hash, group: group, isWhole: isWhole)
   }
 
@@ -113,16 +112,21 @@ struct DocumentsInMotion {
     places[state.group].map { seen < $0 } ?? true
   }
 
-  /// Forgets a group that is sent in another form, or not at all.
-  mutating func remove(group: UInt64) {
-    guard !sent.isEmpty else { return }
-    sent = sent.filter { $0.value.group != group }
+  /// Forgets a document of a group that is sent in another form, or not at all.
+  mutating func remove(_ key: DocumentKey, of group: UInt64) {
+    if sent[key]?.group == group { sent[key] = nil }
   }
 
   /// Forgets what is on its way: whatever the peer says is answered.
   mutating func removeSent() {
     sent = [:]
     places = [:]
+  }
+
+  /// Makes room for a quarter of the documents at least, so that each document takes constant time on average.
+  private mutating func makeRoom() {
+    forgetApplied()
+    if sent.count > tuning.documentsInMotion / 4 * 3 { removeSent() }
   }
 
   private mutating func forgetApplied() {
