@@ -33,12 +33,23 @@
       }
     }
 
+    /// Waits until a port of loopback can be listened on.
+    ///
+    /// A process that another test is starting may have a copy of the socket for a moment that was closed here.
+    private static func waitUntilFree(_ port: Int) async throws {
+      while true {
+        if let listener = try? await TCPListener.bind(port: port) { return await listener.close() }
+        try await Task.sleep(for: .milliseconds(10))
+      }
+    }
+
     /// Runs `body` beside a big peer, which is stopped gracefully at the end.
     static func with<R: Sendable>(
       _ configuration: BigPeerConfiguration, logger: Logger = quietLogger,
       metrics: [any MetricsFactory] = [MetricsPage()],
       _ body: @escaping @Sendable (RunningBigPeer) async throws -> R
     ) async throws -> R {
+      if let port = configuration.http.listen?.port, port > 0 { try await waitUntilFree(port) }
       let (starts, start) = AsyncStream.makeStream(of: BigPeerAddresses.self)
       let bigPeer = BigPeer(configuration, logger: logger, metrics: metrics) {
         start.yield($0)
