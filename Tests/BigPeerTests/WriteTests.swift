@@ -81,6 +81,7 @@
       "{\"commands\":[{\"method\":\"remove\",\"collection\":\"c\",\"id\":1,\"query\":\"true\"}]}",
       "{\"commands\":[{\"method\":\"update\",\"collection\":\"c\",\"id\":1}]}",
       "{\"commands\":[{\"method\":\"update\",\"collection\":\"c\",\"id\":1,\"commands\":[{\"method\":\"add\",\"path\":\"a\"}]}]}",
+      "{\"commands\":[{\"method\":\"update\",\"collection\":\"c\",\"id\":1,\"commands\":[{\"method\":\"set\",\"path\":\"..\"}]}]}",
       "{\"commands\":[{\"method\":\"upsert\",\"collection\":\"c\",\"value\":{},\"writeStrategy\":\"no\"}]}",
       "{\"commands\":[{\"method\":\"upsert\",\"collection\":\"c\",\"value\":{},\"more\":1}]}",
     ])
