@@ -101,6 +101,18 @@ import Testing
     #expect((keys + more).count { motion.contains($0) } <= 4)
   }
 
+  @Test func `room is made for a quarter at once, or all is forgotten`() throws {
+    var motion = Self.motion(limit: 8)
+    let keys = try (0..<9).map { try Self.key("d\($0)") }
+    for (index, key) in keys[..<8].enumerated() {
+      motion.insert(key, hash: 1, group: UInt64(10 + index), isWhole: true)
+    }
+    motion.noteSent([10], from: 1)
+    motion.noteApplied(1)
+    motion.insert(keys[8], hash: 1, group: 18, isWhole: true)
+    #expect(keys.map { motion.contains($0) } == [Bool](repeating: false, count: 8) + [true])
+  }
+
   @Test func `a document that both write is sent as deltas for sixteen changes`() throws {
     let key = try Self.key("a")
     var motion = Self.motion()
