@@ -1,6 +1,11 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// What the check builds the modules with, so that tests see into optimised code: SwiftPM makes that possible in a debug build only.
+/// Nobody else sets the variable, because a package with unsafe flags in its products cannot be depended on.
+let testability: [SwiftSetting] =
+  Context.environment["DUNLIN_TESTABLE"] == nil ? [] : [.unsafeFlags(["-enable-testing"])]
+
 let settings: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .enableUpcomingFeature("ExistentialAny"),
@@ -11,6 +16,12 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
   .enableExperimentalFeature("Lifetimes"),
   .define("SIMULATION", .when(traits: ["Simulation"])),
+] + testability
+
+/// Tests are compiled without optimisation and file by file in every build: what they call is optimised in a release build.
+let unoptimised: [SwiftSetting] = [
+  .unsafeFlags(
+    ["-Onone", "-no-whole-module-optimization", "-enable-batch-mode"], .when(configuration: .release))
 ]
 
 /// One layer of the database; `below` lists every module it may import.
@@ -25,7 +36,8 @@ func layer(
 /// The tests of one layer; `using` lists every module they may import.
 func tests(_ name: String, using: [Target.Dependency], resources: [Resource] = []) -> Target {
   .testTarget(
-    name: name, dependencies: using, path: "Tests/\(name)", resources: resources, swiftSettings: settings)
+    name: name, dependencies: using, path: "Tests/\(name)", resources: resources,
+    swiftSettings: settings + unoptimised)
 }
 
 /// A program of an application's kind, for tests.

@@ -1,23 +1,35 @@
-# Sourced by tools that run a program of the package: builds it as it is measured and checked.
+# Sourced by tools that run a program of the package: builds it as it is shipped and measured, or as the check has built it.
 # shellcheck shell=bash
 
-# Builds programs in the release form, all in one place, and prints the folder that they are in. They are linked as a whole on
-# Linux, so that a process starts in a millisecond, and built without TLS, which takes minutes and which nothing here needs.
+# The check's build: everything at once, optimised, with planted defects, living checks and modules that tests see into. The
+# options of `swift build`, and those of `swift test`, which must be the same, or all would be built again.
+check_options=(-c release --traits default,Server,Simulation --explicit-target-dependency-import-check error
+  -Xswiftc -warnings-as-errors -debug-info-format none --disable-index-store)
+
+# Builds all tests, and the programs with them, for the check.
+build_check() {
+  DUNLIN_TESTABLE=yes swift build --build-tests "${check_options[@]}"
+}
+
+# Prints the folder of programs in the release form, and builds them there. Where DUNLIN_PROGRAMS names a folder, as in the check,
+# they are there. On Linux they are linked as a whole, so that a process starts in a millisecond, and built without TLS, which
+# takes minutes and which nothing here needs.
 release_programs() {  # PRODUCT…
-  build_programs "$(release_traits)" .build/tools "$@"
+  built_programs "$@" || build_programs "" .build/tools "$@"
 }
 
 # The same for the simulator, which plants defects: with the trait for that, in a place of its own.
 simulation_programs() {  # PRODUCT…
-  local place=.build/simulation
-  if [[ $(release_traits) == Simulation ]]; then place=.build/tools; fi
-  build_programs Simulation "$place" "$@"
+  built_programs "$@" || build_programs Simulation .build/simulation "$@"
 }
 
-# The traits of programs: none. Where DUNLIN_ONE_BUILD is set, as in CI, that of the simulator, so that all are built once; defects
-# are in them then, switched off, which costs some speed.
-release_traits() {
-  if [[ -n ${DUNLIN_ONE_BUILD:-} ]]; then echo Simulation; fi
+built_programs() {  # PRODUCT…
+  local product
+  [[ -n ${DUNLIN_PROGRAMS:-} ]] || return 1
+  for product in "$@"; do
+    [[ -x $DUNLIN_PROGRAMS/$product ]] || fail "There is no $product in $DUNLIN_PROGRAMS, which DUNLIN_PROGRAMS names"
+  done
+  echo "$DUNLIN_PROGRAMS"
 }
 
 build_programs() {  # TRAITS PLACE PRODUCT…
@@ -28,8 +40,6 @@ build_programs() {  # TRAITS PLACE PRODUCT…
   if [[ -n $traits ]]; then options+=(--traits "$traits"); else options+=(--disable-default-traits); fi
   # Apple systems have no library to link statically.
   if [[ $OSTYPE == linux* ]]; then options+=(--static-swift-stdlib); fi
-  # Nobody debugs what CI has built, and without lines it is built and linked a tenth sooner.
-  if [[ -n ${DUNLIN_ONE_BUILD:-} ]]; then options+=(-debug-info-format none); fi
   mkdir -p "$root/$place"
   for product in "$@"; do
     swift build "${options[@]}" --product "$product" 2>&1 | sed '/mktemp/d' >&2
@@ -37,6 +47,3 @@ build_programs() {  # TRAITS PLACE PRODUCT…
   done
   swift build "${options[@]}" --show-bin-path
 }
-
-# The options of `swift build` and `swift test` for all tests; an array, so that both build the same.
-test_options=(--traits default,Server --explicit-target-dependency-import-check error -Xswiftc -warnings-as-errors)

@@ -1,0 +1,78 @@
+# Sourced by .ci/run: what has to pass at each landing.
+# shellcheck shell=bash
+
+landing() {
+  (($# == 0)) || fail "usage: .ci/run [full [PART…] | quick]"
+  step "format" check_format
+  step "build" build_check
+  export DUNLIN_PROGRAMS=$PWD/.build/release
+  step "tests" run_tests
+  begin_lanes
+  {
+    aside "simulation" Tools/simulate/run
+    aside "laws of merging" Tools/laws/run 0.2
+    aside "comparison of queries" Tools/compare/run
+  } </dev/null &
+  {
+    aside "HTTP API" Tools/bigpeer/check-api short
+    aside "consumers" check_consumers
+    aside "text is bytes" Tools/lint/text
+    aside "documentation of modules" Tools/lint/documentation
+  } </dev/null &
+  # Real processes and disks, which wait half of the time.
+  {
+    aside "demo" Tools/demo
+    aside "campaign" Tools/campaign/run
+    if [[ $OSTYPE == linux* ]]; then
+      aside "hostile peers" Tools/hostile/run short
+      aside "torture" Tools/torture/run
+    fi
+  } </dev/null &
+  join_lanes
+}
+
+check_format() {
+  swift format lint --strict -r -p Package.swift Modules Tests Tools Examples Benchmarks
+}
+
+# All tests. Where few fail among so many at once, their suites run once more, alone: what passes then is a test that does not bear
+# a busy machine, which is a defect of the test, and is printed as such. A run that did not come to its end has no second chance.
+run_tests() {
+  local words suites
+  words=$(mktemp)
+  if Tools/test 2>&1 | tee "$words"; then rm "$words"; return; fi
+  suites=$(failed_suites "$words")
+  rm "$words"
+  [[ -n $suites && $(wc -l <<<"$suites") -le 3 ]] || return
+  printf '\n== once more, alone: %s\n' "${suites//$'\n'/, }"
+  words=$(Tools/test --filter "[./](${suites//$'\n'/|})/" 2>&1) || { printf '%s\n' "$words"; return 1; }
+  grep -E 'Test run with [1-9][0-9]* tests?' <<<"$words" || return
+  printf '== defect of a test: %s failed beside others, and passed alone\n' "${suites//$'\n'/, }"
+}
+
+# The names of the suites that failed in a whole run; none where the run broke off.
+failed_suites() {  # FILE
+  if grep -q '^✘ Test run with ' "$1"; then
+    sed -nE 's/^✘ Suite ([A-Za-z0-9]+) failed after .*$/\1/p' "$1" | sort -u
+  fi
+}
+
+# A package from outside, with a target for each product that must work alone. Their types are checked against the modules that
+# stand; one is built and run, from a tagged copy, as a release is: with unsafe flags in its products it could not be depended on.
+check_consumers() {
+  local product place
+  for product in CRDTCore DocStore QueryEngine SyncProtocol Transports DunlinKit; do
+    typecheck_consumer "$product" || { echo "Only$product does not compile" >&2; return 1; }
+  done
+  place=.build/consumers
+  rm -rf "$place/dunlin"
+  git clone -q . "$place/dunlin" || return
+  git -C "$place/dunlin" tag 1.0.0 || return
+  DUNLIN_RELEASE=$PWD/$place/dunlin swift run --package-path Tests/Consumers --scratch-path "$place/build" \
+    --disable-index-store OnlyCRDTCore || return
+  # What only the traits `TLS` and `Server` need is not even fetched.
+  local guarded
+  for guarded in swift-nio-ssl swift-crypto swift-certificates hummingbird swift-service-lifecycle swift-metrics; do
+    [[ ! -e $place/build/checkouts/$guarded ]] || { echo "$guarded was fetched without its trait" >&2; return 1; }
+  done
+}
