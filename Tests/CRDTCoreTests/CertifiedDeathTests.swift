@@ -65,7 +65,7 @@ import Testing
       var peer = first
       try peer.pull(second)
       try peer.pull(a)
-      #expect(try peer.fields == ["x": .int(1), "y": .int(2), "n": .counter(7), "z": .int(3)])
+      try expectEqual(peer.fields, ["x": .int(1), "y": .int(2), "n": .counter(7), "z": .int(3)])
     }
   }
 

@@ -65,9 +65,9 @@ import Testing
       try byDelta.pull(peers[1])
       try byWhole.pull(peers[1], whole: true)
       let expected = try byWhole.wire()
-      #expect(try byDelta.wire() == expected, "seed \(seed)")
-      #expect(try byDelta.fields == byWhole.fields, "seed \(seed)")
-      #expect(try byDelta.vector.dominates(peers[0].vector) && byDelta.vector.dominates(peers[1].vector))
+      try expectEqual(byDelta.wire(), expected, "seed \(seed)")
+      try expectEqual(byDelta.fields, byWhole.fields, "seed \(seed)")
+      try expect(byDelta.vector.dominates(peers[0].vector) && byDelta.vector.dominates(peers[1].vector))
     }
   }
 
@@ -81,20 +81,20 @@ import Testing
         try copy.upsert(["unrelated": .int(1)])
         copy.evict()
         try copy.merge(wire)
-        #expect(try copy.wire() == wire, "seed \(seed)")
-        #expect(try copy.fields == peer.fields, "seed \(seed)")
-        #expect(try copy.vector == peer.vector, "seed \(seed)")
-        #expect(copy.document?.summary == peer.document?.summary, "seed \(seed)")
+        try expectEqual(copy.wire(), wire, "seed \(seed)")
+        try expectEqual(copy.fields, peer.fields, "seed \(seed)")
+        try expectEqual(copy.vector, peer.vector, "seed \(seed)")
+        expectEqual(copy.document?.summary, peer.document?.summary, "seed \(seed)")
         let record = try #require(peer.record)
         try record.withView { view throws in
           let isSound = view.verify()
-          #expect(isSound)
+          expect(isSound)
           let state = try DocumentState(view, tables: peer.tables)
-          #expect(state.summary == peer.document?.summary, "seed \(seed)")
+          expectEqual(state.summary, peer.document?.summary, "seed \(seed)")
         }
         let (base, vector) = try WireDocument.vectors(wire.span.bytes)
-        #expect(try base.isEmpty && vector == peer.vector)
-        #expect(try WireDocument.latest(wire.span.bytes) >= vector.latest)
+        try expect(base.isEmpty && vector == peer.vector)
+        try expect(WireDocument.latest(wire.span.bytes) >= vector.latest)
       }
     }
   }
@@ -107,7 +107,7 @@ import Testing
       for peer in try random.replicas(3) {
         let wire = try peer.wire()
         let summary = try #require(peer.document?.summary)
-        #expect(seen[summary] == nil || seen[summary] == wire, "seed \(seed)")
+        expect(seen[summary] == nil || seen[summary] == wire, "seed \(seed)")
         seen[summary] = wire
       }
     }
@@ -124,7 +124,7 @@ import Testing
         let before = try peers[index].vector
         random.change(&peers[index], now: 1_000 + step)
         if random.generator.oneIn(2) { try peers[index].pull(peers[random.generator.int(below: 3)]) }
-        #expect(try peers[index].vector.dominates(before), "seed \(seed)")
+        try expect(peers[index].vector.dominates(before), "seed \(seed)")
       }
     }
   }
@@ -137,7 +137,7 @@ import Testing
       try peers[0].pull(peers[1])
       try peers[1].pull(peers[0])
       let wire = try peers[1].wire()
-      #expect(try peers[0].repair(wire).isUnchanged, "seed \(seed)")
+      try expect(peers[0].repair(wire).isUnchanged, "seed \(seed)")
     }
   }
 }

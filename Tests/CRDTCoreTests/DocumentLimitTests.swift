@@ -28,7 +28,7 @@ import Testing
       { try WireDocument.validate($0) }, { _ = try WireDocument.basis($0) },
     ] {
       let error = #expect(throws: CodecError.self) { try read(more.span.bytes) }
-      #expect(error?.code == .limit)
+      expectEqual(error?.code, .limit)
     }
     var other = Peer(2)
     #expect(throws: CodecError.self) { try other.merge(more) }
@@ -81,10 +81,10 @@ import Testing
     let (mine, theirs) = (try one.wire(), try other.wire())
     let tables = one.tables.sites.sites.count
     for _ in 0..<2 {
-      #expect(try one.merge(theirs).refusal == .tooManySites)
-      #expect(try other.merge(mine).refusal == .tooManySites)
-      #expect(try one.repair(theirs).refusal == .tooManySites)
-      #expect(try other.repair(mine).refusal == .tooManySites)
+      try expectEqual(one.merge(theirs).refusal, .tooManySites)
+      try expectEqual(other.merge(mine).refusal, .tooManySites)
+      try expectEqual(one.repair(theirs).refusal, .tooManySites)
+      try expectEqual(other.repair(mine).refusal, .tooManySites)
     }
     #expect(try one.wire() == mine)
     #expect(try other.wire() == theirs)
@@ -108,8 +108,8 @@ import Testing
     let successor = try #require(try writer.successor(of: nearlyFull))
     for wire in [delta, successor] {
       var fits = nearlyFull
-      #expect(try fits.merge(wire).refusal == nil)
-      #expect(try fits.vector.elements.count == Self.limit)
+      try expect(fits.merge(wire).refusal == nil)
+      try expectEqual(fits.vector.elements.count, Self.limit)
     }
   }
 
@@ -140,8 +140,8 @@ import Testing
     let before = try other.wire()
     #expect(code { try other.upsert(more, now: 2) } == .tooManyKeys)
     for (key, value) in more where most[key] != value {
-      #expect(code { try other.update([.set([key], value)], now: 2) } == .tooManyKeys)
-      #expect(code { try other.update([.replace([key], value)], now: 2) } == .tooManyKeys)
+      expectEqual(code { try other.update([.set([key], value)], now: 2) }, .tooManyKeys)
+      expectEqual(code { try other.update([.replace([key], value)], now: 2) }, .tooManyKeys)
     }
     #expect(try other.wire() == before)
     // What is not new goes on.
@@ -221,7 +221,7 @@ import Testing
       { _ = try DocumentCodec.record(ofUniform: more.span.bytes, tables: &tables) },
     ].prefix(isUniform ? 3 : 2) {
       let error = #expect(throws: CodecError.self) { try read() }
-      #expect(error?.code == .limit)
+      expectEqual(error?.code, .limit)
     }
   }
 

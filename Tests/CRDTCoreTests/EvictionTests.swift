@@ -30,15 +30,15 @@ import Testing
       "a": .int(2), "b": .int(9), "c": .counter(8), "m": .map(["x": .int(1), "y": .int(2)]), "t": .bool(true),
     ]
     for peer in [phone, cloud, tablet] {
-      #expect(try peer.fields == expected)
-      #expect(try peer.wire() == cloud.wire())
-      #expect(peer.document?.summary == cloud.document?.summary)
+      try expectEqual(peer.fields, expected)
+      try expectEqual(peer.wire(), cloud.wire())
+      expectEqual(peer.document?.summary, cloud.document?.summary)
     }
     // And the repair takes nothing for removed that is not.
     for peer in [phone, cloud, tablet] {
       var repaired = peer
       let wire = try cloud.wire()
-      #expect(try repaired.repair(wire).isUnchanged)
+      try expect(repaired.repair(wire).isUnchanged)
     }
   }
 

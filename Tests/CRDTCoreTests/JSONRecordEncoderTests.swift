@@ -27,10 +27,10 @@ import Testing
         Array(text.utf8).span.bytes, isDefault: strategy == .insertDefaultIfAbsent, stamping: stamping,
         tables: &tables)
     else { return false }
-    #expect(encoded.document.record == expected.record, "\(text)")
-    #expect(encoded.document.summary == expected.summary, "\(text)")
-    #expect(encoded.document.isAlive)
-    #expect(encoded.id == (try DocumentID(fields["_id"] ?? .null)).bytes)
+    expectEqual(encoded.document.record, expected.record, "\(text)")
+    expectEqual(encoded.document.summary, expected.summary, "\(text)")
+    expect(encoded.document.isAlive)
+    expectEqual(encoded.id, (try DocumentID(fields["_id"] ?? .null)).bytes)
     return true
   }
 
@@ -84,9 +84,9 @@ import Testing
           continue
         }
         let expected = try #require(try general(read, .merge, &tables))
-        #expect(encoded.document.record == expected.record, "seed \(seed)")
-        #expect(encoded.document.summary == expected.summary, "seed \(seed)")
-        #expect(encoded.id == (try DocumentID(read["_id"] ?? .null)).bytes, "seed \(seed)")
+        expectEqual(encoded.document.record, expected.record, "seed \(seed)")
+        expectEqual(encoded.document.summary, expected.summary, "seed \(seed)")
+        expectEqual(encoded.id, (try DocumentID(read["_id"] ?? .null)).bytes, "seed \(seed)")
       }
     }
     #expect(taken > 100, "only \(taken) of 4,000 texts were taken")

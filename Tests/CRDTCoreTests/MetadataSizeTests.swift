@@ -33,8 +33,8 @@ import Testing
       for other in 0..<5 where other != index { try peers[other].pull(peers[index]) }
     }
     for peer in peers {
-      #expect(try peer.wire() == peers[0].wire())
-      #expect(peer.metadataBytes <= 120)
+      try expectEqual(peer.wire(), peers[0].wire())
+      expect(peer.metadataBytes <= 120)
     }
   }
 
@@ -46,7 +46,7 @@ import Testing
       var device = Peer(number)
       try device.upsert(Self.fields, .insertDefaultIfAbsent, now: Self.today + UInt64(number))
       let wire = try device.wire()
-      #expect(try cloud.merge(wire).isUnchanged)
+      try expect(cloud.merge(wire).isUnchanged)
     }
     #expect(cloud.record == record && metadata <= 20)
   }

@@ -124,12 +124,12 @@ import Testing
     var (a, b) = (peer, peer)
     (a.document, a.tables) = (document, patchedTables)
     (b.document, b.tables) = (expected, tables)
-    #expect(a.verifies && document.isAlive == expected.isAlive, "seed \(seed)")
-    #expect(document.summary == expected.summary, "seed \(seed)")
-    #expect(try a.wire() == b.wire(), "seed \(seed)")
-    #expect(try a.fields == b.fields, "seed \(seed)")
-    #expect(try a.state == b.state, "seed \(seed)")
-    #expect(try a.state?.summary == document.summary, "seed \(seed)")
+    expect(a.verifies && document.isAlive == expected.isAlive, "seed \(seed)")
+    expectEqual(document.summary, expected.summary, "seed \(seed)")
+    try expectEqual(a.wire(), b.wire(), "seed \(seed)")
+    try expectEqual(a.fields, b.fields, "seed \(seed)")
+    try expectEqual(a.state, b.state, "seed \(seed)")
+    try expectEqual(a.state?.summary, document.summary, "seed \(seed)")
     peer = a
     return true
   }
@@ -189,10 +189,10 @@ import Testing
         tables = peer.tables
         let again = try DocumentCodec.update(
           [edit], existing: document.stored, stamping: stamping, tables: &tables, in: &memory)
-        #expect(again?.record == new?.record, "turn \(turn)")
-        #expect(again?.summary == new?.summary, "turn \(turn)")
+        expectEqual(again?.record, new?.record, "turn \(turn)")
+        expectEqual(again?.summary, new?.summary, "turn \(turn)")
         guard let again else { continue }
-        #expect(Record(bytes: again.record).withView { $0.verify() }, "turn \(turn)")
+        expect(Record(bytes: again.record).withView { $0.verify() }, "turn \(turn)")
         patches += 1
         (peer.document, peer.tables) = (again, tables)
         script.peers[0] = peer
@@ -231,8 +231,8 @@ import Testing
           edits, existing: document.stored, stamping: stamping, tables: &unused)
         let updated = try DocumentCodec.update(
           edits, existing: document.stored, stamping: stamping, tables: &tables)
-        #expect(updated?.record == expected?.record, "turn \(turn), \(name)")
-        #expect(updated?.summary == expected?.summary, "turn \(turn), \(name)")
+        expectEqual(updated?.record, expected?.record, "turn \(turn), \(name)")
+        expectEqual(updated?.summary, expected?.summary, "turn \(turn), \(name)")
         document = try #require(updated, "turn \(turn), \(name)")
         // The tables of a transaction that came to nothing are dropped, and another goes on with the former ones.
         if turn.isMultiple(of: 7) { tables = unused }

@@ -20,16 +20,16 @@ import Testing
 
   private func expectBothSettle(_ a: Peer, _ b: Peer, on fields: [TextKey: Value]) throws {
     let (wireA, wireB) = (try a.wire(), try b.wire())
-    #expect(try a.vector == b.vector && wireA != wireB)
+    try expect(a.vector == b.vector && wireA != wireB)
     var (repairedA, repairedB) = (a, b)
     try repairedA.repair(wireB)
     try repairedB.repair(wireA)
-    #expect(try repairedA.fields == fields)
-    #expect(try repairedA.wire() == repairedB.wire())
-    #expect(repairedA.document?.summary == repairedB.document?.summary)
-    #expect(try repairedA.vector == a.vector)
+    try expectEqual(repairedA.fields, fields)
+    try expectEqual(repairedA.wire(), repairedB.wire())
+    expectEqual(repairedA.document?.summary, repairedB.document?.summary)
+    try expectEqual(repairedA.vector, a.vector)
     let settled = try repairedB.wire()
-    #expect(try repairedA.repair(settled).isUnchanged)
+    try expect(repairedA.repair(settled).isUnchanged)
   }
 
   @Test func `an entry that was seen and is no longer held is passed over by a merge`() throws {
@@ -184,7 +184,7 @@ import Testing
     for wire in [try less.wire(), settled] {
       var peer = full
       try peer.repair(wire)
-      #expect(try peer.fields == ["z": .int(1)] && peer.document?.summary == repaired.document?.summary)
+      try expect(peer.fields == ["z": .int(1)] && peer.document?.summary == repaired.document?.summary)
     }
     // So it is where the other has written since.
     try repaired.update([.set(["y"], .int(2))], now: 5_000)
@@ -250,7 +250,7 @@ import Testing
       var random = SeededGenerator(seed: UInt64(seed))
       var peers = try replicas(&random)
       let vectors = try Set(peers.map { try $0.vector })
-      #expect(vectors.count == 1)
+      expectEqual(vectors.count, 1)
       let before = try peers.map { try $0.fields ?? [:] }
       var isSettled = false
       for _ in 0..<12 where !isSettled {
@@ -262,10 +262,10 @@ import Testing
         }
       }
       let summaries = Set(peers.map { $0.document?.summary })
-      #expect(isSettled && summaries.count == 1, "seed \(seed)")
+      expect(isSettled && summaries.count == 1, "seed \(seed)")
       for (field, value) in try peers[0].fields ?? [:] {
         guard let kept = number(value), kept != 7 else { continue }
-        #expect(before.allSatisfy { number($0[field]) == kept }, "seed \(seed): \(field) is \(kept)")
+        expect(before.allSatisfy { number($0[field]) == kept }, "seed \(seed): \(field) is \(kept)")
       }
     }
   }

@@ -13,17 +13,17 @@ import Testing
     let sites = [.zero] + (0..<count).map(Self.site)
     var grown = SiteTable()
     for (ordinal, site) in sites.enumerated() {
-      #expect(grown.intern(site) == UInt32(ordinal))
-      #expect(grown.intern(site) == UInt32(ordinal))
+      expectEqual(grown.intern(site), UInt32(ordinal))
+      expectEqual(grown.intern(site), UInt32(ordinal))
     }
     for table in [grown, SiteTable(sites: sites), SiteTable(sites: Array(sites.dropFirst()))] {
-      #expect(table.count == sites.count)
-      #expect(table.sites == sites)
-      #expect(sites.indices.allSatisfy { table[UInt32($0)] == sites[$0] })
-      #expect(sites.indices.allSatisfy { table.ordinal(of: sites[$0]) == UInt32($0) })
-      #expect(table[UInt32(sites.count)] == nil)
-      #expect(table[.max] == nil)
-      #expect(table.ordinal(of: Self.site(count)) == nil)
+      expectEqual(table.count, sites.count)
+      expectEqual(table.sites, sites)
+      expect(sites.indices.allSatisfy { table[UInt32($0)] == sites[$0] })
+      expect(sites.indices.allSatisfy { table.ordinal(of: sites[$0]) == UInt32($0) })
+      expect(table[UInt32(sites.count)] == nil)
+      expect(table[.max] == nil)
+      expect(table.ordinal(of: Self.site(count)) == nil)
     }
   }
 
@@ -35,17 +35,17 @@ import Testing
       if number % 100 == 0 { tables.append(next) } else { tables[tables.count - 1] = next }
     }
     for (index, table) in Array(tables.enumerated()).dropFirst() {
-      #expect(table.count == min(index * 100, 3_000) + 1)
-      #expect(table.ordinal(of: Self.site(table.count - 1)) == nil)
-      #expect(table.ordinal(of: Self.site(table.count - 2)) == UInt32(table.count - 1))
+      expectEqual(table.count, min(index * 100, 3_000) + 1)
+      expect(table.ordinal(of: Self.site(table.count - 1)) == nil)
+      expectEqual(table.ordinal(of: Self.site(table.count - 2)), UInt32(table.count - 1))
     }
   }
 
   @Test func `of equal sites, which only damage makes, the first counts`() {
     let sites = [.zero] + (0..<600).map { Self.site($0 % 500) }
     for table in [SiteTable(sites: sites), SiteTable(sites: Array(sites.prefix(505)))] {
-      #expect((0..<500).allSatisfy { table.ordinal(of: Self.site($0)) == UInt32($0 + 1) })
-      #expect(table[502] == Self.site(1))
+      expect((0..<500).allSatisfy { table.ordinal(of: Self.site($0)) == UInt32($0 + 1) })
+      expectEqual(table[502], Self.site(1))
     }
   }
 }

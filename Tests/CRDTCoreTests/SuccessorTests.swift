@@ -26,23 +26,23 @@ import Testing
   private func check(_ wire: [UInt8], on former: Peer, leadsTo sender: Peer, _ seed: UInt64) throws -> Bool {
     try WireDocument.validate(wire.span.bytes)
     var peer = former
-    #expect(try peer.merge(sender.wire(lacking: former.vector)).isChanged, "seed \(seed)")
-    #expect(peer.document?.summary == sender.document?.summary, "seed \(seed)")
+    try expect(peer.merge(sender.wire(lacking: former.vector)).isChanged, "seed \(seed)")
+    expectEqual(peer.document?.summary, sender.document?.summary, "seed \(seed)")
     let (tree, measure) = try outcome(of: wire, on: former, by: .tree)
-    #expect(tree.isChanged && measure.verifies, "seed \(seed)")
-    #expect(try measure.wire() == peer.wire(), "seed \(seed)")
-    #expect(measure.document?.summary == peer.document?.summary, "seed \(seed)")
-    #expect(try measure.state?.summary == peer.document?.summary, "seed \(seed)")
+    expect(tree.isChanged && measure.verifies, "seed \(seed)")
+    try expectEqual(measure.wire(), peer.wire(), "seed \(seed)")
+    expectEqual(measure.document?.summary, peer.document?.summary, "seed \(seed)")
+    try expectEqual(measure.state?.summary, peer.document?.summary, "seed \(seed)")
     for route in [CodecRoute.shortest, .patch, .tree] {
       let again = try outcome(of: wire, on: measure, by: route).0
-      #expect(again.isUnchanged, "seed \(seed)")
+      expect(again.isUnchanged, "seed \(seed)")
     }
     let (patch, patched) = try outcome(of: wire, on: former, by: .patch)
     guard patch.isChanged else { return false }
-    #expect(patched.verifies, "seed \(seed)")
-    #expect(try patched.wire() == peer.wire(), "seed \(seed)")
-    #expect(try patched.state == measure.state, "seed \(seed)")
-    #expect(patched.document?.summary == peer.document?.summary, "seed \(seed)")
+    expect(patched.verifies, "seed \(seed)")
+    try expectEqual(patched.wire(), peer.wire(), "seed \(seed)")
+    try expectEqual(patched.state, measure.state, "seed \(seed)")
+    expectEqual(patched.document?.summary, peer.document?.summary, "seed \(seed)")
     return true
   }
 
@@ -69,16 +69,16 @@ import Testing
         all += 1
         let measure = try peer.successor(of: former, by: .tree)
         if let wire = try peer.successor(of: former, by: .patch) {
-          #expect(wire == measure, "seed \(seed)")
+          expectEqual(wire, measure, "seed \(seed)")
           direct += 1
         }
-        #expect(try peer.successor(of: former) == measure, "seed \(seed)")
+        try expectEqual(peer.successor(of: former), measure, "seed \(seed)")
         guard let wire = measure else { continue }
         writes += 1
         // Another replica with the same state has other dictionaries, and may have collected what this one has not.
         var other = Peer(4)
         try other.merge(former.wire())
-        #expect(other.document?.summary == former.document?.summary, "seed \(seed)")
+        expectEqual(other.document?.summary, former.document?.summary, "seed \(seed)")
         if script.random.generator.oneIn(3) {
           try other.collect(before: ClockReading(milliseconds: script.now))
         }
@@ -91,7 +91,7 @@ import Testing
         if stranger.document?.summary != former.document?.summary,
           stranger.document?.summary != peer.document?.summary
         {
-          #expect(try outcome(of: wire, on: stranger, by: .shortest).0.isMissingBase, "seed \(seed)")
+          try expect(outcome(of: wire, on: stranger, by: .shortest).0.isMissingBase, "seed \(seed)")
         }
       }
     }
@@ -145,8 +145,8 @@ import Testing
         for (likely, isAlike) in [(last, last == part.head), (part.head, true)] {
           var values: [Range<Int>] = [7..<8]
           let again = try #require(try RunPart(whole, like: likely, values: &values), "seed \(seed)")
-          #expect(again.head == part.head && again.isAlike == isAlike, "seed \(seed)")
-          #expect(values == [7..<8] + columns, "seed \(seed)")
+          expect(again.head == part.head && again.isAlike == isAlike, "seed \(seed)")
+          expectEqual(values, [7..<8] + columns, "seed \(seed)")
         }
         last = part.head
         var entries = ByteWriter()
@@ -162,15 +162,15 @@ import Testing
           return peer.document == nil ? nil : peer
         }
         let measure = try #require(try applied(by: .tree), "seed \(seed)")
-        #expect(measure.document?.summary == writer.document?.summary, "seed \(seed)")
-        #expect(try measure.wire() == writer.wire(), "seed \(seed)")
-        #expect(try applied(by: .shortest)?.document?.summary == writer.document?.summary, "seed \(seed)")
+        expectEqual(measure.document?.summary, writer.document?.summary, "seed \(seed)")
+        try expectEqual(measure.wire(), writer.wire(), "seed \(seed)")
+        try expectEqual(applied(by: .shortest)?.document?.summary, writer.document?.summary, "seed \(seed)")
         if let patched = try applied(by: .patch) {
           direct += 1
-          #expect(patched.verifies, "seed \(seed)")
-          #expect(try patched.wire() == measure.wire(), "seed \(seed)")
-          #expect(try patched.state == measure.state, "seed \(seed)")
-          #expect(patched.document?.summary == measure.document?.summary, "seed \(seed)")
+          expect(patched.verifies, "seed \(seed)")
+          try expectEqual(patched.wire(), measure.wire(), "seed \(seed)")
+          try expectEqual(patched.state, measure.state, "seed \(seed)")
+          expectEqual(patched.document?.summary, measure.document?.summary, "seed \(seed)")
           reader = patched
         } else {
           reader = measure
@@ -202,10 +202,10 @@ import Testing
       let isValid = (try? WireDocument.validate(bytes.span.bytes)) != nil
       for route in [CodecRoute.shortest, .tree] {
         let result = try? outcome(of: bytes, on: before, by: route)
-        #expect(isValid == (result != nil), "seed \(seed)")
+        expectEqual(isValid, result != nil, "seed \(seed)")
         guard let (outcome, peer) = result, outcome.isChanged else { continue }
         // Whatever it says comes to the announced state, or is not merged.
-        #expect(try peer.wire() == canonical, "seed \(seed)")
+        try expectEqual(peer.wire(), canonical, "seed \(seed)")
       }
     }
   }
@@ -242,8 +242,8 @@ import Testing
       let former = peer
       try peer.update(edit, now: later)
       let wire = try #require(try peer.successor(of: former))
-      #expect(id + wire.count <= 60, "\(edit)")
-      #expect(try wire.count < peer.wire(lacking: former.vector).count, "\(edit)")
+      expect(id + wire.count <= 60, "\(edit)")
+      try expect(wire.count < peer.wire(lacking: former.vector).count, "\(edit)")
     }
     var peer = try midlife()
     let former = peer

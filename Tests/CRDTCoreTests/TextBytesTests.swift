@@ -38,9 +38,9 @@ import Testing
         let filler = [UInt8](repeating: UInt8(ascii: "x"), count: before)
         let bytes = filler + wrong + [UInt8](repeating: UInt8(ascii: "y"), count: after)
         let span = bytes.span.bytes
-        #expect(span.text == nil)
-        #expect(span.isUTF8 == false)
-        #expect(span.utf8Count == before + offset)
+        expect(span.text == nil)
+        expectEqual(span.isUTF8, false)
+        expectEqual(span.utf8Count, before + offset)
       }
     }
   }
@@ -56,9 +56,9 @@ import Testing
       let padded = String(repeating: "x", count: before) + text
       let bytes = Array(padded.utf8)
       let span = bytes.span.bytes
-      #expect(span.isUTF8 == true)
-      #expect(span.utf8Count == bytes.count)
-      #expect(span.text.map { Array($0.utf8) } == bytes)
+      expectEqual(span.isUTF8, true)
+      expectEqual(span.utf8Count, bytes.count)
+      expectEqual(span.text.map { Array($0.utf8) }, bytes)
     }
   }
 
@@ -75,11 +75,11 @@ import Testing
       }
       let expected = String(validating: bytes, as: UTF8.self)
       let span = bytes.span.bytes
-      #expect(span.text.map { Array($0.utf8) } == expected.map { Array($0.utf8) })
-      #expect(span.isUTF8 == (expected != nil))
+      expectEqual(span.text.map { Array($0.utf8) }, expected.map { Array($0.utf8) })
+      expectEqual(span.isUTF8, expected != nil)
       // What comes before the first wrong byte is the longest beginning that is text.
       let longest = (0...bytes.count).last { String(validating: bytes[..<$0], as: UTF8.self) != nil }
-      #expect(span.utf8Count == longest)
+      expectEqual(span.utf8Count, longest)
     }
   }
 

@@ -28,14 +28,14 @@ import Testing
     case .missingBase:
       peer = b
       return false
-    case .unchanged: #expect(tree.isUnchanged, "seed \(seed)")
+    case .unchanged: expect(tree.isUnchanged, "seed \(seed)")
     case .refused(let error): Issue.record("seed \(seed): \(error)")
     case .changed(let document):
-      #expect(tree.isChanged && a.verifies, "seed \(seed)")
-      #expect(document.summary == b.document?.summary, "seed \(seed)")
-      #expect(try a.wire() == b.wire(), "seed \(seed)")
-      #expect(try a.state == b.state, "seed \(seed)")
-      #expect(try a.state?.summary == document.summary, "seed \(seed)")
+      expect(tree.isChanged && a.verifies, "seed \(seed)")
+      expectEqual(document.summary, b.document?.summary, "seed \(seed)")
+      try expectEqual(a.wire(), b.wire(), "seed \(seed)")
+      try expectEqual(a.state, b.state, "seed \(seed)")
+      try expectEqual(a.state?.summary, document.summary, "seed \(seed)")
     }
     peer = a
     return true
@@ -61,12 +61,12 @@ import Testing
         let direct = try script.peers[index].wire(lacking: base, by: .patch)
         if !direct.isEmpty {
           writes += 1
-          #expect(try direct == script.peers[index].wire(lacking: base, by: .tree), "seed \(seed)")
+          try expectEqual(direct, script.peers[index].wire(lacking: base, by: .tree), "seed \(seed)")
         }
         all += 1
         if try compare(wire, on: &script.peers[other], seed) { patches += 1 }
         if script.random.generator.oneIn(8) {
-          #expect(try compare(wire, on: &script.peers[other], seed) || true)
+          try expect(compare(wire, on: &script.peers[other], seed) || true)
         }
       }
     }
@@ -94,7 +94,7 @@ import Testing
       guard let (outcome, _) = try? outcome(of: bytes, on: before, by: .patch), outcome.isChanged else {
         continue
       }
-      #expect(isValid, "seed \(seed)")
+      expect(isValid, "seed \(seed)")
     }
   }
 }

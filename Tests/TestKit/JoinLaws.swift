@@ -11,11 +11,10 @@
   ) rethrows {
     let (a, b, c) = states
     let ab = try join(a, b)
-    #expect(try ab == join(b, a), comment ?? "join is commutative", sourceLocation: sourceLocation)
-    #expect(
-      try join(ab, c) == join(a, join(b, c)), comment ?? "join is associative", sourceLocation: sourceLocation
-    )
-    #expect(try join(a, a) == a, comment ?? "join is idempotent", sourceLocation: sourceLocation)
-    #expect(try join(ab, b) == ab, comment ?? "join absorbs what it holds", sourceLocation: sourceLocation)
+    try expectEqual(ab, join(b, a), comment ?? "join is commutative", sourceLocation: sourceLocation)
+    try expectEqual(
+      join(ab, c), join(a, join(b, c)), comment ?? "join is associative", sourceLocation: sourceLocation)
+    try expectEqual(join(a, a), a, comment ?? "join is idempotent", sourceLocation: sourceLocation)
+    try expectEqual(join(ab, b), ab, comment ?? "join absorbs what it holds", sourceLocation: sourceLocation)
   }
 #endif
