@@ -67,7 +67,7 @@ import Testing
     try count(clone, 20)
     try exchange([original, clone])
     for store in [original, clone] {
-      #expect(try total(store) == .counter(38))
+      try expectEqual(total(store), .counter(38))
       store.close()
     }
   }
@@ -91,8 +91,8 @@ import Testing
     try count(restored, 7)
     try exchange([restored, peer])
     for store in [restored, peer] {
-      #expect(try total(store) == .counter(112))
-      #expect(try store.fields("a", in: "cars")?["text"] == .string("written after the backup"))
+      try expectEqual(total(store), .counter(112))
+      try expectEqual(store.fields("a", in: "cars")?["text"], .string("written after the backup"))
       store.close()
     }
   }
@@ -106,7 +106,7 @@ import Testing
     for generation in 1...4 {
       try copy("\(Int.random(in: 0..<generation, using: &generator))", to: "\(generation)")
       let stores = try (0...generation).map { try open("\($0)") }
-      #expect(Set(stores.map(\.site)).count == stores.count)
+      expectEqual(Set(stores.map(\.site)).count, stores.count)
       for store in stores {
         let amount = Int64.random(in: 1...1_000, using: &generator)
         try count(store, amount)
@@ -120,7 +120,7 @@ import Testing
       expected += 3
       try exchange(stores)
       for store in stores {
-        #expect(try total(store) == .counter(expected), "generation \(generation)")
+        try expectEqual(total(store), .counter(expected), "generation \(generation)")
         store.close()
       }
     }

@@ -168,9 +168,9 @@ import Testing
         let store = try Store.open(at: path, options: quiet)
         defer { store.close() }
         let expiry = try store.statistics().expiry
-        #expect(expiry.waitingDocuments == 40 - 10 * round)
-        #expect(try store.verify().damages == [])
-        for n in 0..<40 { #expect(try store.state("\(n)") == (n < 30 ? .deleted : .alive)) }
+        expectEqual(expiry.waitingDocuments, 40 - 10 * round)
+        try expectEqual(store.verify().damages, [])
+        for n in 0..<40 { try expectEqual(store.state("\(n)"), n < 30 ? .deleted : .alive) }
       }
       var options = quiet
       options.tombstoneLifetime = .zero
@@ -264,7 +264,7 @@ import Testing
         damaged[3] ^= 4
         let count = try FileDamage.replace(
           entry.key + entry.value, by: entry.key + damaged, at: fixture.dataPath)
-        #expect(count > 0)
+        expect(count > 0)
       }
     }
     try clock.pass(days: 8, fixture.store)
@@ -289,13 +289,13 @@ import Testing
     defer { copy.close() }
     #expect(copy.site != fixture.store.site)
     for store in [copy, fixture.store] {
-      #expect(try store.memory() == Memory(records: 1, alive: 0, certificates: 1))
-      #expect(try store.state("certified") == .deleted)
+      try expectEqual(store.memory(), Memory(records: 1, alive: 0, certificates: 1))
+      try expectEqual(store.state("certified"), .deleted)
     }
     try clock.pass(days: 8, copy, fixture.store)
     for store in [copy, fixture.store] {
-      #expect(try store.memory() == Memory(records: 0, alive: 0, certificates: 2))
-      #expect(try store.verify().damages == [])
+      try expectEqual(store.memory(), Memory(records: 0, alive: 0, certificates: 2))
+      try expectEqual(store.verify().damages, [])
     }
     // What the copy writes over a certificate is a new site's, and passes for an insert after the deletion.
     try copy.put("x", ["n": .int(2)])

@@ -76,7 +76,7 @@ import Testing
         var reads = 0
         while isDone.value == 0 {
           let count = try store.count(in: "pairs") ?? 0
-          #expect(count % 2 == 0)
+          expectEqual(count % 2, 0)
           reads += 1
           await Task.yield()
         }
@@ -92,7 +92,7 @@ import Testing
       for try await reads in group {
         finished += 1
         if finished == 4 { isDone.add() }
-        if finished == 5 { #expect(reads > 0) }
+        if finished == 5 { expect(reads > 0) }
       }
     }
     #expect(try store.count(in: "pairs") == 240)
@@ -169,10 +169,10 @@ import Testing
     }
     for _ in 0..<2 {
       try fixture.reopen()
-      #expect(fixture.store.site == site)
-      #expect(fixture.store.identityChange == nil)
-      #expect(try Holdings(fixture.store) == before)
-      #expect(try fixture.names() == ["data.mdb", "data.mdb-lock", "instance", "lock"])
+      expectEqual(fixture.store.site, site)
+      expect(fixture.store.identityChange == nil)
+      try expectEqual(Holdings(fixture.store), before)
+      try expectEqual(fixture.names(), ["data.mdb", "data.mdb-lock", "instance", "lock"])
     }
     try fixture.store.put("new", [:])
   }
@@ -217,7 +217,12 @@ import Testing
     // A reader that comes while the gate is closed gets its turn.
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<4 {
-        group.addTask { () throws -> Void in for _ in 0..<200 { #expect(try store.count(in: "cars") == 3) } }
+        group.addTask { () throws -> Void in
+          for _ in 0..<200 {
+            try expectEqual(
+              store.count(in: "cars"), 3)
+          }
+        }
       }
       group.addTask { for n in 1...20 { _ = code { try store.resize(mapBytes: (1 << 30) + n << 20) } } }
       try await group.waitForAll()

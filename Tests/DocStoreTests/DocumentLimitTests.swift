@@ -50,7 +50,7 @@ import Testing
         { _ = try tx.remove(id, in: "cars") },
       ] {
         let error = #expect(throws: StoreError.self) { try write() }
-        #expect(error?.document?.code == .tooManySites)
+        expectEqual(error?.document?.code, .tooManySites)
       }
       try tx.upsert(["n": .int(1)], id: DocumentID("y"), into: "cars")
     }
@@ -80,9 +80,9 @@ import Testing
       }
     }
     for store in [here.store, there.store] {
-      for (id, fields) in expected { #expect(try store.fields(id, in: "cars") == fields) }
+      for (id, fields) in expected { try expectEqual(store.fields(id, in: "cars"), fields) }
       let names = try store.read { try $0.collection("cars")?.keys.count }
-      #expect(names == KeyTable.capacity)
+      expectEqual(names, KeyTable.capacity)
     }
   }
 
@@ -99,7 +99,7 @@ import Testing
     }
     func check() throws {
       #expect(try fixture.store.statistics().siteCount == 4 * Self.limit)
-      for number in 0..<4 { #expect(try fixture.store.wire("d\(number)") == wire(number)) }
+      for number in 0..<4 { try expectEqual(fixture.store.wire("d\(number)"), wire(number)) }
       let last = CrowdedDocument.site(4 * Self.limit - 1)
       let reading = ClockReading(milliseconds: 1_700_000_000_003 + UInt64(4 * Self.limit - 1))
       let found = try fixture.store.read { tx in
@@ -116,7 +116,7 @@ import Testing
       _ = try tx.merge(wire: wire.span.bytes, id: DocumentID("e"), in: "cars")
     }
     try fixture.reopen()
-    for number in 0..<4 { #expect(try fixture.store.wire("d\(number)") == wire(number)) }
+    for number in 0..<4 { try expectEqual(fixture.store.wire("d\(number)"), wire(number)) }
     #expect(try fixture.store.verify().isIntact)
   }
 }

@@ -1,6 +1,7 @@
 import CRDTCore
 import DocStore
 import Synchronization
+import TestKit
 import Testing
 
 /// A clock that is moved by hand.
@@ -58,7 +59,7 @@ extension Store {
         return true
       }
       let info = try #require(try tx.collections().first { $0.name == "cars" })
-      #expect(info.documentCount == memory.alive && info.tombstoneCount == memory.records - memory.alive)
+      expect(info.documentCount == memory.alive && info.tombstoneCount == memory.records - memory.alive)
       return memory
     }
   }

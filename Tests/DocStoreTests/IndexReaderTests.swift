@@ -107,15 +107,15 @@ import Testing
             from: .before([.int(Int64(n))]), to: .after([.int(Int64(n))]), reversed: reversed
           ) { _, id, record in
             let isAlive = record.isAlive
-            #expect(isAlive)
+            expect(isAlive)
             found.append(try DocumentID(validating: id).value)
             return true
           }
-          #expect(wantsAll)
+          expect(wantsAll)
         }
         let expected = ["d14", "d15", "d6", "d7"]
         let turned = ["d15", "d14", "d7", "d6"]
-        #expect(found == (reversed ? turned : expected).map(Value.string))
+        expectEqual(found, (reversed ? turned : expected).map(Value.string))
       }
       var seen = 0
       let wantsAll = try reader.forEachDocument { _, _, _ in
@@ -160,7 +160,7 @@ import Testing
         in: "byText", from: .beforePrefix([.int(1)], text: text), to: .afterPrefix([.int(1)], text: text))
       let expected = texts.indices.filter { texts[$0].utf8.starts(with: text.utf8) }
         .map { Value.string("d\($0)") }
-      #expect(Set(found) == Set(expected) && found.count == expected.count, "\(text)")
+      expect(Set(found) == Set(expected) && found.count == expected.count, "\(text)")
     }
   }
 }

@@ -41,7 +41,7 @@ import Testing
             try record.fields(collection.keys)
           }
           let stored = try #require(document)
-          #expect(isRead && values == fields.map { stored[$0.path[0]] })
+          expect(isRead && values == fields.map { stored[$0.path[0]] })
           return true
         }
       }
@@ -82,12 +82,12 @@ import Testing
         let stored = try #require(try fixture.store.fields("d", in: "cars"))
         try tx.forEachRow(in: index) { row in
           var found: [Value?] = [nil]
-          #expect(row.read(index.definition.fields, into: &found) && found == [stored["a"]])
+          expect(row.read(index.definition.fields, into: &found) && found == [stored["a"]])
           return true
         }
       }
-      #expect(try fixture.store.indexFindings() == [])
-      #expect(try fixture.store.indexes().map(\.rowCount) == [1])
+      try expectEqual(fixture.store.indexFindings(), [])
+      try expectEqual(fixture.store.indexes().map(\.rowCount), [1])
     }
   }
 }

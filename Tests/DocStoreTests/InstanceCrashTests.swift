@@ -34,9 +34,9 @@ import Testing
       first.close()
       for round in 0..<3 {
         let store = try Store.open(at: crash.path, options: quiet)
-        #expect(store.site == site)
-        #expect(store.identityChange == nil)
-        #expect(try store.count(in: "cars") == 1 + round)
+        expectEqual(store.site, site)
+        expect(store.identityChange == nil)
+        try expectEqual(store.count(in: "cars"), 1 + round)
         store.close()
         await #expect(processExitsWith: .signal(SIGKILL)) { [crash = crash as Crash, round = round as Int] in
           let store = try Store.open(at: crash.path, options: crash.options())

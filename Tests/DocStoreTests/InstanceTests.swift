@@ -49,9 +49,9 @@ import Testing
     }
     for round in 0..<6 {
       try session { store in
-        #expect(store.site == first.0)
-        #expect(store.epoch == first.1)
-        #expect(store.identityChange == nil)
+        expectEqual(store.site, first.0)
+        expectEqual(store.epoch, first.1)
+        expect(store.identityChange == nil)
         if round % 2 == 0 { try store.put("\(round)", ["n": .int(1)]) }
       }
     }

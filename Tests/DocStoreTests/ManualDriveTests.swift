@@ -184,7 +184,7 @@ import Testing
       fixture.store.step(upTo: .committed)
       fixture.store.crash()
       try fixture.reopen()
-      #expect(fixture.store.site == site)
+      expectEqual(fixture.store.site, site)
     }
     #expect(try fixture.store.count(in: "cars") == 4)
   }

@@ -25,10 +25,10 @@ import Testing
     func check() throws {
       #expect(try fixture.store.statistics().siteCount == 6 * Self.size)
       for number in 0..<6 {
-        #expect(try fixture.store.wire("d\(number)") == CrowdedDocument.numbered(number))
+        try expectEqual(fixture.store.wire("d\(number)"), CrowdedDocument.numbered(number))
         for site in [number * Self.size, (number + 1) * Self.size - 1] {
           let found = try fixture.store.read { try $0.highestReading(of: CrowdedDocument.site(site)) }
-          #expect(found == CrowdedDocument.reading(site))
+          expectEqual(found, CrowdedDocument.reading(site))
         }
       }
       let unknown = CrowdedDocument.site(6 * Self.size)
@@ -95,8 +95,8 @@ import Testing
     }
     #expect(try fixture.store.wire("older") == older)
     for _ in 0..<2 {
-      #expect(try fixture.store.read { try $0.highestReading(of: site) } == highest)
-      #expect(try fixture.store.verify().damages == [])
+      try expect(fixture.store.read { try $0.highestReading(of: site) } == highest)
+      try expectEqual(fixture.store.verify().damages, [])
       try fixture.reopen()
     }
   }
@@ -149,7 +149,7 @@ import Testing
     for number in 4..<7 { try fixture.store.crowd(number) }
     try fixture.reopen()
     for number in [0, 4, 5, 6] {
-      #expect(try fixture.store.wire("d\(number)") == CrowdedDocument.numbered(number))
+      try expectEqual(fixture.store.wire("d\(number)"), CrowdedDocument.numbered(number))
     }
     #expect(try fixture.store.verify().damages == [])
   }
@@ -168,7 +168,7 @@ import Testing
     }
     #expect(throws: (any Error).self) { try fixture.store.wire("d0") }
     for number in 1..<4 {
-      #expect(try fixture.store.wire("d\(number)") == CrowdedDocument.numbered(number))
+      try expectEqual(fixture.store.wire("d\(number)"), CrowdedDocument.numbered(number))
     }
     let later = CrowdedDocument.wire(0..<4, at: 1_750_000_000_000)
     let id = try DocumentID("d0")
@@ -197,7 +197,7 @@ import Testing
     }
     for site in [0, 5, 3 * Self.size] {
       let found = try fixture.store.read { try $0.highestReading(of: CrowdedDocument.site(site)) }
-      #expect(found == CrowdedDocument.reading(site))
+      expectEqual(found, CrowdedDocument.reading(site))
     }
     #expect(try fixture.store.wire("d0") == CrowdedDocument.numbered(0))
     #expect(try !fixture.store.verify().isIntact)

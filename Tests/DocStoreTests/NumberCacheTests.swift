@@ -26,8 +26,8 @@ import Testing
       #expect(try value("a", old) == .int(1))
       try store.put("a", ["v": .int(2)])
       for _ in 0..<3 {
-        #expect(try store.fields("a", in: "cars") == ["v": .int(2)])
-        #expect(try value("a", old) == .int(1))
+        try expectEqual(store.fields("a", in: "cars"), ["v": .int(2)])
+        try expectEqual(value("a", old), .int(1))
       }
       #expect(old.sequence == 2)
     }
@@ -44,17 +44,17 @@ import Testing
         try store.write { tx in
           try tx.upsert(["v": .int(0)], id: DocumentID("lost"), into: "cars")
           let cars = try #require(try tx.collection("cars"))
-          #expect(try tx.withRecord(cars, DocumentID("lost")) { _, _ in true } == true)
+          try expectEqual(tx.withRecord(cars, DocumentID("lost")) { _, _ in true }, true)
           throw Stop()
         }
       }
       try store.put("\(round)", ["v": .int(Int64(round))])
-      #expect(try store.fields("lost", in: "cars") == nil)
-      #expect(try store.fields("\(round)", in: "cars") == ["v": .int(Int64(round))])
+      try expect(store.fields("lost", in: "cars") == nil)
+      try expectEqual(store.fields("\(round)", in: "cars"), ["v": .int(Int64(round))])
       let isChanged = try store.write { tx in
         try tx.update(DocumentID("lost"), in: "cars", [.set(["v"], .int(1))])
       }.0
-      #expect(!isChanged)
+      expect(!isChanged)
     }
     #expect(try store.count(in: "cars") == 20)
     #expect(try store.verify().damages == [])
@@ -72,7 +72,7 @@ import Testing
           let value = Int64(round * 100 + place)
           if random.oneIn(5) {
             let wasThere = try tx.evict(DocumentID(id), in: "cars")
-            #expect(wasThere == (model.removeValue(forKey: id) != nil))
+            expectEqual(wasThere, model.removeValue(forKey: id) != nil)
           } else {
             try tx.upsert(["v": .int(value)], id: DocumentID(id), into: "cars")
             model[id] = value
@@ -83,7 +83,7 @@ import Testing
       if round == 45 { try fixture.store.compact() }
       let asked = (0..<60).map { _ in "k\(random.int(below: 900))" }
       let found = try fixture.store.read { tx in try asked.map { try value($0, tx) } }
-      #expect(found == asked.map { model[$0].map(Value.int) }, "capacity \(capacity), round \(round)")
+      expectEqual(found, asked.map { model[$0].map(Value.int) }, "capacity \(capacity), round \(round)")
     }
     #expect(try fixture.store.verify().damages == [])
   }
@@ -160,11 +160,11 @@ import Testing
       // A transaction that writes nothing takes no number, so the next one has it.
       try fixture.store.write { _ in }
       let (sequence, commitID) = try fixture.store.read { ($0.sequence, $0.commitID) }
-      #expect(sequence == receipts.last?.sequence)
-      #expect(commitID == receipts.last?.id)
+      expectEqual(sequence, receipts.last?.sequence)
+      expectEqual(commitID, receipts.last?.id)
       if index == 4 { try fixture.store.compact() }
       if index == 7 { try fixture.reopen() }
-      #expect(try fixture.store.read { $0.commitID } == commitID)
+      try expectEqual(fixture.store.read { $0.commitID }, commitID)
     }
     try fixture.store.read { old in
       _ = try fixture.store.write { try $0.evict(DocumentID("1"), in: "cars") }

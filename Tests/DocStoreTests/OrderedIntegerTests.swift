@@ -20,7 +20,7 @@ import Testing
   @Test func `an integer takes a byte for each seven bits, nine at most`() {
     for value in Self.edges {
       let bits = 64 - value.leadingZeroBitCount
-      #expect(OrderedInteger.bytes(value).count == (bits > 56 ? 9 : max(1, (bits + 6) / 7)), "\(value)")
+      expectEqual(OrderedInteger.bytes(value).count, bits > 56 ? 9 : max(1, (bits + 6) / 7), "\(value)")
     }
     #expect(OrderedInteger.bytes(0) == [0])
     #expect(OrderedInteger.bytes(127) == [127])
@@ -38,11 +38,11 @@ import Testing
       let b =
         generator.oneIn(3) ? Self.edges[generator.int(below: Self.edges.count)] : a &+ generator.next() % 3
       let (left, right) = (OrderedInteger.bytes(a), OrderedInteger.bytes(b))
-      #expect(left.lexicographicallyPrecedes(right) == (a < b), "seed \(seed): \(a), \(b)")
-      #expect(a == b || !right.starts(with: left), "seed \(seed): \(a), \(b)")
+      expectEqual(left.lexicographicallyPrecedes(right), a < b, "seed \(seed): \(a), \(b)")
+      expect(a == b || !right.starts(with: left), "seed \(seed): \(a), \(b)")
       let text = [7] + left + right
       let read = OrderedInteger.read(text.span.bytes, at: 1)
-      #expect(read?.value == a && read?.byteCount == left.count, "seed \(seed): \(a)")
+      expect(read?.value == a && read?.byteCount == left.count, "seed \(seed): \(a)")
     }
   }
 
@@ -52,10 +52,10 @@ import Testing
       for count in 0..<bytes.count {
         let cut = Array(bytes.prefix(count))
         let read = OrderedInteger.read(cut.span.bytes)
-        #expect(read == nil, "\(value)")
+        expect(read == nil, "\(value)")
       }
       let behind = OrderedInteger.read(bytes.span.bytes, at: bytes.count)
-      #expect(behind == nil)
+      expect(behind == nil)
     }
     for count in 2...9 {
       // The greatest that has room in fewer bytes.
@@ -66,7 +66,7 @@ import Testing
       }
       long[0] |= UInt8(truncatingIfNeeded: 0xFF00 >> (count - 1))
       let read = OrderedInteger.read(long.span.bytes)
-      #expect(read == nil, "\(count)")
+      expect(read == nil, "\(count)")
     }
   }
 
@@ -79,7 +79,7 @@ import Testing
         bytes[0] = UInt8(truncatingIfNeeded: 0xFF00 >> generator.int(below: 9))
       }
       guard let (value, count) = OrderedInteger.read(bytes.span.bytes) else { continue }
-      #expect(OrderedInteger.bytes(value) == Array(bytes.prefix(count)), "seed \(seed)")
+      expectEqual(OrderedInteger.bytes(value), Array(bytes.prefix(count)), "seed \(seed)")
     }
   }
 }

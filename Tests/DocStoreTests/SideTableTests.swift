@@ -200,13 +200,13 @@ import Testing
     for (index, fails) in fates.enumerated() {
       store.enqueue(
         { tx in
-          #expect(try tx.sideValue(keys, key: [UInt8(index)]) == nil)
+          try expect(tx.sideValue(keys, key: [UInt8(index)]) == nil)
           var seen = 0
           try tx.forEachSideEntry(keys) { _, _ in
             seen += 1
             return true
           }
-          #expect(seen == fates.prefix(index).count { !$0 })
+          expectEqual(seen, fates.prefix(index).count { !$0 })
           try tx.setSideValue([1], keys, key: [UInt8(index)])
           if fails { throw Interruption() }
         },
@@ -418,24 +418,24 @@ import Testing
         { tx in
           var seen = before
           for step in steps {
-            #expect(try tx.sideValue(step.table, key: step.key) == seen[step.table]?[step.key])
+            try expectEqual(tx.sideValue(step.table, key: step.key), seen[step.table]?[step.key])
             try tx.setSideValue(step.value, step.table, key: step.key)
             seen[step.table, default: [:]][step.key] = step.value
           }
           for table in tables {
             var found: [[UInt8]] = []
             try tx.forEachSideEntry(table) { key, value in
-              #expect(seen[table]?[key] == value)
+              expectEqual(seen[table]?[key], value)
               found.append(key)
               return true
             }
-            #expect(found == Self.sorted(seen[table] ?? [:]))
+            expectEqual(found, Self.sorted(seen[table] ?? [:]))
             var reversed: [[UInt8]] = []
             try tx.forEachSideKey(table, from: [255], reversed: true) { key, _ in
               reversed.append(key)
               return true
             }
-            #expect(reversed == found.reversed())
+            expectEqual(reversed, found.reversed())
           }
           if !isKept { throw Interruption() }
         }, completion: { _ in })
@@ -453,11 +453,11 @@ import Testing
       for table in tables {
         let from = Self.bytes(&random, below: 3, values: 4)
         let below = Self.sorted(model[table] ?? [:]).filter { !from.lexicographicallyPrecedes($0) }
-        #expect(try reversedKeys(table, from: from, in: fixture.store) == below.reversed())
+        try expectEqual(reversedKeys(table, from: from, in: fixture.store), below.reversed())
         let expected = Self.sorted(model[table] ?? [:]).filter { !$0.lexicographicallyPrecedes(from) }
-        #expect(try entries(table, from: from, in: fixture.store).map { $0[0] } == expected)
+        try expectEqual(entries(table, from: from, in: fixture.store).map { $0[0] }, expected)
         for key in expected {
-          #expect(try fixture.store.read { try $0.sideValue(table, key: key) } == model[table]?[key])
+          try expectEqual(fixture.store.read { try $0.sideValue(table, key: key) }, model[table]?[key])
         }
       }
     }

@@ -22,13 +22,13 @@ import Testing
         var count = 0
         try tx.forEachRecord(in: cars) { _, _, record in
           let fields = try record.fields(cars.keys)
-          #expect(fields == ["n": .int(0)])
+          expectEqual(fields, ["n": .int(0)])
           count += 1
           return true
         }
-        #expect(count == 50)
-        #expect(tx.sequence == 50)
-        #expect(try tx.collections().map(\.documentCount) == [50])
+        expectEqual(count, 50)
+        expectEqual(tx.sequence, 50)
+        try expectEqual(tx.collections().map(\.documentCount), [50])
       }
     }
     #expect(try store.count(in: "cars") == 55)

@@ -52,11 +52,11 @@ import Testing
       model[collection, default: [:]][number, default: [:]][key] = value
     case 2:
       let isChanged = try tx.update(id, in: collection, [.set([TextKey(key)], value)])
-      #expect(isChanged == (model[collection]?[number] != nil))
+      expectEqual(isChanged, model[collection]?[number] != nil)
       if isChanged { model[collection]?[number]?[key] = value }
     case 3:
       let isRemoved = try tx.remove(id, in: collection)
-      #expect(isRemoved == (model[collection]?[number] != nil))
+      expectEqual(isRemoved, model[collection]?[number] != nil)
       model[collection]?[number] = nil
     default:
       try tx.evict(id, in: collection)
@@ -68,7 +68,7 @@ import Testing
     try store.read { tx in
       let infos = try tx.collections()
       for info in infos {
-        #expect(info.documentCount == model[info.name]?.count ?? 0, "seed \(seed)")
+        expectEqual(info.documentCount, model[info.name]?.count ?? 0, "seed \(seed)")
         let collection = try #require(try tx.collection(info.name))
         var found: [Int: [TextKey: Value]] = [:]
         try tx.forEachRecord(in: collection, verify: true) { id, _, record in
@@ -78,10 +78,10 @@ import Testing
           found[Int(number)] = try record.fields(collection.keys)
           return true
         }
-        #expect(found == model[info.name] ?? [:], "seed \(seed)")
+        expectEqual(found, model[info.name] ?? [:], "seed \(seed)")
       }
       for name in model.keys where model[name]?.isEmpty == false {
-        #expect(infos.contains { $0.name == name }, "seed \(seed)")
+        expect(infos.contains { $0.name == name }, "seed \(seed)")
       }
     }
   }

@@ -208,7 +208,7 @@ import Testing
         Issue.record("the id is not a string")
         return
       }
-      #expect(text.count == 26)
+      expectEqual(text.count, 26)
     }
     try fixture.reopen()
     let later = try fixture.store.write { try $0.upsert(["_id": .int(7), "a": .null], into: "cars") }.0
