@@ -89,7 +89,7 @@ import Testing
     _ = try engine.execute("UPDATE c SET m[\(quoted)] = 6")
     for text in ["m[\(quoted)] == 6", "m.\(Backticks.quoted(name)) == 6"] {
       let found = try engine.execute(.select(Select(collection: "c", predicate: Builder.parse(text))))
-      #expect(found.rows.count == 1, "\(text)")
+      expectEqual(found.rows.count, 1, "\(text)")
     }
   }
 

@@ -80,25 +80,25 @@ final class CasePeer {
     if statement == "<close and reopen the store>" { return try reopen() }
     var arguments: [TextKey: Value] = [:]
     if case .map(let given) = step["args"] { arguments = given }
-    var expect: [TextKey: Value] = [:]
-    if case .map(let given) = step["expect"] { expect = given }
-    if case .string(let message) = expect["error"] {
-      let cause = CaseTables.causes[one.id] ?? Cause(expect["code"], message)
+    var expectation: [TextKey: Value] = [:]
+    if case .map(let given) = step["expect"] { expectation = given }
+    if case .string(let message) = expectation["error"] {
+      let cause = CaseTables.causes[one.id] ?? Cause(expectation["code"], message)
       return try expectFailure(cause, one.id) { _ = try perform(statement, step["api"], arguments) }
     }
     let (rows, mutated) = try perform(statement, step["api"], arguments)
-    if case .array(let expected) = expect["rows"] {
+    if case .array(let expected) = expectation["rows"] {
       let shown = step["api"] == .string("collection.find") ? Self.columns(of: rows, as: expected) : rows
-      expectRows(shown.map { .map($0) }, expected, ordered: expect["ordered"] == .bool(true), one.id)
+      expectRows(shown.map { .map($0) }, expected, ordered: expectation["ordered"] == .bool(true), one.id)
     }
-    if case .array(let expected) = expect["mutated"] {
+    if case .array(let expected) = expectation["mutated"] {
       expectRows(mutated, expected, ordered: false, one.id)
     }
-    if case .int(let count) = expect["rowCount"] { #expect(rows.count == Int(count), "\(one.id)") }
-    if case .array(let keys) = expect["keysInclude"] {
-      for case .string(let key) in keys { #expect(rows.first?[key] != nil, "\(one.id)") }
+    if case .int(let count) = expectation["rowCount"] { expectEqual(rows.count, Int(count), "\(one.id)") }
+    if case .array(let keys) = expectation["keysInclude"] {
+      for case .string(let key) in keys { expect(rows.first?[key] != nil, "\(one.id)") }
     }
-    try expectPlan(rows, expect, one.id)
+    try expectPlan(rows, expectation, one.id)
   }
 
   /// What `find` answers, as far as the case tells it: ids alone, or whole documents.
@@ -115,28 +115,28 @@ final class CasePeer {
       try body()
       Issue.record("\(id): expected an error with “\(cause.phrase)”")
     } catch let error as QueryError {
-      #expect(error.code == cause.code, "\(id): \(error.message)")
+      expectEqual(error.code, cause.code, "\(id): \(error.message)")
       let text = ([error.message] + error.expected.map { "expected \($0)" }).joined(separator: "; ")
-      #expect(text.lowercased().contains(cause.phrase.lowercased()), "\(id): \(text)")
+      expect(text.lowercased().contains(cause.phrase.lowercased()), "\(id): \(text)")
     } catch let error as StoreError {
-      #expect(error.code.rawValue == cause.code.rawValue, "\(id): \(error)")
-      #expect(error.message.contains(cause.phrase), "\(id): \(error)")
+      expectEqual(error.code.rawValue, cause.code.rawValue, "\(id): \(error)")
+      expect(error.message.contains(cause.phrase), "\(id): \(error)")
     }
-    #expect(try content() == before, "\(id)")
+    try expectEqual(content(), before, "\(id)")
   }
 
   /// The operators of an EXPLAIN, in order, and the index that one of them uses.
-  private func expectPlan(_ rows: [[TextKey: Value]], _ expect: [TextKey: Value], _ id: String) throws {
-    guard expect["planOperators"] != nil || expect["index"] != nil else { return }
+  private func expectPlan(_ rows: [[TextKey: Value]], _ expectation: [TextKey: Value], _ id: String) throws {
+    guard expectation["planOperators"] != nil || expectation["index"] != nil else { return }
     guard case .array(let plan) = rows.first?["plan"] else {
       Issue.record("\(id): expected a plan")
       return
     }
     let steps = plan.compactMap { if case .map(let step) = $0 { step } else { nil } }
-    if case .array(let operators) = expect["planOperators"] {
-      #expect(steps.map { $0["operator"] ?? .null } == operators, "\(id)")
+    if case .array(let operators) = expectation["planOperators"] {
+      expectEqual(steps.map { $0["operator"] ?? .null }, operators, "\(id)")
     }
-    if let index = expect["index"] { #expect(steps.contains { $0["index"] == index }, "\(id): \(plan)") }
+    if let index = expectation["index"] { expect(steps.contains { $0["index"] == index }, "\(id): \(plan)") }
   }
 
   func perform(

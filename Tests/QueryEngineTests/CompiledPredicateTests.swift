@@ -36,7 +36,7 @@ import Testing
     let all = try texts.map { try compiled($0) } + [SubscriptionQuery(dql: "SELECT * FROM t").compiled]
     #expect(Set(all).count == all.count)
     let sorted = all.sorted()
-    for (left, right) in zip(sorted, sorted.dropFirst()) { #expect(left < right && !(right < left)) }
+    for (left, right) in zip(sorted, sorted.dropFirst()) { expect(left < right && !(right < left)) }
   }
 
   @Test(arguments: 0..<20) func `a predicate survives its encoding and matches the same`(seed: UInt64) throws
@@ -48,7 +48,7 @@ import Testing
       var writer = ByteWriter()
       compiled.encode(to: &writer)
       let decoded = try decode(writer.bytes)
-      #expect(decoded == compiled)
+      expectEqual(decoded, compiled)
       for _ in 0..<10 {
         let document = queries.document()
         let row: (FieldPath) -> Value? = { path in
@@ -56,7 +56,7 @@ import Testing
         }
         let left = try Evaluator.evaluate(predicate.binding([:]), row: row) == .bool(true)
         let right = try decoded.expression.map { try Evaluator.evaluate($0, row: row) } == .bool(true)
-        #expect(left == right, "seed \(seed): \(predicate)")
+        expectEqual(left, right, "seed \(seed): \(predicate)")
       }
     }
   }
@@ -75,7 +75,7 @@ import Testing
       guard let decoded = try? decode(bytes) else { continue }
       var again = ByteWriter()
       decoded.encode(to: &again)
-      #expect(try decode(again.bytes) == decoded)
+      try expectEqual(decode(again.bytes), decoded)
     }
   }
 

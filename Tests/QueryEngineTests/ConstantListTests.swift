@@ -55,9 +55,9 @@ import Testing
           let plain = try Evaluator.evaluate(expression, row: { _ in value })
           let hashed = try Evaluator.evaluate(
             constant: test(value.map { .literal($0) } ?? .missing, .literal(.array(list))))
-          #expect(hashed == plain, "\(expression) of \(String(describing: value))")
+          expectEqual(hashed, plain, "\(expression) of \(String(describing: value))")
           let isAccepted = try matches(expression, value)
-          #expect(isAccepted == (plain == .bool(true)), "\(expression) of \(String(describing: value))")
+          expectEqual(isAccepted, plain == .bool(true), "\(expression) of \(String(describing: value))")
         }
       }
     }

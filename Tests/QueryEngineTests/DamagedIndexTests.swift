@@ -71,24 +71,24 @@ import Testing
       guard let former = try index(of: store) else { continue }
       // Not documents that are damaged: of those no index is made.
       guard let all = try? number(engine, "SELECT COUNT(*) AS n FROM c WHERE x IS MISSING") else { continue }
-      #expect(all == .int(Int64(Self.count)))
+      expectEqual(all, .int(Int64(Self.count)))
       let expected = Value.int(Int64(Self.count * (Self.count - 1) / 2))
-      #expect(try number(engine, "SELECT SUM(v) AS n FROM c WHERE v >= 0") == expected)
+      try expectEqual(number(engine, "SELECT SUM(v) AS n FROM c WHERE v >= 0"), expected)
       guard try store.statistics().damages.contains(where: { $0.contains("table rows") }) else { continue }
-      #expect(try number(engine, "SELECT damaged_pages AS n FROM system:vitals") == .int(1))
+      try expectEqual(number(engine, "SELECT damaged_pages AS n FROM system:vitals"), .int(1))
       met += 1
       let end = ContinuousClock.now + .seconds(60)
       while try index(of: store) == nil, ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.01) }
       let made = try #require(try index(of: store))
-      #expect(made.number != former.number && made.definition == former.definition)
-      #expect(try number(engine, "SELECT SUM(v) AS n FROM c WHERE v >= 0") == expected)
+      expect(made.number != former.number && made.definition == former.definition)
+      try expectEqual(number(engine, "SELECT SUM(v) AS n FROM c WHERE v >= 0"), expected)
       _ = try engine.execute("UPDATE c SET v = v + 1 WHERE v >= 0")
       let moved = try number(engine, "SELECT COUNT(*) AS n FROM c WHERE v > \(Self.count / 2)")
-      #expect(moved == .int(Int64(Self.count / 2)))
+      expectEqual(moved, .int(Int64(Self.count / 2)))
       // What is left of the old one does not stand in the way, and is gone then.
       try store.compact()
-      #expect(try store.verify().isIntact)
-      #expect(try number(engine, "SELECT COUNT(*) AS n FROM c WHERE v > \(Self.count / 2)") == moved)
+      try expect(store.verify().isIntact)
+      try expectEqual(number(engine, "SELECT COUNT(*) AS n FROM c WHERE v > \(Self.count / 2)"), moved)
     }
     #expect(met == 2)
   }

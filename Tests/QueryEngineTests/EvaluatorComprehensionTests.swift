@@ -33,10 +33,10 @@ import Testing
 
   @Test func `what is no array or object gives MISSING, and null NULL`() throws {
     for quantifier in [Quantifier.any, .every, .anyAndEvery] {
-      #expect(try quantified(quantifier, over: .null) == .null)
-      #expect(try quantified(quantifier, over: nil) == nil)
-      #expect(try quantified(quantifier, over: .string("abc")) == nil)
-      #expect(try quantified(quantifier, over: .int(5)) == nil)
+      try expectEqual(quantified(quantifier, over: .null), .null)
+      try expect(quantified(quantifier, over: nil) == nil)
+      try expect(quantified(quantifier, over: .string("abc")) == nil)
+      try expect(quantified(quantifier, over: .int(5)) == nil)
     }
   }
 

@@ -150,7 +150,7 @@ import Testing
       "[" + Array(repeating: "repeat('x', 1000000)", count: 40).joined(separator: ",") + "]",
     ] {
       let error = try #require(throws: QueryError.self, "\(text)") { try evaluate(text) }
-      #expect(error.code == .limit)
+      expectEqual(error.code, .limit)
     }
   }
 

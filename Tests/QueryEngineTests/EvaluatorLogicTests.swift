@@ -22,7 +22,7 @@ import Testing
         let expected: Value =
           left == "false" || right == "false"
           ? .bool(false) : left == "true" && right == "true" ? .bool(true) : .null
-        #expect(try evaluate("\(left) AND \(right)") == expected, "\(left) AND \(right)")
+        try expectEqual(evaluate("\(left) AND \(right)"), expected, "\(left) AND \(right)")
       }
     }
     #expect(try evaluate("5 AND true") == .null)
@@ -34,7 +34,7 @@ import Testing
         let expected: Value =
           left == "true" || right == "true"
           ? .bool(true) : left == "false" && right == "false" ? .bool(false) : .null
-        #expect(try evaluate("\(left) OR \(right)") == expected, "\(left) OR \(right)")
+        try expectEqual(evaluate("\(left) OR \(right)"), expected, "\(left) OR \(right)")
       }
     }
   }
@@ -51,15 +51,15 @@ import Testing
     throws
   {
     for operand in ["1", "'a'", "true", "NULL", "MISSING"] {
-      #expect(try evaluate("\(operand) \(symbol) MISSING") == nil)
-      #expect(try evaluate("MISSING \(symbol) \(operand)") == nil)
+      try expect(evaluate("\(operand) \(symbol) MISSING") == nil)
+      try expect(evaluate("MISSING \(symbol) \(operand)") == nil)
     }
     for operand in ["1", "'a'", "true", "NULL", "[1]", "{'a': 1}"] {
-      #expect(try evaluate("\(operand) \(symbol) NULL") == .null)
+      try expectEqual(evaluate("\(operand) \(symbol) NULL"), .null)
     }
     for (left, right) in [("1", "'a'"), ("true", "1"), ("[1]", "1"), ("{'a': 1}", "[1]"), ("'true'", "true")]
     {
-      #expect(try evaluate("\(left) \(symbol) \(right)") == nil)
+      try expect(evaluate("\(left) \(symbol) \(right)") == nil)
     }
   }
 
@@ -169,7 +169,7 @@ import Testing
       let arguments: [TextKey: Value] = ["p": random.pick(values.compactMap { $0 })]
       let direct = try Evaluator.evaluate(expression, row: { _ in row }, arguments: arguments)
       let bound = try Evaluator.evaluate(expression.binding(arguments), row: { _ in row })
-      #expect(direct == bound, "seed \(seed): \(expression)")
+      expectEqual(direct, bound, "seed \(seed): \(expression)")
     }
   }
 }

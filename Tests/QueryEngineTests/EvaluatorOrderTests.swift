@@ -23,8 +23,8 @@ import Testing
     for (left, leftValue) in Self.ascending.enumerated() {
       for (right, rightValue) in Self.ascending.enumerated() {
         let order = SortOrder.compare(leftValue, rightValue)
-        #expect(
-          order.signum() == (left - right).signum(),
+        expectEqual(
+          order.signum(), (left - right).signum(),
           "\(String(describing: leftValue)) \(String(describing: rightValue))")
       }
     }
@@ -33,7 +33,7 @@ import Testing
   @Test func `equal numbers of three types are equal`() {
     let threes: [Value] = [.int(3), .double(3), .counter(3)]
     for left in threes {
-      for right in threes { #expect(SortOrder.compare(left, right) == 0) }
+      for right in threes { expectEqual(SortOrder.compare(left, right), 0) }
     }
     #expect(SortOrder.compare(.double(-0.0), .int(0)) == 0)
     #expect(SortOrder.compare(.double(.nan), .double(.nan)) == 0)

@@ -57,7 +57,7 @@ import Testing
       "SELECT * FROM t WHERE n = 1",
       "SELECT * FROM t WHERE _id >= 'd101' AND _id <= 'd101'",
       "SELECT * FROM t WHERE n = 1 ORDER BY n LIMIT 1",
-    ] { #expect(try rows(statement).isEmpty, "\(statement)") }
+    ] { try expect(rows(statement).isEmpty, "\(statement)") }
     #expect(try engine.execute("UPDATE t SET x = 1 WHERE _id = 'd101'").mutatedDocumentIDs.isEmpty)
     #expect(try engine.execute("DELETE FROM t WHERE _id = 'd101'").mutatedDocumentIDs.isEmpty)
   }
@@ -76,7 +76,7 @@ import Testing
       let limit = random.int(below: 30)
       let offset = random.int(below: 110)
       let part = try rows("SELECT * FROM t ORDER BY \(order) LIMIT \(limit) OFFSET \(offset)")
-      #expect(part == Array(whole.dropFirst(offset).prefix(limit)), "\(order)")
+      expectEqual(part, Array(whole.dropFirst(offset).prefix(limit)), "\(order)")
     }
   }
 

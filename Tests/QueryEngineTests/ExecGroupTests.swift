@@ -147,7 +147,7 @@ import Testing
       let error = #expect(throws: QueryError.self) {
         try rows(columns, groups: [Self.a], context: context)
       }
-      #expect(error?.code == .limit)
+      expectEqual(error?.code, .limit)
     }
     let median = StatementContext(.still, memoryBytes: 1_000)
     #expect(throws: QueryError.self) { try rows([(Self.call(.median, Self.a), "m")], context: median) }

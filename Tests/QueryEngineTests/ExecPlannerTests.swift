@@ -83,7 +83,7 @@ import Testing
         scan.access = .idRange(from: nil, to: nil)
         let found = try store.read { try plan.ids(in: $0) }
         let expected = try store.read { try scan.ids(in: $0) }
-        #expect(found == expected, "\(predicate)")
+        expectEqual(found, expected, "\(predicate)")
       }
     }
   }

@@ -102,7 +102,7 @@ import Testing
         "DELETE FROM cars WHERE colour = 'red'", "EVICT FROM cars WHERE colour = 'red'",
         "SELECT COUNT(*) AS n FROM cars WHERE colour = 'red'",
       ] {
-        #expect(try engine.execute(text).hints == [hint], "\(text)")
+        try expectEqual(engine.execute(text).hints, [hint], "\(text)")
       }
     }
     let info = try engine.execute("SELECT request_info() AS r FROM cars WHERE colour IS MISSING").rows[0]

@@ -34,7 +34,7 @@ import Testing
       let whole = sample.whole
       let expected = try Evaluator.matches(predicate, row: { Value.map(whole).value(at: $0) })
       let answer = sample.record.withView { matcher.matches(sample.id.bytes.span.bytes, $0) }
-      #expect(answer == expected, "\(comment): \(predicate) on \(whole)")
+      expectEqual(answer, expected, "\(comment): \(predicate) on \(whole)")
     }
   }
 

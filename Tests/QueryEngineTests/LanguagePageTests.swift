@@ -27,10 +27,10 @@ import Testing
       for example in examples {
         do {
           let rows = try engine.execute(example.text).rows.map { Value.map(try $0.values()) }
-          #expect(example.failure == nil, "\(example.text)")
+          expect(example.failure == nil, "\(example.text)")
           expectRows(rows, example.rows, ordered: false, example.text)
         } catch let error as QueryError {
-          #expect(error.message.contains(example.failure ?? "no error"), "\(example.text): \(error)")
+          expect(error.message.contains(example.failure ?? "no error"), "\(example.text): \(error)")
         }
       }
     }
@@ -43,11 +43,11 @@ import Testing
       for one in expectations {
         do {
           let values = try engine.execute("SELECT \(one.expression) AS r FROM system:dual").rows[0].values()
-          #expect(one.failure == nil, "\(one.expression)")
+          expect(one.failure == nil, "\(one.expression)")
           let isSame = SortOrder.compare(values["r"], one.value) == 0
-          #expect(isSame, "\(one.expression) is \(values["r"].map { JSON.text(of: $0) } ?? "MISSING")")
+          expect(isSame, "\(one.expression) is \(values["r"].map { JSON.text(of: $0) } ?? "MISSING")")
         } catch let error as QueryError {
-          #expect(error.message.contains(one.failure ?? "no error"), "\(one.expression): \(error)")
+          expect(error.message.contains(one.failure ?? "no error"), "\(one.expression): \(error)")
         }
       }
     }
@@ -61,11 +61,11 @@ import Testing
         do {
           let found = try engine.find(
             collection: "cars", predicate: Builder.parse(example.text), arguments: ["year": .int(2003)])
-          #expect(example.failure == nil, "\(example.text)")
+          expect(example.failure == nil, "\(example.text)")
           let ids = try found.map { try $0.values()["_id"] ?? .null }
           expectRows(ids, example.rows, ordered: false, example.text)
         } catch let error as QueryError {
-          #expect(error.message.contains(example.failure ?? "no error"), "\(example.text): \(error)")
+          expect(error.message.contains(example.failure ?? "no error"), "\(example.text): \(error)")
         }
       }
     }
@@ -78,7 +78,7 @@ import Testing
     let aliases = ["character_length", "ifmissingornull", "position"]
     for name in Function.allCases.map(\.rawValue) + Aggregate.allCases.map(\.rawValue) + aliases {
       let isCalled = text.contains(name + "(") || name == "exists" && text.contains("exists [")
-      #expect(isCalled, "'\(name)' has no example in Functions.md")
+      expect(isCalled, "'\(name)' has no example in Functions.md")
     }
   }
 
@@ -126,11 +126,11 @@ import Testing
       for (name, value) in try engine.execute("SHOW ALL").rows[0].values() {
         let row = page.tableRows.first { $0[0].contains("`\(name)`") }
         let cells = try #require(row, "the parameter \(name) is not on the page")
-        #expect(cells[1].contains(JSON.text(of: value)), "\(name) is \(JSON.text(of: value)) by default")
+        expect(cells[1].contains(JSON.text(of: value)), "\(name) is \(JSON.text(of: value)) by default")
       }
     }
     for collection in SystemCollection.allCases {
-      #expect(first.contains { $0.contains("`system:\(collection.rawValue)`") }, "\(collection)")
+      expect(first.contains { $0.contains("`system:\(collection.rawValue)`") }, "\(collection)")
     }
   }
 }

@@ -60,12 +60,12 @@ import Testing
         ["n": .int(3)]
       ])
     for (direction, pages) in [("ASC", [0, 2]), ("DESC", [2, 0])] {
-      #expect(
-        try rows("SELECT u FROM c USE INDEX 'i' WHERE \(filter) ORDER BY u \(direction)")
-          == pages.map { ["u": .string(Self.pages[$0])] })
-      #expect(
-        try rows("SELECT * FROM c USE INDEX 'i' WHERE \(filter) ORDER BY u \(direction) LIMIT 2")
-          .map { $0["u"] } == pages.map { .string(Self.pages[$0]) })
+      try expectEqual(
+        rows("SELECT u FROM c USE INDEX 'i' WHERE \(filter) ORDER BY u \(direction)"),
+        pages.map { ["u": .string(Self.pages[$0])] })
+      try expectEqual(
+        rows("SELECT * FROM c USE INDEX 'i' WHERE \(filter) ORDER BY u \(direction) LIMIT 2")
+          .map { $0["u"] }, pages.map { .string(Self.pages[$0]) })
     }
     let live = try LiveQuery(
       dql: "SELECT _id FROM c WHERE \(filter) ORDER BY u LIMIT 5", arguments: ["u": .string(Self.pages[1])])
@@ -85,11 +85,10 @@ import Testing
   @Test func `ranges that begin and end in one key are one`() throws {
     try create([IndexField(["u"])])
     for filter in ["u < :u OR u > :u", "u NOT IN [:u, 'x']", "NOT (u BETWEEN :u AND :u)"] {
-      #expect(
-        try rows("SELECT COUNT(*) AS n FROM c USE INDEX 'i' WHERE \(filter)") == [["n": .int(2)]], "\(filter)"
-      )
-      #expect(
-        try rows("SELECT SUM(n) AS n FROM c USE INDEX 'i' WHERE \(filter)") == [["n": .int(2)]], "\(filter)")
+      try expectEqual(
+        rows("SELECT COUNT(*) AS n FROM c USE INDEX 'i' WHERE \(filter)"), [["n": .int(2)]], "\(filter)")
+      try expectEqual(
+        rows("SELECT SUM(n) AS n FROM c USE INDEX 'i' WHERE \(filter)"), [["n": .int(2)]], "\(filter)")
     }
   }
 
@@ -99,8 +98,8 @@ import Testing
       "ANY x IN l SATISFIES x IN :l END", "array_contains(l, :u)", "ANY x IN l SATISFIES x != :u END",
     ] {
       let count = filter.contains("array_contains") ? 1 : 3
-      #expect(
-        try rows("SELECT COUNT(*) AS n FROM c USE INDEX 'i' WHERE \(filter)") == [["n": .int(Int64(count))]],
+      try expectEqual(
+        rows("SELECT COUNT(*) AS n FROM c USE INDEX 'i' WHERE \(filter)"), [["n": .int(Int64(count))]],
         "\(filter)")
     }
   }

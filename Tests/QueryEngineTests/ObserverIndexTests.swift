@@ -41,13 +41,13 @@ import Testing
       }
       for commit in workload.commits.take() {
         let found = index.affected(by: commit)
-        #expect(found == found.sorted() && Set(found).count == found.count)
+        expect(found == found.sorted() && Set(found).count == found.count)
         for (id, predicate) in predicates.enumerated() where !(id % 8 == 7 && id <= round) {
           guard try commit.changes.contains(where: { try matches(predicate, $0) }) else { continue }
           touched += 1
-          #expect(found.contains(UInt64(id)), "seed \(seed): \(predicate)")
+          expect(found.contains(UInt64(id)), "seed \(seed): \(predicate)")
         }
-        for id in stride(from: 7, through: round, by: 8) { #expect(!found.contains(UInt64(id))) }
+        for id in stride(from: 7, through: round, by: 8) { expect(!found.contains(UInt64(id))) }
       }
     }
     #expect(touched > 1_000)

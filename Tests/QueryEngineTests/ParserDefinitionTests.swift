@@ -1,5 +1,6 @@
 import CRDTCore
 import QueryEngine
+import TestKit
 import Testing
 
 /// RETURNING, INSERT … SELECT, declared types, indexes and the statements about statements.
@@ -42,8 +43,8 @@ import Testing
       ),
     ]
     for (text, expected) in cases {
-      #expect(try DQL.parse(text) == expected, "\(text)")
-      #expect(try DQL.parse(expected.description) == expected, "\(expected)")
+      try expectEqual(DQL.parse(text), expected, "\(text)")
+      try expectEqual(DQL.parse(expected.description), expected, "\(expected)")
     }
   }
 

@@ -1,5 +1,6 @@
 import CRDTCore
 import QueryEngine
+import TestKit
 import Testing
 
 @Suite struct ParserStatementTests {
@@ -112,7 +113,7 @@ import Testing
         Insert(collection: "c", documents: [.parameter("a")], conflict: .doUpdateLocalDiff)
       ),
     ]
-    for (text, expected) in cases { #expect(try DQL.parse(text) == .insert(expected), "\(text)") }
+    for (text, expected) in cases { try expectEqual(DQL.parse(text), .insert(expected), "\(text)") }
   }
 
   @Test func `UPDATE reads APPLY, SET, UNSET and WHERE`() throws {
@@ -163,6 +164,6 @@ import Testing
       ("SHOW ALL ILIKE 'a%'", .show(.all(like: "a%", caseInsensitive: true))),
       ("EXPLAIN DELETE FROM c", .explain(.delete(Removal(collection: "c")))),
     ]
-    for (text, expected) in cases { #expect(try DQL.parse(text) == expected, "\(text)") }
+    for (text, expected) in cases { try expectEqual(DQL.parse(text), expected, "\(text)") }
   }
 }

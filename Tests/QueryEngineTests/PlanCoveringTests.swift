@@ -100,18 +100,18 @@ import Testing
       let comment = Comment(rawValue: "seed \(seed): \(Statement.select(select))")
       let (found, expected) = (try rows(select, byIndex: true), try rows(select, byIndex: false))
       let distinct = select.distinct
-      #expect(
-        Self.counted(found, levelled: distinct) == Self.counted(expected, levelled: distinct), comment)
+      expectEqual(
+        Self.counted(found, levelled: distinct), Self.counted(expected, levelled: distinct), comment)
       let areInOrder = zip(found, expected).allSatisfy { left, right in
         columns.filter { column in select.order.contains { $0.expression == column.expression } }
           .allSatisfy { SortOrder.compare(left[$0.name], right[$0.name]) == 0 }
       }
-      #expect(areInOrder, comment)
+      expect(areInOrder, comment)
       select.limit = .literal(.int(Int64(queries.random.int(below: 20))))
       select.offset = .literal(.int(Int64(queries.random.int(below: 5))))
       let part = try rows(select, byIndex: true)
-      #expect(part.count == (try rows(select, byIndex: false).count), comment)
-      #expect(
+      expectEqual(part.count, (try rows(select, byIndex: false).count), comment)
+      expect(
         Set(part.map { Self.levelled(.map($0)) }).isSubset(of: found.map { Self.levelled(.map($0)) }), comment
       )
     }
@@ -139,8 +139,8 @@ import Testing
         select.predicate = filter
         let (found, expected) = (try rows(select, byIndex: true), try rows(select, byIndex: false))
         let isExact = select.groups.isEmpty && !select.distinct
-        #expect(
-          Self.counted(found, levelled: !isExact) == Self.counted(expected, levelled: !isExact),
+        expectEqual(
+          Self.counted(found, levelled: !isExact), Self.counted(expected, levelled: !isExact),
           "seed \(seed): \(text)")
       }
     }
@@ -177,7 +177,7 @@ import Testing
     for text in [
       "SELECT * FROM t WHERE a = 1", "SELECT _id FROM t WHERE a = 1", "SELECT c FROM t WHERE a = 1",
     ] {
-      #expect(try operators(text) == ["indexScan", "fetch", "filter", "finalProjection"])
+      try expectEqual(operators(text), ["indexScan", "fetch", "filter", "finalProjection"])
     }
     #expect(try operators("SELECT a FROM t") == ["collectionScan", "finalProjection"])
   }
@@ -188,9 +188,9 @@ import Testing
       try engine.execute("SELECT \(columns) FROM t WHERE a = 1").rows.first?.id
     }
     for _ in 0..<2 {
-      #expect(try id("*") == DocumentID("x"))
-      #expect(try id("a, _id") == DocumentID("x"))
-      #expect(try id("a") == nil)
+      try expectEqual(id("*"), DocumentID("x"))
+      try expectEqual(id("a, _id"), DocumentID("x"))
+      try expect(id("a") == nil)
       if try store.read({ try $0.indexes(of: #require(try $0.collection("t"))) }).isEmpty {
         try store.createIndex(IndexDefinition(name: "a", collection: "t", fields: [IndexField(["a"])]))
       }

@@ -100,18 +100,18 @@ import Testing
     let found = try plan.ids(in: source)
     let sorted = accepted.map(keys).sorted(by: isBefore).dropFirst(plan.offset).prefix(plan.limit ?? .max)
     let comment = Comment(rawValue: "seed \(seed): \(Statement.select(select)) by \(plan.access)")
-    #expect(found.count == sorted.count, comment)
-    #expect(Set(found).count == found.count && Set(found).isSubset(of: accepted), comment)
+    expectEqual(found.count, sorted.count, comment)
+    expect(Set(found).count == found.count && Set(found).isSubset(of: accepted), comment)
     let isInOrder = zip(found.map(keys), sorted).allSatisfy { !isBefore($0, $1) && !isBefore($1, $0) }
-    #expect(isInOrder, comment)
-    if plan.limit == nil, plan.offset == 0 { #expect(Set(found) == Set(accepted), comment) }
+    expect(isInOrder, comment)
+    if plan.limit == nil, plan.offset == 0 { expectEqual(Set(found), Set(accepted), comment) }
     var counting = select
     (counting.projection, counting.order, counting.limit, counting.offset) = (
       .countAll(alias: "n"), [], nil, nil
     )
     let counted = try Planner.plan(counting, arguments: [:], catalogue: catalogue)
     let count = try counted.count(in: source)
-    #expect(count == accepted.count, comment)
+    expectEqual(count, accepted.count, comment)
     return plan.access
   }
 

@@ -35,7 +35,7 @@ import Testing
         try transaction.forEachRecord(in: collection) { id, _, record in
           var isAccepted = false
           for matcher in alone where matcher.matches(id, record) { isAccepted = true }
-          #expect(together.accepts(id, record) == isAccepted)
+          expectEqual(together.accepts(id, record), isAccepted)
           if isAccepted { accepted += 1 } else { refused += 1 }
           return true
         }
@@ -151,9 +151,9 @@ import Testing
           let accepting = alone.indices.filter { alone[$0].matches(id, record) }
           let candidates = together.candidates(id, record)
           let isAccepted = together.accepts(id, record)
-          #expect(isAccepted == !accepting.isEmpty)
-          #expect(Set(candidates).isSuperset(of: accepting))
-          #expect(Set(candidates).count == candidates.count)
+          expectEqual(isAccepted, !accepting.isEmpty)
+          expect(Set(candidates).isSuperset(of: accepting))
+          expectEqual(Set(candidates).count, candidates.count)
           if accepting.isEmpty { refused += 1 } else { accepted += 1 }
           missed += alone.count - candidates.count
           return true

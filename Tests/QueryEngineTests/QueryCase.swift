@@ -93,6 +93,6 @@ func expectRows(_ rows: [Value], _ expected: [Value], ordered: Bool, _ comment: 
     rows.sort { SortOrder.compare($0, $1) < 0 }
     expected.sort { SortOrder.compare($0, $1) < 0 }
   }
-  #expect(
-    SortOrder.compare(.array(rows), .array(expected)) == 0, "\(comment): \(JSON.text(of: .array(rows)))")
+  expectEqual(
+    SortOrder.compare(.array(rows), .array(expected)), 0, "\(comment): \(JSON.text(of: .array(rows)))")
 }

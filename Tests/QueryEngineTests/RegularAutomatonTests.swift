@@ -18,7 +18,7 @@ import Testing
     let expression = Expression.arrayFor(test, Iteration(element: element, source: list), when: nil)
     let plain = try Evaluator.evaluate(expression, row: { _ in nil })
     let quick = try Evaluator.evaluate(constant: expression)
-    #expect(quick == plain, "/\(pattern)/\(flags) on \(texts.debugDescription)")
+    expectEqual(quick, plain, "/\(pattern)/\(flags) on \(texts.debugDescription)")
   }
 
   @Test(arguments: 0..<8) func `agrees with following all states`(seed: UInt64) throws {

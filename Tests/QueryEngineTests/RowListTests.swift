@@ -8,9 +8,9 @@ import Testing
   @Test func `a list has the elements that it was made of`() {
     for count in [0, 1, 127, 128, 129, 255, 256, 257, 1_000] {
       let list = RowList(0..<count)
-      #expect(list.count == count)
-      #expect(Array(list) == Array(0..<count))
-      #expect(list.indices.map { list[$0] } == Array(0..<count))
+      expectEqual(list.count, count)
+      expectEqual(Array(list), Array(0..<count))
+      expectEqual(list.indices.map { list[$0] }, Array(0..<count))
     }
   }
 
@@ -55,9 +55,9 @@ import Testing
       for (index, statement) in statements.enumerated() {
         var fresh = try LiveQuery(dql: statement)
         let expected = try fresh.start(workload.store)
-        #expect(results[index].map(\.id) == expected.map(\.id), "seed \(seed): \(statement)")
-        #expect(try results[index].map { try $0.values() } == expected.map { try $0.values() })
-        #expect(queries[index].rows.map(\.id) == expected.map(\.id))
+        expectEqual(results[index].map(\.id), expected.map(\.id), "seed \(seed): \(statement)")
+        try expectEqual(results[index].map { try $0.values() }, expected.map { try $0.values() })
+        expectEqual(queries[index].rows.map(\.id), expected.map(\.id))
       }
     }
   }
@@ -89,13 +89,13 @@ import Testing
       for commit in workload.commits.take() { _ = try query.apply(commit) }
       let diff = ResultDiff(from: shown, to: query.rows)
       var rows = Array(shown)
-      for move in diff.moves { #expect(shown[move.from].id == query.rows[move.to].id) }
+      for move in diff.moves { expectEqual(shown[move.from].id, query.rows[move.to].id) }
       for (index, row) in zip(diff.updates, diff.replacedRows) {
-        #expect(try query.rows[index].id == row.id && query.rows[index].values() != row.values())
+        try expect(query.rows[index].id == row.id && query.rows[index].values() != row.values())
       }
       diff.apply(to: &rows)
-      #expect(rows.map(\.id) == query.rows.map(\.id))
-      #expect(try rows.map { try $0.values() } == query.rows.map { try $0.values() })
+      expectEqual(rows.map(\.id), query.rows.map(\.id))
+      try expectEqual(rows.map { try $0.values() }, query.rows.map { try $0.values() })
       shown = query.rows
     }
   }

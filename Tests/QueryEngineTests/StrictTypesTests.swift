@@ -59,14 +59,13 @@ import Testing
           try engine.execute(statement, arguments: ["p": .string("hidden")])
         }
         guard let error else { continue }
-        #expect(error.code == .runtime, "\(statement): \(error)")
-        #expect(error.message.contains(message), "\(statement): \(error)")
-        #expect(error.document?.value == .string("d1"), "\(statement): \(error)")
+        expectEqual(error.code, .runtime, "\(statement): \(error)")
+        expect(error.message.contains(message), "\(statement): \(error)")
+        expectEqual(error.document?.value, .string("d1"), "\(statement): \(error)")
         let offset = try #require(error.position?.offset, "\(statement): \(error)")
-        #expect(
-          String(decoding: statement.utf8.dropFirst(offset), as: UTF8.self).hasPrefix(place), "\(error)")
-        #expect(error.description.contains("in the document \"d1\""))
-        #expect(!error.description.contains("secret") && !error.description.contains("hidden"))
+        expect(String(decoding: statement.utf8.dropFirst(offset), as: UTF8.self).hasPrefix(place), "\(error)")
+        expect(error.description.contains("in the document \"d1\""))
+        expect(!error.description.contains("secret") && !error.description.contains("hidden"))
       }
     }
   }
