@@ -24,17 +24,17 @@ import Testing
       queue.append(ranges, of: block, seen: seen, interest)
       expected += ranges.map { (block[$0], seen, interest.hash) }
       for _ in 0..<random.int(below: 2 * max(ranges.count, 1)) { try take() }
-      #expect(queue.indexBytes >= 8 * expected.count)
+      expect(queue.indexBytes >= 8 * expected.count)
     }
     while !expected.isEmpty { try take() }
     #expect(queue.isEmpty && queue.first == nil && queue.indexBytes == 0)
 
     func take() throws {
-      guard !expected.isEmpty else { return #expect(queue.isEmpty) }
+      guard !expected.isEmpty else { return expect(queue.isEmpty) }
       let (bytes, seen, hash) = expected.removeFirst()
       let group = try #require(queue.first)
       queue.removeFirst()
-      #expect(group.block[group.range] == bytes && group.seen == seen && group.interest.hash == hash)
+      expect(group.block[group.range] == bytes && group.seen == seen && group.interest.hash == hash)
     }
   }
 }

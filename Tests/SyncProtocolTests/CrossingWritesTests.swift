@@ -44,7 +44,7 @@ import Testing
       try b.peer.put("x", ["b": .int(Int64(round))])
       try b.peer.evict("x")
       try network.settle()
-      #expect(try a.peer.documents() == b.peer.documents())
+      try expectEqual(a.peer.documents(), b.peer.documents())
     }
     #expect(a.closed == nil && b.closed == nil)
   }

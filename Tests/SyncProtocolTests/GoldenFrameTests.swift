@@ -3,6 +3,7 @@ import DocStore
 import Foundation
 import QueryEngine
 import ScopePolicy
+import TestKit
 import Testing
 
 @testable import SyncProtocol
@@ -119,7 +120,7 @@ import Testing
       #expect(try ChunkHead(from: &reader) == ChunkHead(dropping: 5))
     }
     for name in ["asked", "settled"] {
-      try read(name) { reader throws(CodecError) in #expect(try reader.readVarint() == 300) }
+      try read(name) { reader throws(CodecError) in try expectEqual(reader.readVarint(), 300) }
     }
     try read("rows") { reader throws(CodecError) in
       #expect(try reader.readVarint() == 1)
@@ -214,10 +215,10 @@ import Testing
   private func read(_ name: String, _ body: (inout ByteReader) throws(CodecError) -> Void) throws {
     let bytes = try golden(name)
     let bounds = try #require(try FrameCodec.next(in: bytes.span.bytes, at: 0))
-    #expect(bounds.end == bytes.count)
+    expectEqual(bounds.end, bytes.count)
     var reader = ByteReader(bytes.span.bytes.extracting(bounds.payload))
     try body(&reader)
     let isWhole = reader.isAtEnd
-    #expect(isWhole)
+    expect(isWhole)
   }
 }

@@ -1,6 +1,7 @@
 import CRDTCore
 import Foundation
 import ScopePolicy
+import TestKit
 import Testing
 
 @testable import SyncProtocol
@@ -115,8 +116,8 @@ import Testing
         position = bounds.end
         if type != .hello { number += 1 }
       }
-      #expect(raw.closed == nil, "\(session.name): \(raw.closed as Any)")
-      #expect(raw.frames.contains { $0.type == .settled || $0.type == .resumed }, "\(session.name)")
+      expect(raw.closed == nil, "\(session.name): \(raw.closed as Any)")
+      expect(raw.frames.contains { $0.type == .settled || $0.type == .resumed }, "\(session.name)")
     }
     #expect(replies.isSuperset(of: session.replies))
   }

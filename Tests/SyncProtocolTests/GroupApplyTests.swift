@@ -1,6 +1,7 @@
 import CRDTCore
 import DocStore
 import Synchronization
+import TestKit
 import Testing
 
 @testable import SyncProtocol
@@ -117,7 +118,7 @@ import Testing
     let before = scene.raw.peer.store.committedSequence
     try scene.send(documents)
     let expected: Int64 = wrong == nil ? 1 : 0
-    for id in ["a", "b", "c"] { #expect(try scene.value(id) == expected, "\(id)") }
+    for id in ["a", "b", "c"] { try expectEqual(scene.value(id), expected, "\(id)") }
     #expect((scene.raw.peer.store.committedSequence == before) == (wrong != nil))
     #expect(scene.raw.closed == nil)
     // All three are asked for in its place, with what is known of them.
@@ -125,7 +126,7 @@ import Testing
     #expect(wants.count == (wrong == nil ? 0 : 1))
     if wrong != nil {
       try scene.send(try ["a", "b", "c"].map { try scene.whole($0) })
-      for id in ["a", "b", "c"] { #expect(try scene.value(id) == 1, "\(id)") }
+      for id in ["a", "b", "c"] { try expectEqual(scene.value(id), 1, "\(id)") }
     }
   }
 
@@ -160,7 +161,7 @@ import Testing
       }
     }
     try scene.raw.apply()
-    for id in ids { #expect(try scene.value(id) == 40) }
+    for id in ids { try expectEqual(scene.value(id), 40) }
     let made = changes.withLock { $0 }
     // A transaction reads and writes 8 MiB, which is ten changes of 400 KB.
     let most = SyncTuning().applying.recordBytes / 800_000 + 1
@@ -192,8 +193,8 @@ import Testing
     try peer.evict("a")
     for _ in 0..<2 {
       try scene.send([try scene.whole("a"), try scene.whole("b")])
-      #expect(try !peer.exists("a"))
-      #expect(scene.raw.outcome?.owed.map(\.version.id) == [try DocumentID("a")])
+      try expect(!peer.exists("a"))
+      expectEqual(scene.raw.outcome?.owed.map(\.version.id), [try DocumentID("a")])
     }
   }
 

@@ -120,7 +120,7 @@ import Testing
         }
       }
       try network.settle()
-      #expect(try b.documents() == a.documents(), "after \(steps) steps")
+      try expectEqual(b.documents(), a.documents(), "after \(steps) steps")
       most = max(most, end.session.statistics.documentsSent)
     }
     #expect(most <= UInt64(4 * count), "\(most) documents were sent")

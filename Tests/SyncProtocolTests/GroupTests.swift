@@ -1,6 +1,7 @@
 import CRDTCore
 import DocStore
 import SyncProtocol
+import TestKit
 import Testing
 
 @Suite struct GroupTests {
@@ -53,15 +54,15 @@ import Testing
       try b.subscribe("SELECT * FROM things")
       try network.connect(a, b)
       for _ in 0..<steps where !isQuiet { isQuiet = try !network.step() }
-      #expect(try a.store.statistics().expiry.logEntries == 3)
+      try expectEqual(a.store.statistics().expiry.logEntries, 3)
       a.store.tombstoneLifetime = .seconds(lifetime)
       network.clock.advance()
       try a.store.collect()
-      #expect(try a.store.statistics().expiry.logEntries == (lifetime == 0 ? 0 : 1))
+      try expectEqual(a.store.statistics().expiry.logEntries, lifetime == 0 ? 0 : 1)
       try network.settle()
-      #expect(try b.documents() == a.documents(), "after \(steps) steps")
-      #expect(try network.debts().isEmpty)
-      #expect(network.endpoints.allSatisfy { $0.closed == nil })
+      try expectEqual(b.documents(), a.documents(), "after \(steps) steps")
+      try expect(network.debts().isEmpty)
+      expect(network.endpoints.allSatisfy { $0.closed == nil })
       steps += 1
     }
     #expect(steps > 10)

@@ -85,7 +85,7 @@ import Testing
     let own = try raw.peer.store.read { $0.latestReading }
     for reading in [own, own.next] {
       raw.send(.seen) { SeenFrame(reading: reading, place: nil).encode(to: &$0) }
-      #expect(raw.closed == nil)
+      expect(raw.closed == nil)
     }
     raw.send(.seen) {
       SeenFrame(reading: ClockReading(milliseconds: own.milliseconds + 1), place: nil).encode(to: &$0)

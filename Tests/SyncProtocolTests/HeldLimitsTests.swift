@@ -181,8 +181,8 @@ import Testing
     for number in 1...4 as ClosedRange<UInt64> {
       stage.keep(try Self.beginning(bytes, from: number))
       let kept = stage.transfers(at: .zero)
-      #expect(
-        kept.map(\.outline.site.low) == Array(max(1, Int64(number) - 2)...Int64(number)).map(UInt64.init))
+      expectEqual(
+        kept.map(\.outline.site.low), Array(max(1, Int64(number) - 2)...Int64(number)).map(UInt64.init))
     }
     stage.keep(try Self.beginning(bytes + 4, from: 5))
     #expect(stage.transfers(at: .zero).map(\.outline.site.low) == [4, 5])

@@ -1,6 +1,7 @@
 import CRDTCore
 import DocStore
 import SyncProtocol
+import TestKit
 import Testing
 
 /// Live changes as single writes on top of the state that the peer has.
@@ -38,11 +39,11 @@ import Testing
       let before = received(reader)
       try writer.put(Self.id, ["status": .string("step \(round)")])
       try network.settle()
-      #expect(try reader.document(Self.id)?["status"] == .string("step \(round)"))
+      try expectEqual(reader.document(Self.id)?["status"], .string("step \(round)"))
       // The group adds its length, a count, the collection, flags, and the length of the document.
       let group = 1 + 1 + 7 + 1 + 1
       // Whoever writes for the first time names the site.
-      if round != 1 { #expect(Int(received(reader) - before) <= 60 + group, "round \(round)") }
+      if round != 1 { expect(Int(received(reader) - before) <= 60 + group, "round \(round)") }
     }
     #expect(missing(peers[0]) + missing(peers[1]) == 0)
   }
@@ -56,7 +57,7 @@ import Testing
           round % 3 == 0 ? [.increment(["views"], 1)] : [.set(["n"], .int(Int64(round)))])
       }
       try network.settle()
-      for peer in peers { #expect(try peer.document(Self.id) == peers[0].document(Self.id)) }
+      for peer in peers { try expectEqual(peer.document(Self.id), peers[0].document(Self.id)) }
     }
     #expect(try peers[3].document(Self.id)?["views"] == .counter(4))
     #expect(peers.reduce(0) { $0 + missing($1) } == 0)
@@ -74,9 +75,9 @@ import Testing
       }
       try network.settle()
       for peer in peers {
-        #expect(try peer.document(Self.id)?["from0"] == .int(Int64(round)))
-        #expect(try peer.document(Self.id)?["from1"] == .int(Int64(round)))
-        #expect(try peer.document(Self.id)?["views"] == .counter(Int64(2 * round)))
+        try expectEqual(peer.document(Self.id)?["from0"], .int(Int64(round)))
+        try expectEqual(peer.document(Self.id)?["from1"], .int(Int64(round)))
+        try expectEqual(peer.document(Self.id)?["views"], .counter(Int64(2 * round)))
       }
     }
     try crossing(1)

@@ -1,6 +1,7 @@
 import CRDTCore
 import DocStore
 import SyncProtocol
+import TestKit
 import Testing
 
 @Suite struct LocalLinkTests {
@@ -36,7 +37,7 @@ import Testing
     try b.subscribe("SELECT * FROM things")
     let (sender, _) = try network.connect(a, b)
     try network.settle()
-    #expect(try b.documents() == a.documents())
+    try expectEqual(b.documents(), a.documents())
     return (network, a, sender.session)
   }
 

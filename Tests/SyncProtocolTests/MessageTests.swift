@@ -36,9 +36,9 @@ import Testing
     _ bytes: [UInt8], to expected: T, _ read: (inout ByteReader) throws(CodecError) -> T
   ) throws {
     var reader = ByteReader(bytes.span.bytes)
-    #expect(try read(&reader) == expected)
+    try expectEqual(read(&reader), expected)
     let isWhole = reader.isAtEnd
-    #expect(isWhole)
+    expect(isWhole)
     for count in bytes.indices {
       let part = Array(bytes.prefix(count))
       #expect(throws: CodecError.self, "\(count) of \(bytes.count) bytes") {

@@ -152,8 +152,8 @@ import Testing
       try ask(asker, "SELECT * FROM things", limits: limits, number: number)
       try network.settle()
       let answer = try #require(asker.answers[number])
-      #expect(answer.rows.count == rows && answer.end?.rows == rows, "\(limits)")
-      #expect(answer.end?.error?.code == (rows == 20 ? nil : .limit), "\(limits)")
+      expect(answer.rows.count == rows && answer.end?.rows == rows, "\(limits)")
+      expectEqual(answer.end?.error?.code, rows == 20 ? nil : .limit, "\(limits)")
     }
   }
 
@@ -294,7 +294,7 @@ import Testing
       try network.settle()
     }
     for number in 1...4 {
-      #expect(asker.answers[UInt64(number)]?.end?.error?.code == .timeout)
+      expectEqual(asker.answers[UInt64(number)]?.end?.error?.code, .timeout)
     }
     // There is room for others then.
     asker.takesRows = true

@@ -45,8 +45,8 @@ import Testing
       network.clock.advance(by: 60_000)
       try change(a, ids) { [.set(["n"], .int(Int64($0 * 7 + round)))] }
       try network.settle()
-      #expect(try b.documents() == a.documents())
-      #expect(end.sentBytes - before <= 20 * ids.count, "\(end.sentBytes - before) bytes in round \(round)")
+      try expectEqual(b.documents(), a.documents())
+      expect(end.sentBytes - before <= 20 * ids.count, "\(end.sentBytes - before) bytes in round \(round)")
     }
     #expect(b.endpoints.allSatisfy { $0.session.statistics.groupsMissingBase == 0 })
   }

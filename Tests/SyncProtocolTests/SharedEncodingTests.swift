@@ -2,6 +2,7 @@ import CRDTCore
 import CRDTModel
 import DocStore
 import SyncProtocol
+import TestKit
 import Testing
 
 @Suite struct SharedEncodingTests {
@@ -35,7 +36,7 @@ import Testing
         count += 1
         return form
       }
-      #expect(found?.bytes == form?.bytes)
+      expectEqual(found?.bytes, form?.bytes)
     }
     return count
   }
