@@ -1,3 +1,4 @@
+import TestKit
 import Testing
 import Transports
 
@@ -6,7 +7,7 @@ import Transports
     var backoff = Backoff(initial: .milliseconds(100), longest: .seconds(1), random: { .max })
     let delays = (0..<6).map { _ in backoff.next() }
     let bounds = [100, 200, 400, 800, 1_000, 1_000].map { Duration.milliseconds($0) }
-    for (delay, bound) in zip(delays, bounds) { #expect(delay <= bound && delay > bound * 0.999) }
+    for (delay, bound) in zip(delays, bounds) { expect(delay <= bound && delay > bound * 0.999) }
     backoff.reset()
     #expect(backoff.next() <= .milliseconds(100))
   }

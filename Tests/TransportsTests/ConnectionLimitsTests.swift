@@ -16,7 +16,7 @@ import Transports
     for _ in 0..<count {
       let stranger = HandPeer(.outgoing, to: peer.network, at: address)
       try await stranger.sayHello(as: .random(), name: "stranger")
-      #expect(try await stranger.hear(.hello) != nil)
+      try await expect(stranger.hear(.hello) != nil)
       strangers.append(stranger)
     }
     return strangers
@@ -50,15 +50,15 @@ import Transports
     for _ in 0..<4 {
       let other = met.isEmpty ? silent[0] : try await HandPeer(dialing: port)
       try await other.sayHello(as: .random())
-      #expect(try await other.hear(.hello) != nil)
+      try await expect(other.hear(.hello) != nil)
       met.append(other)
     }
     // It says why the session ends, and waits for these to hang up: they count.
     for other in met.prefix(2) {
       try await other.sayHello(as: .random())
-      #expect(try await other.hear(.bye) != nil)
+      try await expect(other.hear(.bye) != nil)
       let end = try await other.hear()
-      #expect(end == nil)
+      expect(end == nil)
     }
     #expect(((try? await HandPeer(dialing: port).hear()) ?? nil) == nil)
     await peer.end()
@@ -134,11 +134,11 @@ import Transports
       let stranger = HandPeer(.outgoing, to: network)
       try await stranger.sayHello(as: .random(), name: "stranger")
       if number < 3 {
-        #expect(try await stranger.hear(.hello) != nil)
+        try await expect(stranger.hear(.hello) != nil)
         strangers.append(stranger)
       } else {
         // Refused with a reason, and told by whom.
-        #expect(try await stranger.hearBye() == HandPeer.Goodbye(code: "full", site: peer.store.site))
+        try await expectEqual(stranger.hearBye(), HandPeer.Goodbye(code: "full", site: peer.store.site))
       }
     }
     connect()
@@ -184,7 +184,7 @@ import Transports
     #expect(try await late.hearBye()?.code == "full")
     for (stranger, friend) in zip(strangers, friends) {
       connect(friend)
-      #expect(try await stranger.hearBye() == HandPeer.Goodbye(code: "full", site: nil))
+      try await expectEqual(stranger.hearBye(), HandPeer.Goodbye(code: "full", site: nil))
       try await friend.wait(forPeers: ["peer"])
     }
     try await peer.wait(forPeers: ["one", "other", "third"])
@@ -206,7 +206,7 @@ import Transports
     for address in ["many", "other"] {
       let late = HandPeer(.outgoing, to: peer.network, at: address)
       try await late.sayHello(as: .random())
-      #expect(try await late.hearBye()?.code == "full")
+      try await expectEqual(late.hearBye()?.code, "full")
     }
     _ = try await strangers(1, to: peer, from: "third")
     #expect(try await many[1].hearBye()?.code == "full")

@@ -94,7 +94,7 @@
         if code == .timedOut { client.limits.answering = .milliseconds(300) }
         let address = try HTTPSAddress(orLoopback: "http://127.0.0.1:\(server.port)")
         let error = await failure { try await client.post([], to: address) }
-        #expect(error?.code == code, "\(String(describing: error))")
+        expectEqual(error?.code, code, "\(String(describing: error))")
       }
     }
 

@@ -2,6 +2,7 @@ import CRDTCore
 import DocStore
 import QueryEngine
 import SyncProtocol
+import TestKit
 import Testing
 import Transports
 
@@ -66,7 +67,7 @@ import Transports
     var end: SessionEnd?
     for await event in events {
       guard case .disconnected(let connection, let reason) = event else { continue }
-      #expect(connection.peer == nil)
+      expect(connection.peer == nil)
       end = reason
       break
     }

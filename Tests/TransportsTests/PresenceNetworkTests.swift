@@ -81,10 +81,10 @@ import Transports
       switch event {
       case .disconnected(let connection, _) where connection.peer != nil:
         course.append("disconnected")
-        #expect(left.network.neighbours.map(\.connections.count) == [0])
+        expectEqual(left.network.neighbours.map(\.connections.count), [0])
       case .left(let peer):
         course.append("left")
-        #expect(peer.name == "right" && left.network.neighbours.isEmpty)
+        expect(peer.name == "right" && left.network.neighbours.isEmpty)
       default: continue
       }
       if course.last == "left" { break }
@@ -262,7 +262,7 @@ import Transports
     }
     for await event in events {
       guard case .disconnected(_, .session(let error)) = event else { continue }
-      #expect(error.code == .denied)
+      expectEqual(error.code, .denied)
       break
     }
     // Nobody waits for an answer any more that came too late.
@@ -281,7 +281,7 @@ import Transports
     try connect(second, hub)
     for await event in events {
       guard case .disconnected(_, .session(let error)) = event else { continue }
-      #expect(error.code == .full)
+      expectEqual(error.code, .full)
       break
     }
     for peer in [first, second, hub] { await peer.end() }

@@ -156,7 +156,7 @@ import Transports
       "ws://a/\r\nX: y", "ws://[::1", "ws://[::1]x", "wss://ä",
     ] {
       let error = #expect(throws: LinkError.self) { try WebSocketAddress(text) }
-      #expect(error?.code == .unreachable, "\(text)")
+      expectEqual(error?.code, .unreachable, "\(text)")
     }
   }
 
@@ -200,7 +200,7 @@ import Transports
         await pause()
         link = try await ask(listener, from: forwarded)
       }
-      #expect((link != nil) == isGiven, "\(forwarded ?? "nothing")")
+      expectEqual(link != nil, isGiven, "\(forwarded ?? "nothing")")
       if let link { kept.append(link) }
     }
     var links = listener.links.makeAsyncIterator()

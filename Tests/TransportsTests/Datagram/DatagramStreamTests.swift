@@ -43,19 +43,18 @@ import Transports
       // Nothing here waits by itself, and other tests want the thread too.
       await Task.yield()
       var draw = Draw(seed: seed)
-      #expect(draw.simulation.run { $0.ends.allSatisfy { $0.stream.ends.count == 2 } }, "seed \(seed)")
+      expect(draw.simulation.run { $0.ends.allSatisfy { $0.stream.ends.count == 2 } }, "seed \(seed)")
       for index in 0..<2 {
         let end = draw.simulation.ends[index]
-        #expect(end.received == pattern(draw.sizes[1 - index]), "seed \(seed)")
-        #expect(end.hasEnded(.inbound) && end.hasEnded(.outbound), "seed \(seed): \(end.stream.ends)")
+        expectEqual(end.received, pattern(draw.sizes[1 - index]), "seed \(seed)")
+        expect(end.hasEnded(.inbound) && end.hasEnded(.outbound), "seed \(seed): \(end.stream.ends)")
       }
       // What is kept never exceeds what was granted: sent and received, a window each.
-      #expect(
-        draw.simulation.ends.allSatisfy { $0.mostHeld <= 2 * DatagramLimits.window }, "seed \(seed)")
+      expect(draw.simulation.ends.allSatisfy { $0.mostHeld <= 2 * DatagramLimits.window }, "seed \(seed)")
       // Nothing goes on for ever behind the end.
       let isQuiet = draw.simulation.run(within: .seconds(10)) { $0.ends.allSatisfy { $0.stream.isQuiet } }
-      #expect(isQuiet, "seed \(seed)")
-      #expect(draw.simulation.ends.allSatisfy { $0.stream.nextTick == nil }, "seed \(seed)")
+      expect(isQuiet, "seed \(seed)")
+      expect(draw.simulation.ends.allSatisfy { $0.stream.nextTick == nil }, "seed \(seed)")
     }
   }
 
@@ -101,8 +100,8 @@ import Transports
     #expect(simulation.run(within: .seconds(60)) { $0.ends.allSatisfy { $0.stream.ends.count == 2 } })
     #expect(simulation.now - start <= .seconds(31))
     for end in simulation.ends {
-      #expect(end.error(.inbound)?.code == .timedOut)
-      #expect(end.error(.outbound)?.message.contains("nothing was heard for too long") == true)
+      expectEqual(end.error(.inbound)?.code, .timedOut)
+      expectEqual(end.error(.outbound)?.message.contains("nothing was heard for too long"), true)
     }
   }
 

@@ -60,7 +60,7 @@ import Testing
     for name in [
       [0xC0, 12], [0xC0, 14, 0xC0, 12], [1, 0x61, 0xC0, 12], [0xC0, 200], [0x40, 0], [63], [0xC0],
     ] as [[UInt8]] {
-      #expect(DNSMessage(head + name + [0, 12, 0, 1]) == nil, "\(name)")
+      expect(DNSMessage(head + name + [0, 12, 0, 1]) == nil, "\(name)")
     }
     let label = [UInt8(63)] + [UInt8](repeating: 0x61, count: 63)
     #expect(DNSMessage(head + label + label + label + [0, 0, 12, 0, 1]) != nil)
@@ -71,11 +71,11 @@ import Testing
     let bytes = message().bytes
     #expect(DNSMessage(bytes + [UInt8](repeating: 0, count: DNSMessage.byteLimit)) == nil)
     #expect(DNSMessage([]) == nil)
-    for count in bytes.indices.dropLast() { #expect(DNSMessage(Array(bytes[..<count])) == nil, "\(count)") }
+    for count in bytes.indices.dropLast() { expect(DNSMessage(Array(bytes[..<count])) == nil, "\(count)") }
     for (place, value) in [(2, 0x28), (3, 0x03), (6, 0xFF), (10, 0xFF)] as [(Int, UInt8)] {
       var other = bytes
       other[place] = value
-      #expect(DNSMessage(other) == nil, "\(place)")
+      expect(DNSMessage(other) == nil, "\(place)")
     }
   }
 

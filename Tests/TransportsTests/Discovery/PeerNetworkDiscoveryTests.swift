@@ -25,7 +25,7 @@ import Testing
     try await left.fill("things", 0..<100)
     for peer in [left, right] {
       try discover(peer)
-      #expect(board.advertised.count == (peer === left ? 0 : 1))
+      expectEqual(board.advertised.count, peer === left ? 0 : 1)
       try peer.network.start()
       while board.advertised.count < (peer === left ? 1 : 2) { await pause() }
     }

@@ -85,13 +85,13 @@
       for await event in events {
         switch event {
         case .disconnected(let connection, let end):
-          #expect(first == [connection.id])
-          #expect(end.linkCode == .expired || end.linkCode == .disconnected, "\(end)")
+          expectEqual(first, [connection.id])
+          expect(end.linkCode == .expired || end.linkCode == .disconnected, "\(end)")
           hasEnded = true
           continue
         case .connected(let connection):
-          #expect(hasEnded)
-          #expect(connection.identity?.validUntil == renewed.validUntil)
+          expect(hasEnded)
+          expectEqual(connection.identity?.validUntil, renewed.validUntil)
         case .attemptFailed, .session, .presence, .left, .conditions: continue
         }
         break

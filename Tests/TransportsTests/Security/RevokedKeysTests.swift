@@ -52,8 +52,8 @@
       hub.network.revoke([annKey.peerKey])
       for await event in events {
         guard case .disconnected(let connection, let end) = event else { continue }
-        #expect(connection.identity?.key == annKey.peerKey)
-        #expect(end.linkCode == .revoked, "\(end)")
+        expectEqual(connection.identity?.key, annKey.peerKey)
+        expectEqual(end.linkCode, .revoked, "\(end)")
         break
       }
       // It comes again, and is refused.
@@ -61,8 +61,8 @@
       try await bob.fill("things", 10..<12)
       for await event in events {
         guard case .disconnected(let connection, let end) = event else { continue }
-        #expect(connection.peer == nil)
-        #expect(end.linkCode == .revoked, "\(end)")
+        expect(connection.peer == nil)
+        expectEqual(end.linkCode, .revoked, "\(end)")
         break
       }
       try await hub.wait { try hub.documents("things").count == 2 }
@@ -79,8 +79,8 @@
       try connect(ann, hub)
       for await event in events {
         guard case .disconnected(let connection, let end) = event else { continue }
-        #expect(connection.peer == nil)
-        #expect(end.linkCode == .revoked, "\(end)")
+        expect(connection.peer == nil)
+        expectEqual(end.linkCode, .revoked, "\(end)")
         break
       }
       for peer in [hub, ann] { await peer.end() }
