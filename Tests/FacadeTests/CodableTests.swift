@@ -1,5 +1,6 @@
 import DunlinKit
 import Foundation
+import TestKit
 import Testing
 
 /// Types of an application go in and out whole.
@@ -67,8 +68,8 @@ import Testing
     for (id, path) in [("w1", "rim.spokes"), ("w2", "rim")] {
       let document = try #require(try peer.store["wheels"].findByID(id).exec())
       let error = try #require(throws: DunlinError.self, performing: { try document.decoded(as: Wheel.self) })
-      #expect(error.code == .decoding)
-      #expect(error.context["path"] == path)
+      expectEqual(error.code, .decoding)
+      expectEqual(error.context["path"], path)
     }
     try peer.store["wheels"].upsert(["_id": "w3", "rim": ["spokes": 300]])
     struct Small: Codable { var rim: [String: Int8] }

@@ -1,5 +1,6 @@
 import DunlinKit
 import Foundation
+import TestKit
 import Testing
 
 /// Counters that applications make, read and save back.
@@ -78,7 +79,7 @@ import Testing
     bikes.findByID("b1").update { $0?["trips"].counter?.increment(by: 3) }
     for strategy in [DunlinWriteStrategy.merge, .updateDifferentValues, .insertIfAbsent] {
       try bikes.upsert(["_id": "b1", "trips": DunlinCounter(50)], writeStrategy: strategy)
-      #expect(try trips() == 5)
+      try expectEqual(trips(), 5)
     }
   }
 
@@ -175,9 +176,9 @@ import Testing
     ]
     for (path, write) in writes {
       let error = try #require(throws: DunlinError.self) { try write() }
-      #expect(error.code == .isACounter)
-      #expect(error.context["path"] == path)
-      #expect(error.message.contains("restart") && error.message.contains("replace"))
+      expectEqual(error.code, .isACounter)
+      expectEqual(error.context["path"], path)
+      expect(error.message.contains("restart") && error.message.contains("replace"))
     }
     await #expect(throws: DunlinError.self) {
       try await tablet.store.execute(query: "UPDATE bikes SET trips = 5")

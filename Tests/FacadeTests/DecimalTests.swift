@@ -1,5 +1,6 @@
 import DunlinKit
 import Foundation
+import TestKit
 import Testing
 
 /// A decimal is one value: its canonical text.
@@ -26,9 +27,9 @@ import Testing
     let price = Price(value: try decimal(text))
     for id in [try prices.upsert(price), try prices.upsert(["value": price.value])] {
       let document = try #require(try prices.findByID(id).exec())
-      #expect(document["value"].string == stored)
-      #expect(document["value"].decimal == price.value)
-      #expect(try document.decoded(as: Price.self) == price)
+      expectEqual(document["value"].string, stored)
+      expectEqual(document["value"].decimal, price.value)
+      try expectEqual(document.decoded(as: Price.self), price)
     }
   }
 
@@ -52,7 +53,7 @@ import Testing
     for (value, text) in cases {
       let id = try prices.upsert(["value": value])
       let price = try prices.findByID(id).exec()?.decoded(as: Price.self)
-      #expect(price?.value == (try decimal(text)))
+      expectEqual(price?.value, (try decimal(text)))
     }
   }
 
@@ -78,7 +79,7 @@ import Testing
     let object = try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
     let document = try #require(try prices.findByID(try prices.upsert(object)).exec())
     #expect(document["value"].value as? Double == 0.1)
-    for index in 0..<3 { #expect(document["more"][index].value is Double) }
+    for index in 0..<3 { expect(document["more"][index].value is Double) }
   }
 
   @Test func `decimals of documents are compared, sorted and added exactly`() async throws {

@@ -113,7 +113,7 @@ import Testing
     ]
     for call in calls {
       let error = try #require(throws: DunlinError.self, performing: call)
-      #expect(!error.message.contains(secret))
+      expect(!error.message.contains(secret))
     }
     func change(_ document: DunlinMutableDocument?) throws { document?["name"].replaceWithCounter() }
   }
@@ -129,7 +129,7 @@ import Testing
     ]
     for (statement, code) in cases {
       let error = await #expect(throws: DunlinError.self) { try await store.execute(query: statement) }
-      #expect(error?.code == code, "\(statement)")
+      expectEqual(error?.code, code, "\(statement)")
     }
   }
 

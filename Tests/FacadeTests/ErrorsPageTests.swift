@@ -23,7 +23,7 @@ import Testing
     let described = Dictionary(rows.map { ($0[0].trimmingCharacters(in: ["`"]), $0) }) { $1 }
     for code in codes {
       let row = try #require(described[code], "\(code) is not on the page")
-      #expect(row.count == 3 && row[1].count > 10 && row[2].count > 10, "\(code)")
+      expect(row.count == 3 && row[1].count > 10 && row[2].count > 10, "\(code)")
     }
     #expect(Set(described.keys) == Set(codes))
   }
@@ -42,9 +42,9 @@ import Testing
     try peer.store["a"].upsert(["_id": "d", "n": DunlinCounter()])
     for (path, call) in calls {
       let error = try #require(throws: DunlinError.self, performing: call)
-      #expect(!"\(error)".contains { $0.isNewline })
-      #expect("\(error)".contains("collection: a"), "\(error)")
-      if let path { #expect("\(error)".contains("path: \(path)"), "\(error)") }
+      expect(!"\(error)".contains { $0.isNewline })
+      expect("\(error)".contains("collection: a"), "\(error)")
+      if let path { expect("\(error)".contains("path: \(path)"), "\(error)") }
     }
     func change(_ document: DunlinMutableDocument?) throws { document?["n"].set(2.5) }
   }

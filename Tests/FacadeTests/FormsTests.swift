@@ -47,7 +47,7 @@ import Testing
       let peer = try prepared()
       let read = try await form(peer.store)
       let left = try peer.store["c"].findAll().sort("_id").exec().map { $0.jsonString() }
-      #expect((read.isEmpty ? left : read) == operation.outcome, "\(name), \(column.rawValue)")
+      expectEqual(read.isEmpty ? left : read, operation.outcome, "\(name), \(column.rawValue)")
     }
   }
 
@@ -61,9 +61,9 @@ import Testing
     for operation in Self.operations {
       let row = try #require(
         rows.first { $0.first == operation.name }, "\(operation.name) is not on the page")
-      #expect(row.count == header.count)
+      expectEqual(row.count, header.count)
       for (column, cell) in zip(Column.allCases, row.dropFirst()) {
-        #expect((operation.forms[column] != nil) == (cell != "–"), "\(operation.name), \(column.rawValue)")
+        expectEqual(operation.forms[column] != nil, cell != "–", "\(operation.name), \(column.rawValue)")
       }
     }
   }

@@ -74,8 +74,8 @@
       ]
       for (identity, code, part) in wrong {
         let error = await #expect(throws: DunlinError.self) { try await ann.updateIdentity(identity) }
-        #expect(error?.code == code)
-        #expect(error?.message.contains(part) == true, "\(String(describing: error))")
+        expectEqual(error?.code, code)
+        expectEqual(error?.message.contains(part), true, "\(String(describing: error))")
       }
       let bob = try open("bob", certified("bob"))
       try bob.connect(to: ann)

@@ -72,10 +72,10 @@
             body: Data(changed.utf8), url: change.isEmpty ? url + "/elsewhere" : url)
           return .json(500, [:])
         }
-        #expect(error?.code == .identity)
-        #expect(
-          error?.message.contains("not signed by its device key") == true, "\(String(describing: error))")
-        #expect(status?.isAuthenticated == false)
+        expectEqual(error?.code, .identity)
+        expectEqual(
+          error?.message.contains("not signed by its device key"), true, "\(String(describing: error))")
+        expectEqual(status?.isAuthenticated, false)
       }
     }
 

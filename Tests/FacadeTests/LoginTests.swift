@@ -374,8 +374,8 @@
         // The service knows no such challenge, so the client asks for another one and goes on.
         answer?(.json(200, ["challenge": .string("0123456789abcdef")]))
         let error = await #expect(throws: DunlinError.self) { try await first.value }
-        #expect(error?.code == .cancelled)
-        #expect(auth.status.userID == (ending == "login" ? "bob" : nil))
+        expectEqual(error?.code, .cancelled)
+        expectEqual(auth.status.userID, ending == "login" ? "bob" : nil)
       }
     }
 
@@ -458,7 +458,7 @@
         let path = ann.directory.file(folder)
         for file in try FileManager.default.subpathsOfDirectory(atPath: path) where file != "login" {
           let data = try Data(contentsOf: URL(filePath: path + "/" + file))
-          #expect(data.range(of: Data("CERTIFICATE".utf8)) == nil, "\(folder)/\(file)")
+          expect(data.range(of: Data("CERTIFICATE".utf8)) == nil, "\(folder)/\(file)")
         }
       }
     }

@@ -1,5 +1,6 @@
 import DunlinKit
 import Logging
+import TestKit
 import Testing
 
 /// What an update closure does to documents, and what it reads meanwhile.
@@ -91,8 +92,8 @@ import Testing
           try Task.checkCancellation()
         }
       }
-      #expect(error?.code == code)
-      #expect(try read()["color"].stringValue == "red")
+      expectEqual(error?.code, code)
+      try expectEqual(read()["color"].stringValue, "red")
     }
   }
 

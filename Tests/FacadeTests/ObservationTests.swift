@@ -40,15 +40,15 @@ import Testing
       // What never matches marks the end of the round.
       try await bikes.upsert(["_id": "end", "km": -1, "round": round])
       while let diff = await iterator.next() {
-        #expect(diff.oldItems.map { $0.jsonString() } == previous.map { $0.jsonString() })
-        #expect(diff.isInitial == !hasBegun)
+        expectEqual(diff.oldItems.map { $0.jsonString() }, previous.map { $0.jsonString() })
+        expectEqual(diff.isInitial, !hasBegun)
         hasBegun = true
-        #expect(try applying(diff) == diff.items.map(\.id))
+        try expectEqual(applying(diff), diff.items.map(\.id))
         let before = Dictionary(
           uniqueKeysWithValues: diff.oldItems.compactMap { item in item.id.map { ($0, item) } })
         for (index, item) in diff.items.enumerated() where !diff.insertions.contains(index) {
           let old = try #require(item.id.flatMap { before[$0] })
-          #expect((old.jsonString() != item.jsonString()) == diff.updates.contains(index))
+          expectEqual(old.jsonString() != item.jsonString(), diff.updates.contains(index))
         }
         previous = diff.items
         if diff.items.first?["round"].int == round { break }
@@ -63,7 +63,7 @@ import Testing
       let events = Events<Int>()
       let liveQuery = store["r\(round)"].findAll().observeLocal { docs, _ in events.send(docs.count) }
       for number in 1...3 { try await store["r\(round)"].upsert(["_id": number]) }
-      #expect(await events.next(4) == [0, 1, 2, 3])
+      await expectEqual(events.next(4), [0, 1, 2, 3])
       liveQuery.cancel()
     }
   }
@@ -76,7 +76,7 @@ import Testing
     #expect(await counts.next(1) == [-1])
     for number in 1...10 {
       try await bikes.upsert(["_id": number])
-      #expect(await counts.next(1) == [number])
+      await expectEqual(counts.next(1), [number])
     }
     liveQuery.stop()
   }
@@ -99,7 +99,7 @@ import Testing
       let call = try #require(await calls.next(1).first)
       inserted += call.insertions
       deliveries += 1
-      #expect(call.count == inserted)
+      expectEqual(call.count, inserted)
       call.signal()
     }
     #expect(deliveries <= 20)
@@ -124,9 +124,9 @@ import Testing
       let expected = try found.exec().map { $0.jsonString() }
       guard expected != previous else { continue }
       let call = try #require(await calls.next(1).first)
-      #expect(call.documents == expected)
+      expectEqual(call.documents, expected)
       guard case .update(let update) = call.event else { throw CancellationError() }
-      #expect(update.oldDocuments.map { $0.jsonString() } == previous)
+      expectEqual(update.oldDocuments.map { $0.jsonString() }, previous)
       previous = expected
     }
     liveQuery.cancel()
@@ -190,7 +190,7 @@ import Testing
   @Test func `leaving a loop ends its observation, and cancelling a task ends the loop`() async throws {
     let changes = try store.changes(of: "SELECT * FROM bikes")
     for await diff in changes {
-      #expect(diff.isInitial)
+      expect(diff.isInitial)
       break
     }
     let task = Task {

@@ -14,9 +14,9 @@ import Testing
     #expect(Set(ports).count == 3)
     for _ in 0..<2 {
       peer.dunlin.stopSync()
-      #expect(peer.dunlin.listeningPorts.isEmpty)
+      expect(peer.dunlin.listeningPorts.isEmpty)
       try peer.dunlin.startSync()
-      #expect(peer.dunlin.listeningPorts == ports)
+      expectEqual(peer.dunlin.listeningPorts, ports)
     }
     // One that was opened while sync ran, too.
     try peer.dunlin.listen()

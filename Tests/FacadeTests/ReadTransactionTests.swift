@@ -67,9 +67,9 @@ import Testing
       try await store.transaction(hint: "report", isReadOnly: true) { try await $0.execute(query: statement) }
     }
     for error in [sync, awaited] {
-      #expect(error?.code == .readOnlyTransaction)
-      #expect(error?.message.contains("read-only") == true)
-      #expect(error?.context["transaction"] == "report")
+      expectEqual(error?.code, .readOnlyTransaction)
+      expectEqual(error?.message.contains("read-only"), true)
+      expectEqual(error?.context["transaction"], "report")
     }
     #expect(try store.statistics().sequence == 1)
     #expect(

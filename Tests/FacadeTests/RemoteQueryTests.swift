@@ -71,7 +71,7 @@ import Testing
         seen += 1
         if seen == 3 { break }
       }
-      #expect(seen == 3)
+      expectEqual(seen, 3)
     }
     // All ten have made room: the peer runs four at a time.
     #expect(try await rows(phone.dunlin.sync.query("SELECT _id FROM bikes LIMIT 9", on: peer)).count == 9)

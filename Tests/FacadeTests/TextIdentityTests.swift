@@ -33,7 +33,7 @@ import Testing
     try await store.execute(query: "INSERT INTO c DOCUMENTS ({'_id': 2, '\(Self.decomposed)': 1})")
     for (name, id) in [(Self.composed, 1), (Self.decomposed, 2)] {
       let found = try await store.execute(query: "SELECT _id FROM c WHERE `\(name)` = 1")
-      #expect(found.items.map { $0["_id"].int } == [id], "\(name.utf8.count) bytes")
+      expectEqual(found.items.map { $0["_id"].int }, [id], "\(name.utf8.count) bytes")
     }
   }
 

@@ -56,7 +56,7 @@ import Testing
     }
     #expect(count == 2)
     for await diff in states {
-      #expect(diff.items.count == 2)
+      expectEqual(diff.items.count, 2)
       break
     }
   }

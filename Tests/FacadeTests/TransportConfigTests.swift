@@ -187,7 +187,7 @@ import Testing
     tablet.dunlin.stopSync()
     try await wait(tablet.dunlin) { $0.isEmpty }
     try tablet.dunlin.close()
-    for await conditions in tablet.dunlin.transportConditionChanges { #expect(conditions.isEmpty) }
+    for await conditions in tablet.dunlin.transportConditionChanges { expect(conditions.isEmpty) }
   }
 
   @Test func `a peer that connects to small ones lacks no big one`() async throws {

@@ -1,5 +1,6 @@
 import DunlinKit
 import Foundation
+import TestKit
 import Testing
 
 /// What goes in comes out, whatever type of Swift or Foundation it had.
@@ -17,7 +18,7 @@ import Testing
     let numbers: [any BinaryInteger & Sendable] = [
       Int(7), Int8(7), Int16(7), Int32(7), Int64(7), UInt(7), UInt8(7), UInt16(7), UInt32(7), UInt64(7),
     ]
-    for number in numbers { #expect(try stored(number).value as? Int == 7, "\(type(of: number))") }
+    for number in numbers { try expectEqual(stored(number).value as? Int, 7, "\(type(of: number))") }
     #expect(try stored(Int64.max).int == .max)
     #expect(try stored(Int64.min).int == .min)
     #expect(throws: DunlinError.self) { try stored(UInt64.max) }
@@ -38,8 +39,8 @@ import Testing
     let nothings: [Any?] = [nil, NSNull(), Int?.none as Any, [String: Int]?.none as Any]
     for nothing in nothings {
       let path = try stored(nothing)
-      #expect(path.exists)
-      #expect(path.value == nil)
+      expect(path.exists)
+      expect(path.value == nil)
     }
     #expect(try stored(Int?.some(3) as Any).int == 3)
   }
@@ -52,9 +53,9 @@ import Testing
     ]
     for (seconds, text) in cases {
       let path = try stored(Date(timeIntervalSince1970: seconds))
-      #expect(path.stringValue == text)
+      expectEqual(path.stringValue, text)
       let date = try #require(path.date)
-      #expect(abs(date.timeIntervalSince1970 - seconds) < 0.001)
+      expect(abs(date.timeIntervalSince1970 - seconds) < 0.001)
     }
     #expect(try stored("2022-09-17T20:00:46Z").date == Date(timeIntervalSince1970: 1_663_444_846))
     #expect(try stored("2022-13-45T20:00:46.000Z").date == nil)

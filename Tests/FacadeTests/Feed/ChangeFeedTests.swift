@@ -198,8 +198,8 @@ import Testing
     for index in stride(from: 0, to: 900, by: 131) {
       let rest = try await fixture.reader(after: items[index].position).all().items.map(\.words)
       // The documents of the same commit may come again.
-      #expect(rest.count >= 900 - index - 1 && rest.count < 900 - index + size)
-      #expect(rest.suffix(900 - index - 1) == items[(index + 1)...].map(\.words)[...])
+      expect(rest.count >= 900 - index - 1 && rest.count < 900 - index + size)
+      expectEqual(rest.suffix(900 - index - 1), items[(index + 1)...].map(\.words)[...])
     }
     #expect(try await fixture.reader(after: try #require(items.last).position).words() == [])
   }
@@ -221,7 +221,7 @@ import Testing
     #expect(items.count == expected.count)
     var found: [String: Int] = [:]
     for case .change(let change) in items.map(\.event) {
-      #expect(change.isResumed && change.oldValue == .unknown)
+      expect(change.isResumed && change.oldValue == .unknown)
       guard case .string(let id) = change.id.value, case .fields(let fields) = change.newValue,
         case .int(let round)? = fields["n"]
       else { continue }
@@ -262,10 +262,10 @@ import Testing
     for place in [start, position] {
       let reader = try fixture.reader(after: place)
       let batch = try await reader.all()
-      #expect(batch.items.map(\.words) == ["requery truncated"])
-      #expect(try batch.position == fixture.now())
+      expectEqual(batch.items.map(\.words), ["requery truncated"])
+      try expectEqual(batch.position, fixture.now())
       try fixture.put("c", ["n": .int(Int64.random(in: 0..<1_000_000))])
-      #expect(try await reader.words().count == 1)
+      try await expectEqual(reader.words().count, 1)
     }
   }
 
@@ -333,7 +333,7 @@ import Testing
     #expect(try FeedPosition(token: position.token) == position)
     for text in ["", "a", "1", String(repeating: "A", count: 28), String(repeating: "é", count: 14)] {
       let error = #expect(throws: DunlinError.self) { try FeedPosition(token: text) }
-      #expect(error?.code == .argument)
+      expectEqual(error?.code, .argument)
     }
   }
 
@@ -415,7 +415,7 @@ import Testing
       if isInterrupted || random.oneIn(4) {
         reader = try fixture.reader(query, after: FeedPosition(token: acknowledged.position.token))
       } else {
-        #expect(try copy == Self.matching(fixture.store))
+        try expectEqual(copy, Self.matching(fixture.store))
       }
     }
     var copy = acknowledged.copy
@@ -453,7 +453,7 @@ import Testing
     }
     guard case .string(let id) = change.id.value else { return }
     if case .fields(let old) = change.oldValue, case .int(let n)? = old["n"] {
-      #expect(copy[id] == n)
+      expectEqual(copy[id], n)
     }
     if case .fields(let fields) = change.newValue, case .int(let n)? = fields["n"] {
       copy[id] = n
