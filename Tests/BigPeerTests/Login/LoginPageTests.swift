@@ -59,7 +59,7 @@
       ] {
         let row = text.split(separator: "\n").first { $0.hasPrefix("| `\(name)` |") }
         let cells = row?.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-        #expect(cells?.last?.replacing(",", with: "") == "\(value)", "\(name)")
+        expectEqual(cells?.last?.replacing(",", with: ""), "\(value)", "\(name)")
       }
       let login = BigPeerConfiguration.Login(url: "", webhook: "", authority: .file(""))
       #expect(login.longestValidity == .seconds(30 * 86_400))

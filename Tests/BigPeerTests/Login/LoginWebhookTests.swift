@@ -73,8 +73,8 @@
         let error = #expect(throws: BigPeerError.self) {
           try source.text(environment: ["HOOK": "two words that are long enough"])
         }
-        #expect(error?.description.contains(part) == true, "\(String(describing: error))")
-        #expect(error?.description.contains("two words") == false)
+        expectEqual(error?.description.contains(part), true, "\(String(describing: error))")
+        expectEqual(error?.description.contains("two words"), false)
       }
     }
   }

@@ -45,13 +45,13 @@
         let audit = LoginAudit(storage, .init())
         let applied = KeySet()
         let revocations = try Revocations(storage, audit: audit) { applied.insert($0) }
-        #expect(applied.keys == Set(keys))
-        #expect(revocations.all.allSatisfy { $0.reason == "lost" })
+        expectEqual(applied.keys, Set(keys))
+        expect(revocations.all.allSatisfy { $0.reason == "lost" })
         let events = try #require(try audit.events(.issues, after: nil, count: 1_000)).events
-        #expect(Set(events.compactMap(\.user)).count == 100)
-        #expect(events.suffix(2).map(\.kind) == [.revoked, .revoked])
+        expectEqual(Set(events.compactMap(\.user)).count, 100)
+        expectEqual(events.suffix(2).map(\.kind), [.revoked, .revoked])
         // They are no documents.
-        #expect(try await dunlin.store.execute(query: "SELECT * FROM system:collections").items.isEmpty)
+        try await expect(dunlin.store.execute(query: "SELECT * FROM system:collections").items.isEmpty)
         try dunlin.close()
       }
     }
