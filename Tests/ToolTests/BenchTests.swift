@@ -26,7 +26,7 @@ import Testing
     let lines = outcome.output.split(separator: "\n").map(String.init)
     #expect(lines.allSatisfy { $0.count <= 80 && !$0.contains("\u{1B}") })
     for name in ["writing", "replication"] {
-      #expect(lines.contains { $0.contains(name) && $0.contains("documents/s") && $0.contains("█") })
+      expect(lines.contains { $0.contains(name) && $0.contains("documents/s") && $0.contains("█") })
     }
     #expect(lines.contains { $0.contains("251 KB") && $0.contains("above 250 KB: a warning") })
     #expect(lines.contains { $0.contains("249 KB") && !$0.contains("warning") })

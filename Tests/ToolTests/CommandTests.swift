@@ -123,9 +123,9 @@ import Testing
       (["import", store, "__things", "-"], "reserved"), (["import", store, "", "-"], "is empty"),
     ] {
       let outcome = try Tool.run(arguments, in: directory.path, input: "{}\n")
-      #expect(outcome.status == 1)
-      #expect(outcome.errors.contains(words), "\(outcome.errors)")
-      #expect(!FileManager.default.fileExists(atPath: store), "\(arguments)")
+      expectEqual(outcome.status, 1)
+      expect(outcome.errors.contains(words), "\(outcome.errors)")
+      expect(!FileManager.default.fileExists(atPath: store), "\(arguments)")
     }
   }
 
@@ -142,7 +142,7 @@ import Testing
     #expect(outcome.status == 1)
     #expect(outcome.errors.contains(isBackup ? "no/such" : "absent"), "\(outcome.errors)")
     for riddle in ["returned", "mkdir", "Cocoa", "NSPOSIX", "Error Domain"] {
-      #expect(!outcome.errors.contains(riddle), "\(outcome.errors)")
+      expect(!outcome.errors.contains(riddle), "\(outcome.errors)")
     }
   }
 

@@ -49,11 +49,11 @@ import Testing
     let lines = outcome.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     // Paths of this machine are as long as they are.
     for line in lines where !line.contains("/") || line.contains("/s") {
-      #expect(line.count <= 80, "\(line)")
+      expect(line.count <= 80, "\(line)")
     }
     let table = try #require(lines.firstIndex { $0.contains("peer") && $0.contains("documents/s") })
     for (offset, peer) in ["tablet", "cloud", "phone"].enumerated() {
-      #expect(lines[table + 2 + offset].hasPrefix("  \(peer)"))
+      expect(lines[table + 2 + offset].hasPrefix("  \(peer)"))
     }
     let verdict = try #require(lines.firstIndex { $0.contains("checks came out as expected") })
     #expect(verdict > table && !outcome.output.contains("✗") && !outcome.output.contains("\u{1B}"))

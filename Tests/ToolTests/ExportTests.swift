@@ -104,8 +104,8 @@ import Testing
       ["export", store, "things", file], ["export", store, "things", file, "--raw", "a"],
     ] {
       let outcome = try Tool.run(arguments, in: directory.path)
-      #expect(outcome.status == 1)
-      #expect(try String(contentsOfFile: file, encoding: .utf8) == "kept\n", "\(arguments)")
+      expectEqual(outcome.status, 1)
+      try expectEqual(String(contentsOfFile: file, encoding: .utf8), "kept\n", "\(arguments)")
     }
     let folder = try run("export", store, "things", directory.file("no-folder/file"))
     #expect(folder.status == 1)

@@ -1,5 +1,6 @@
 import CRDTCore
 import Synchronization
+import TestKit
 import Testing
 
 @testable import dunlin
@@ -29,7 +30,7 @@ import Testing
     _ keys: [Key], history: [String] = [], complete: @escaping (String, String) -> [String] = { _, _ in [] }
   ) -> LineEditor {
     var editor = LineEditor(history: history, complete: complete)
-    for key in keys { #expect(editor.press(key) == .goesOn) }
+    for key in keys { expectEqual(editor.press(key), .goesOn) }
     return editor
   }
 

@@ -121,7 +121,7 @@
       let starts = ["1:44: expected an expression", "3:1: there is no collection 'no'", "5:21: ", "6:1: "]
       #expect(told.count == starts.count, "\(outcome.errors)")
       for (line, start) in zip(told, starts) {
-        #expect(line.hasPrefix("\(name):\(start)") && !line.contains("(line "), "\(line)")
+        expect(line.hasPrefix("\(name):\(start)") && !line.contains("(line "), "\(line)")
       }
       #expect(!outcome.errors.contains("^"))
     }

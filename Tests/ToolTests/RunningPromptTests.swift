@@ -74,7 +74,7 @@
       let terminal = try PseudoTerminal(["top", served.store, "--interval", "0.1"], columns: 120)
       for _ in 1...3 {
         let shown = try await terminal.wait(for: "no peer is there")
-        #expect(shown.contains("depot (small)") && shown.contains("\u{1B}[H\u{1B}[2J"))
+        expect(shown.contains("depot (small)") && shown.contains("\u{1B}[H\u{1B}[2J"))
       }
       terminal.interrupt()
       #expect(await terminal.status() != 0)

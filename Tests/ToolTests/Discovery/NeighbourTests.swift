@@ -25,7 +25,7 @@ extension DiscoveryTests {
       defer { for peer in peers { peer.process.stop() } }
       for peer in peers { try await peer.write(peer.name) }
       for peer in peers { try await peer.wait(forDocuments: ["left", "right"]) }
-      for peer in peers { #expect(try await peer.connections == 1) }
+      for peer in peers { try await expectEqual(peer.connections, 1) }
     }
 
     #if TLS

@@ -49,7 +49,7 @@ import Testing
       found.map { $0.text.filter { $0 != "\n" && $0 != " " } }
         == [#"{"a":"]},{\"[","b":[1,{"c":[]}]}"#, "7", #""x,y""#, #"{"d":null}"#])
     for empty in ["[]", " [ \n ] \n"] {
-      #expect(try cut(empty, with: JSONArrayCutter(), size: size).isEmpty)
+      try expect(cut(empty, with: JSONArrayCutter(), size: size).isEmpty)
     }
     // What is wrong within the array is the parser's to say: the others are cut all the same.
     #expect(
@@ -68,7 +68,7 @@ import Testing
       let error = try #require(throws: CuttingError.self) {
         try cut(text, with: JSONArrayCutter(maximumBytes: 100), size: size)
       }
-      #expect(error.line == line && error.message.contains(words), "\(error) in pieces of \(size)")
+      expect(error.line == line && error.message.contains(words), "\(error) in pieces of \(size)")
     }
   }
 

@@ -46,7 +46,7 @@ import Testing
     ] {
       let refused = try Tool.run(
         ["import", scene.store, "things", "-"] + arguments, in: scene.directory.path)
-      #expect(refused.status == 64, "\(arguments)")
+      expectEqual(refused.status, 64, "\(arguments)")
     }
   }
 

@@ -29,7 +29,7 @@ import Testing
     }
     for missing in ["{n}", "{gone}", "{at.gone}", "{list}", "{at}", "{origin.x}"] {
       let error = #expect(throws: ToolError.self) { try id(missing) }
-      #expect(error?.description.contains(String(missing.dropFirst().dropLast())) == true)
+      expectEqual(error?.description.contains(String(missing.dropFirst().dropLast())), true)
     }
     #expect(try IDRule.field(ColumnName("at.gate")).id(for: fields) == .string("B2"))
     #expect(try IDRule.field(ColumnName("flight")).id(for: fields) == .int(12))
@@ -44,7 +44,7 @@ import Testing
 
   @Test func `an _id is found among the keys of the document alone`() {
     for text in [#"{"_id":1}"#, #" {"a":{"x":[1,2]},"_id" : 1} "#, #"{"a":"}\"","_id":null}"#] {
-      #expect(find(text) == .present, "\(text)")
+      expectEqual(find(text), .present, "\(text)")
     }
     #expect(find("{}") == .absent(brace: 1, isEmpty: true))
     #expect(find(#"{"a":"_id"}"#) == .absent(brace: 10, isEmpty: false))
@@ -52,7 +52,7 @@ import Testing
     #expect(find(#"{"a":["_id",{"_id":2}]}"#) == .absent(brace: 22, isEmpty: false))
     for text in [
       #"{"\u005fid":1}"#, #"{"a":1} x"#, #"{"a":1}{"b":2}"#, "[1]", #"{"a":1]"#, #"{"a":1"#, #"{"a"#, "", "1",
-    ] { #expect(find(text) == .unknown, "\(text)") }
+    ] { expectEqual(find(text), .unknown, "\(text)") }
   }
 
   @Test(arguments: 1...10 as ClosedRange<UInt64>)
@@ -65,18 +65,18 @@ import Testing
       let bytes = Array(text.utf8)
       guard case .absent(let brace, let isEmpty) = OwnID.find(in: bytes.span.bytes) else {
         // A key with an escape, or a single one with a dollar sign, needs a closer look.
-        #expect(text.contains("\\") || text.contains("$"), "\(text)")
+        expect(text.contains("\\") || text.contains("$"), "\(text)")
         continue
       }
       let more = OwnID.adding("an id", to: bytes.span.bytes, brace: brace, isEmpty: isEmpty)
       fields["_id"] = .string("an id")
-      #expect(try JSON.parse(more, options: .init(interpretsTags: true)) == .map(fields), "\(text)")
+      try expectEqual(JSON.parse(more, options: .init(interpretsTags: true)), .map(fields), "\(text)")
     }
   }
 
   @Test func `ids of records sort as the records do, and are the same again`() throws {
     // Whatever the random bits are.
-    for _ in 0..<50 { #expect(RecordIDs().prefix.count == 18) }
+    for _ in 0..<50 { expectEqual(RecordIDs().prefix.count, 18) }
     let ids = RecordIDs()
     let all = [1, 2, 9, 10, 31, 32, 33, 1_000, 1_000_000, 1 << 39].map(ids.id(ofRecord:))
     #expect(all == all.sorted() && Set(all).count == all.count && all.allSatisfy { $0.count == 26 })
@@ -104,7 +104,7 @@ import Testing
       ] {
         try Array(damaged.utf8).write(to: path)
         let error = #expect(throws: ToolError.self) { try ImportState.read(path) }
-        #expect(error?.description.contains("state.json") == true)
+        expectEqual(error?.description.contains("state.json"), true)
       }
       try ImportState.remove(path)
       try ImportState.remove(path)

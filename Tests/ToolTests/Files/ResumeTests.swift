@@ -95,7 +95,7 @@ import Testing
     let file = scene.directory.file("a.jsonl")
     for _ in 0..<3 {
       _ = try await interrupt(lines(), "a.jsonl", ["--batch", "20", "--resume"], with: SIGKILL)
-      #expect(try scene.states().count == 1)
+      try expectEqual(scene.states().count, 1)
     }
     let resumed = try scene.run("import", scene.store, "things", file, "--resume")
     #expect(resumed.status == 0, "\(resumed.errors)")
