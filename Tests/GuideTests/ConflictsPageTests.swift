@@ -1,6 +1,7 @@
 import DunlinKit
 import DunlinTesting
 import Foundation
+import TestKit
 import Testing
 
 /// The code of the page on conflicts and deletes, and what it says of them.
@@ -139,8 +140,8 @@ import Testing
       func hours(_ name: String) async throws -> Int? {
         try await database.dunlin.store.execute(query: "SHOW \(name)").items.first?[name].int
       }
-      #expect(try await hours("tombstone_ttl_hours") == (kind == .small ? 7 : 30) * 24)
-      #expect(try await hours("certificate_ttl_hours") == (kind == .small ? 365 * 24 : 0))
+      try await expectEqual(hours("tombstone_ttl_hours"), (kind == .small ? 7 : 30) * 24)
+      try await expectEqual(hours("certificate_ttl_hours"), kind == .small ? 365 * 24 : 0)
     }
     devices.end()
   }

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 /// The page of limits, whose values are compared with the constants of the source that it names.
@@ -104,8 +105,8 @@ import Testing
       // It is said in milliseconds.
       if name[1] == "maximumDocumentLead" { found = found.map { $0 / 1_000 } }
       let stated = try amount(row.value)
-      #expect(!found.isEmpty, "\(constant) is not in the source")
-      #expect(
+      expect(!found.isEmpty, "\(constant) is not in the source")
+      expect(
         found.allSatisfy { $0 == stated },
         "\(row.limit): the page says \(row.value), the source has \(found) for \(constant)")
     }

@@ -1,6 +1,7 @@
 import DunlinKit
 import DunlinTesting
 import Foundation
+import TestKit
 import Testing
 
 /// The code of `Documentation/Modelling.md`.
@@ -45,7 +46,7 @@ import Testing
       let remote = try #require(peer.presence.graph.remotePeers.first)
       try await peer.sync.waitUntilInSync(with: remote, timeout: .seconds(300))
       let list = try peer.store["lists"].findByID("l1").exec()
-      #expect(list?["items"].arrayValue.count == 1)
+      expectEqual(list?["items"].arrayValue.count, 1)
     }
     for subscription in subscriptions { subscription.cancel() }
   }

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 /// Links between pages.
@@ -16,10 +17,10 @@ import Testing
         let parts = target.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
         let file = parts[0].isEmpty ? page.path : Self.path(of: String(parts[0]), from: page.path)
         let exists = FileManager.default.fileExists(atPath: Page.repository.appending(path: file).path)
-        #expect(exists, "\(page.path):\(number): there is no \(file)")
+        expect(exists, "\(page.path):\(number): there is no \(file)")
         guard exists, parts.count == 2, let other = Page(path: file) else { continue }
         let isThere = other.anchors.contains(String(parts[1]))
-        #expect(isThere, "\(page.path):\(number): \(file) has no heading '\(parts[1])'")
+        expect(isThere, "\(page.path):\(number): \(file) has no heading '\(parts[1])'")
       }
     }
   }

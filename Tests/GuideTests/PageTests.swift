@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 /// The code that pages show is compiled and run, and their links lead somewhere.
@@ -32,7 +33,7 @@ import Testing
     let lines = code.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     for block in page.swiftBlocks {
       let missing = block.firstMissingLine(in: lines)
-      #expect(missing == nil, "\(page.path):\(block.line): \(file) does not have the block from this line on")
+      expect(missing == nil, "\(page.path):\(block.line): \(file) does not have the block from this line on")
     }
   }
 

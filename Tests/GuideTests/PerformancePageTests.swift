@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 /// The charts of the page on speed, which `Tools/benchmark charts` draws and puts beside their figures.
@@ -39,17 +40,17 @@ import Testing
     let names = Set(files.map { String($0.prefix { $0 != "." }) })
     #expect(names == ["document-sizes", "queries", "replication-counts", "store-memory"])
     for name in names {
-      #expect(page.contains("](Charts/\(name).svg)"), "\(name)")
+      expect(page.contains("](Charts/\(name).svg)"), "\(name)")
       let chart = try text("Charts/\(name).svg")
       let figures = try JSONDecoder().decode(Figures.self, from: Data(text("Charts/\(name).json").utf8))
       let series = figures.contenders ?? figures.lines?.map(\.name) ?? []
-      #expect(series.count > 1)
+      expect(series.count > 1)
       for name in series + (figures.rows ?? []).map(\.name) {
-        #expect(chart.contains(">\(name)<"), "\(name)")
+        expect(chart.contains(">\(name)<"), "\(name)")
       }
-      for row in figures.rows ?? [] { #expect(row.values.count == series.count, "\(row.name)") }
+      for row in figures.rows ?? [] { expectEqual(row.values.count, series.count, "\(row.name)") }
       let marks = chart.matches(of: #/<circle /#).count
-      #expect(marks == (figures.lines ?? []).reduce(0) { $0 + $1.points.count })
+      expectEqual(marks, (figures.lines ?? []).reduce(0) { $0 + $1.points.count })
     }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 /// Articles are written in plain words: short sentences, short paragraphs.
@@ -22,9 +23,9 @@ import Testing
     for paragraph in Self.paragraphs(of: page) {
       let place = "\(page.path):\(paragraph.line)"
       let count = paragraph.words.count
-      #expect(count <= Self.limits.paragraph, "\(place): a paragraph of \(count) words")
+      expect(count <= Self.limits.paragraph, "\(place): a paragraph of \(count) words")
       for sentence in Self.sentences(of: paragraph.words) {
-        #expect(sentence.count <= Self.limits.sentence, "\(place): \(sentence.joined(separator: " "))")
+        expect(sentence.count <= Self.limits.sentence, "\(place): \(sentence.joined(separator: " "))")
       }
     }
   }

@@ -1,5 +1,6 @@
 import DunlinKit
 import DunlinTesting
+import TestKit
 import Testing
 
 /// The code of `Documentation/Queries.md`.
@@ -149,10 +150,10 @@ import Testing
         for try await row in try dunlin.sync.query("SELECT * FROM orders", on: peer) {
           seats.append(row["seat"].stringValue)
         }
-        #expect(seats == ["30C"])
+        expectEqual(seats, ["30C"])
       } else {
         let error = await #expect(throws: DunlinError.self) { try await ask() }
-        #expect(error?.code == .denied)
+        expectEqual(error?.code, .denied)
       }
     }
   }
