@@ -115,23 +115,25 @@ let package = Package(
       providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
     .systemLibrary(
       name: "CZlib", path: "Modules/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    layer("Platform"),
     layer("Failpoints"),
     layer("CRDTCore", below: ["Failpoints"]),
-    layer("DocStore", below: ["Failpoints", "CRDTCore", "CLMDB"], extra: [.strictMemorySafety()]),
-    layer("QueryEngine", below: ["Failpoints", "CRDTCore", "DocStore"]),
+    layer(
+      "DocStore", below: ["Platform", "Failpoints", "CRDTCore", "CLMDB"], extra: [.strictMemorySafety()]),
+    layer("QueryEngine", below: ["Platform", "Failpoints", "CRDTCore", "DocStore"]),
     layer("SyncProtocol", below: ["Failpoints", "CRDTCore", "DocStore", "QueryEngine", "CZlib"]),
     layer("ScopePolicy", below: ["CRDTCore", "DocStore", "QueryEngine", "SyncProtocol"]),
     layer(
       "Transports",
       below: [
-        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol",
+        "Platform", "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOWebSocket", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
       ] + security),
-    layer("LinkTesting", below: ["Transports"]),
+    layer("LinkTesting", below: ["Platform", "Transports"]),
     layer(
       "Facade",
       below: [
@@ -207,8 +209,8 @@ let package = Package(
     tests(
       "TransportsTests",
       using: [
-        "CRDTCore", "DocStore", "LinkTesting", "QueryEngine", "SyncProtocol", "Transports", "LoginKit",
-        "TestKit",
+        "Platform", "CRDTCore", "DocStore", "LinkTesting", "QueryEngine", "SyncProtocol", "Transports",
+        "LoginKit", "TestKit",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
       ] + security),
@@ -227,7 +229,8 @@ let package = Package(
     tests(
       "BigPeerTests",
       using: [
-        "BigPeer", "BigPeerProgram", "CRDTCore", "DocStore", "Facade", "LoginKit", "TestKit", "Transports",
+        "Platform", "BigPeer", "BigPeerProgram", "CRDTCore", "DocStore", "Facade", "LoginKit", "TestKit",
+        "Transports",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
       ] + security + server),

@@ -1,11 +1,6 @@
 import CLMDB
 public import CRDTCore
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// Why a store did not do what it was asked; the state before is kept.
 public struct StoreError: Error, Hashable, Sendable {

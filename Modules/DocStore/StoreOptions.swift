@@ -1,10 +1,5 @@
 public import CRDTCore
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// How much a store's log line matters.
 public enum StoreLogLevel: Int, Sendable, Comparable {

@@ -1,13 +1,6 @@
+import Platform
 import Synchronization
 import Transports
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// The user of a link that watches what it is told, and notes what no link may do.
 final class WatchingUser: LinkUser {

@@ -1,11 +1,7 @@
 #if Server
-  #if canImport(Darwin)
-    import Darwin
-  #else
-    import Glibc
-  #endif
   import BigPeer
   import Foundation
+  import Platform
 
   /// Asks a listener of this machine over plain HTTP, one request for each connection; whoever calls it waits.
   ///
@@ -78,11 +74,7 @@
       var time = timeval(tv_sec: timeout, tv_usec: 0)
       setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
       setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
-      #if canImport(Darwin)
-        let result = Darwin.connect(descriptor, found.pointee.ai_addr, found.pointee.ai_addrlen)
-      #else
-        let result = Glibc.connect(descriptor, found.pointee.ai_addr, found.pointee.ai_addrlen)
-      #endif
+      let result = Platform.connect(descriptor, found.pointee.ai_addr, found.pointee.ai_addrlen)
       guard result == 0 else {
         let reason = String(cString: strerror(errno))
         close(descriptor)
@@ -148,9 +140,9 @@
       while place < bytes.count {
         let count = bytes[place...].withUnsafeBytes { room in
           #if canImport(Darwin)
-            Darwin.send(descriptor, room.baseAddress, room.count, 0)
+            Platform.send(descriptor, room.baseAddress, room.count, 0)
           #else
-            Glibc.send(descriptor, room.baseAddress, room.count, Int32(MSG_NOSIGNAL))
+            Platform.send(descriptor, room.baseAddress, room.count, Int32(MSG_NOSIGNAL))
           #endif
         }
         guard count > 0 else { return false }

@@ -1,15 +1,8 @@
 import NIOCore
+import Platform
 import Testing
 
 @testable import Transports
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// What becomes of the errors of the operating system and of the network library.
 @Suite struct LinkErrorTests {

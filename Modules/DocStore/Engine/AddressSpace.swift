@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// What a process may reserve of its address space; limits (`ulimit -v`) and small systems give less than 64 GiB.
 struct AddressSpace: Sendable {

@@ -1,10 +1,5 @@
 import CLMDB
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// Keeps room on the disk for transactions that make room: evicting a document writes new pages first.
 ///

@@ -1,11 +1,6 @@
 import CLMDB
 import CRDTCore
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 extension Environment {
   /// Makes what looks at the pages of the engine's map.

@@ -1,10 +1,5 @@
 import CLMDB
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// An open LMDB environment: closed, and its lock released, when the last transaction lets go of it.
 ///

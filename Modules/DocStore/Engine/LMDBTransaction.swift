@@ -1,10 +1,5 @@
 import CLMDB
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// One transaction of the engine that writes, aborted unless it is committed.
 // SAFETY: what is retained lasts until the transaction ends.

@@ -1,10 +1,5 @@
 import CLMDB
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 extension PageAccess {
   /// How many bytes are free on the disk for who is no administrator.

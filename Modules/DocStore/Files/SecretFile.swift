@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// A small file that only its owner may read, for a private key.
 package struct SecretFile: Sendable {

@@ -1,11 +1,6 @@
 import CLMDB
 import CRDTCore
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// A store's directory and how its data file comes to be.
 struct StoreFiles {
@@ -158,13 +153,7 @@ struct StoreFiles {
     return descriptor
   }
 
-  static func close(_ descriptor: Int32) {
-    #if canImport(Darwin)
-      Darwin.close(descriptor)
-    #else
-      Glibc.close(descriptor)
-    #endif
-  }
+  static func close(_ descriptor: Int32) { Platform.close(descriptor) }
 
   /// Gives a file that lost its end zeros there, so that reading them is an error and not a signal.
   static func pad(_ path: String, toPages pages: Int) throws(StoreError) {

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// The right to be a store's only user: a lock file against other processes, a registry within this one.
 final class StoreLock: Sendable {

@@ -1,11 +1,6 @@
 // LMDB's header is where the compiler first meets the system's thread types.
 import CLMDB
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// A thread of the system's, for work that must stay on one thread or may block.
 // SAFETY: the handle never changes, and `join` is called once, by whoever closes the store.

@@ -1,11 +1,6 @@
 import CLMDB
 import CRDTCore
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// What tells a file from every copy of it: its file system, its number there, and when it was made.
 ///

@@ -1,10 +1,5 @@
 import CRDTCore
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// What stands in the file `instance` beside the data: enough to notice that either was put back or copied.
 ///

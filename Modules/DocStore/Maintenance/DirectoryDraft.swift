@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// The directory of a new store while that is being made: it has another name until it is whole.
 struct DirectoryDraft {

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 extension Store {
   /// Writes the data file anew without its free pages, and gives them back to the file system.

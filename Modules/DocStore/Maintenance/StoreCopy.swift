@@ -1,11 +1,6 @@
 import CLMDB
 import CRDTCore
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// Writes a snapshot as a new data file without free pages, entry by entry.
 ///

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 extension PageCheck {
   /// Sees to it that the file has pages of the size that this system has, and about as many as it says, before

@@ -1,10 +1,5 @@
 import CLMDB
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// The engine's file, read page by page with checks of its own.
 ///

@@ -1,11 +1,6 @@
 import CRDTCore
+import Platform
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// Which number stands under which document's key, as far as it is remembered: it spares most reads by id the
 /// search in the table `ids`.

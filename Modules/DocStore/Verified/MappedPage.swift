@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// Bytes of a key in the engine's map.
 // SAFETY: whoever makes them sees to it that they stay in place as long as they are used.

@@ -1,10 +1,5 @@
+import Platform
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// What is known of each page of the engine's file: when it was verified, when it was freed, and where it was met.
 ///

@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#endif
+import Platform
 
 /// Keeps the system's allocator from handing memory back after each transaction, to get it again for the next.
 ///

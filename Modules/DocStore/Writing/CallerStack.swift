@@ -1,11 +1,6 @@
 // LMDB's header is where the compiler first meets the system's thread types.
 import CLMDB
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// How deep the stacks of the application's threads are, asked once for each thread.
 enum CallerStack {

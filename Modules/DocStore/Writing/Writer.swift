@@ -1,12 +1,7 @@
 import CLMDB
 import CRDTCore
+import Platform
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// The thread that writes: it takes jobs in order, and those that wait share one sync.
 // SAFETY: `state`, `environment` and what is under way belong to one thread at a time: to the writer's, or to a caller's

@@ -1,10 +1,5 @@
 import CRDTCore
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Platform
 
 /// Mathematics beyond arithmetic. What has no finite result is MISSING.
 extension Evaluator {

@@ -1,12 +1,5 @@
 import NIOCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import Platform
 
 /// A peer that may be there, at one of some addresses: a hint, from a discovery or from the application.
 public struct PeerCandidate: Hashable, Sendable, Identifiable {

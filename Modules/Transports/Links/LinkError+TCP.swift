@@ -1,17 +1,10 @@
 import CRDTCore
 import NIOCore
 import NIOPosix
+import Platform
 
 #if TLS
   import NIOSSL
-#endif
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
 #endif
 
 extension LinkError {

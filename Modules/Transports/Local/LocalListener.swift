@@ -1,14 +1,7 @@
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import Platform
 
 /// Waits for processes of the same user at a socket in a directory.
 ///
@@ -131,11 +124,5 @@ package final class LocalListener: Sendable {
 private func systemBind(
   _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
 ) -> Int32 {
-  #if canImport(Glibc)
-    Glibc.bind(descriptor, address, length)
-  #elseif canImport(Musl)
-    Musl.bind(descriptor, address, length)
-  #else
-    Darwin.bind(descriptor, address, length)
-  #endif
+  Platform.bind(descriptor, address, length)
 }

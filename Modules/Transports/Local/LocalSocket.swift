@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import Platform
 
 /// A UNIX domain socket in a directory, which processes of one user on one machine talk through.
 ///
@@ -70,11 +64,11 @@ package struct LocalSocket: Hashable, Sendable {
   func makeDescriptor() throws(LinkError) -> Int32 {
     #if canImport(Glibc)
       let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    #elseif canImport(Musl)
-      let descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)
-    #else
+    #elseif canImport(Darwin)
       let descriptor = socket(AF_UNIX, SOCK_STREAM, 0)
       if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    #else
+      let descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)
     #endif
     guard descriptor >= 0 else { throw failure("cannot be made", errno) }
     return descriptor
@@ -166,11 +160,5 @@ package struct LocalSocket: Hashable, Sendable {
 private func systemConnect(
   _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
 ) -> Int32 {
-  #if canImport(Glibc)
-    Glibc.connect(descriptor, address, length)
-  #elseif canImport(Musl)
-    Musl.connect(descriptor, address, length)
-  #else
-    Darwin.connect(descriptor, address, length)
-  #endif
+  Platform.connect(descriptor, address, length)
 }

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import Platform
 
 /// The user whose process is at the other end of a UNIX domain socket, as the system says.
 package struct PeerUser: Hashable, Sendable {

@@ -2,14 +2,7 @@
   import Dispatch
   import NIOCore
   import NIOPosix
-
-  #if canImport(Glibc)
-    import Glibc
-  #elseif canImport(Musl)
-    import Musl
-  #elseif canImport(Darwin)
-    import Darwin
-  #endif
+  import Platform
 
   /// Looks names up side by side: the network library's own way has a slow one hold up all others of its event loop.
   struct NameResolver: Resolver, Sendable {

@@ -1,14 +1,9 @@
 #if Server
   import BigPeer
   import Foundation
+  import Platform
   import TestKit
   import Testing
-
-  #if canImport(Darwin)
-    import Darwin
-  #else
-    import Glibc
-  #endif
 
   /// A connection that sends what it is told, and reads only when it is told to.
   final class RawClient: Sendable {
@@ -18,9 +13,9 @@
       let text = try #require(url)
       let port = try #require(text.split(separator: ":").last.flatMap { UInt16($0) })
       #if canImport(Darwin)
-        socket = Darwin.socket(AF_INET, SOCK_STREAM, 0)
+        socket = Platform.socket(AF_INET, SOCK_STREAM, 0)
       #else
-        socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        socket = Platform.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       #endif
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
