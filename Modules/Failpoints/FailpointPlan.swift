@@ -1,21 +1,42 @@
 #if DEBUG || SIMULATION
-  /// Which failpoints are planted in one task, and how often it reached each coverage point.
+  /// Which failpoints are planted in one task, how often it reached each coverage point, and which check fired.
   ///
   /// A plan counts for the tasks that run under it alone, so that tests beside each other do not meet.
-  // SAFETY: `planted` never changes; `counts` is written by the one thread that simulates, and read after it.
+  // SAFETY: `planted` never changes; `counts` and `fired` are written by the one thread that simulates, and read after it.
   @usableFromInline
   package final class FailpointPlan: @unchecked Sendable {
+    /// What a check does whose condition does not hold.
+    package enum Firing: Sendable {
+      /// It ends the process, with a message on standard error.
+      case endsProcess
+      /// It is recorded in the plan, and the task goes on.
+      case isRecorded
+    }
+
     /// The plan of this task.
     @TaskLocal @usableFromInline static var current: FailpointPlan?
 
     private let planted: [Bool]
     private var counts = [Int](repeating: 0, count: 256)
+    private let seed: UInt64?
+    private let firing: Firing
+    /// The first check that fired, where it is recorded.
+    package private(set) var fired: FiredCheck?
 
     /// Makes a plan that plants some failpoints, and has reached nothing.
-    package init(planting failpoints: [any Failpoint] = []) {
+    ///
+    /// - Parameters:
+    ///   - failpoints: The deliberate mistakes.
+    ///   - seed: The seed of the simulation, which a check that fires names.
+    ///   - firing: What a check does whose condition does not hold.
+    package init(
+      planting failpoints: [any Failpoint] = [], seed: UInt64? = nil, firing: Firing = .endsProcess
+    ) {
       var planted = [Bool](repeating: false, count: 256)
       for failpoint in failpoints { planted[Int(failpoint.rawValue)] = true }
       self.planted = planted
+      self.seed = seed
+      self.firing = firing
     }
 
     /// Runs `body` under the plan.
@@ -29,5 +50,14 @@
     @usableFromInline func plants(_ failpoint: UInt8) -> Bool { planted[Int(failpoint)] }
 
     @usableFromInline func count(_ point: UInt8) { counts[Int(point)] += 1 }
+
+    /// Ends the process, or records that a check fired, as the plan of this task says.
+    @usableFromInline
+    static func fire(_ rule: CheckedRule, phase: String, _ text: String) {
+      let plan = current
+      let check = FiredCheck(rule: rule, phase: phase, seed: plan?.seed, text: text)
+      guard let plan, plan.firing == .isRecorded else { fatalError("A check fired: \(check)") }
+      if plan.fired == nil { plan.fired = check }
+    }
   }
 #endif

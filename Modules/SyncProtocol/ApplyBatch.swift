@@ -43,6 +43,11 @@ public struct ApplyBatch: Sendable {
     self.forgotten = forgotten
   }
 
+  #if DEBUG || SIMULATION
+    /// The commit of the sender up to which the checkpoint that is stored says that everything is here.
+    package var checkpointSequence: UInt64? { cursor.flatMap { SyncCheckpoint($0)?.sequence } }
+  #endif
+
   /// The number of documents in all transactions.
   public var documentCount: Int { groups.reduce(0) { $0 + $1.documentCount } }
 
@@ -110,6 +115,9 @@ extension ApplyBatch {
       step.id, accepts: { accepted.contains($0) },
       select: { try shared.leaves.without(left: $0, in: transaction) })
     guard !components.isTorn(step.id), !SyncDefect.componentPublishedInParts.isPlanted else {
+      check(
+        .sync(4), components.isTorn(step.id), phase: "applying",
+        "segment \(step.part.part) of a transaction becomes visible before the last one")
       try component.publish(with: group, in: transaction, &outcome)
       return true
     }

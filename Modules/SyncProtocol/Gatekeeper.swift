@@ -13,7 +13,11 @@ package struct Gatekeeper: Sendable {
 
   /// Returns permission to encode one item of a collection now; `nil` if it may not leave.
   package func clear(_ collection: String) -> Cleared? {
-    guard maySend(collection) else { return nil }
+    guard CollectionName.maySync(collection) else { return nil }
+    // Asked once: the application may change its scopes at any time.
+    let isOpen = gate.maySend(collection: collection, to: peer)
+    guard isOpen || SyncDefect.gateNotAsked.isPlanted else { return nil }
+    check(.sync(10), isOpen, phase: "encoding for a \(peer) peer", "a collection leaves without the gate")
     return Cleared(collection: collection)
   }
 

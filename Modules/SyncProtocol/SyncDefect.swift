@@ -80,4 +80,12 @@ package enum SyncDefect: UInt8, Failpoint {
   case leaverNotOffered
   /// A filter has only half of its ids.
   case filterDenies
+  /// A notice is processed before the transactions that came before it are applied.
+  case noticeReadEarly
+  /// What a peer says is judged against what has been sent by now, and not against what it had applied.
+  case judgedByNow
+  /// A transaction is acknowledged before what it lacks is requested.
+  case acknowledgedBeforeAsking
+  /// A checkpoint passes what was refused, is withheld or cannot be read.
+  case checkpointPassesLacking
 }

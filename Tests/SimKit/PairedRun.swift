@@ -10,6 +10,8 @@ package struct PairedRun {
   package func violation(seed: UInt64, size: Int = 100, defects: [any Failpoint] = []) -> Violation? {
     let script = Swarm.script(seed: seed, size: size, hasSecrets: true)
     var simulation = Simulation()
+    // A defect is to show in what is sent.
+    if !defects.isEmpty { simulation.firing = .isIgnored }
     let plain = simulation.run(script, defects: defects)
     if let violation = plain.violation { return violation }
     simulation.hasOtherSecrets = true

@@ -10,6 +10,20 @@ package struct Simulation {
     package let tally: Tally
     /// The names of what was reached: coverage points of the layers, and what sometimes happens in a world.
     package let reached: Set<String>
+    #if DEBUG || SIMULATION
+      /// The first check that fired, where that does not end the process.
+      package var fired: FiredCheck?
+    #endif
+  }
+
+  /// What happens in a run when a check fires.
+  package enum Firing: Sendable {
+    /// The process ends, with rule, phase and seed on standard error.
+    case endsProcess
+    /// The run breaks a promise.
+    case breaksRun
+    /// Nothing: the run is held to its promises alone.
+    case isIgnored
   }
 
   /// Where stores are made: in memory, where there is such a place.
@@ -18,6 +32,8 @@ package struct Simulation {
   package var tellsFrames = false
   /// Whether what peers keep to themselves has other contents.
   package var hasOtherSecrets = false
+  /// What happens when a check fires; `nil`: it ends the process, and breaks a run with planted defects.
+  package var firing: Firing?
 
   package init() {
     let place = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
@@ -31,17 +47,24 @@ package struct Simulation {
   ) -> Outcome {
     defer { try? FileManager.default.removeItem(atPath: directory) }
     #if DEBUG || SIMULATION
-      let plan = FailpointPlan(planting: defects)
+      let firing = firing ?? (defects.isEmpty ? .endsProcess : .breaksRun)
+      let plan = FailpointPlan(
+        planting: defects, seed: script.seed, firing: firing == .endsProcess ? .endsProcess : .isRecorded)
       return plan.run {
-        play(script, narrator) { Report.coveragePoints.filter { plan.count(of: $0) > 0 }.map(\.name) }
+        let fired = firing == .breaksRun ? { plan.fired?.description } : { nil }
+        var outcome = play(script, narrator, fired: fired) {
+          Report.coveragePoints.filter { plan.count(of: $0) > 0 }.map(\.name)
+        }
+        outcome.fired = plan.fired
+        return outcome
       }
     #else
-      return play(script, narrator) { [] }
+      return play(script, narrator, fired: { nil }) { [] }
     #endif
   }
 
   private func play(
-    _ script: Script, _ narrator: ((String) -> Void)?, reached: () -> [String]
+    _ script: Script, _ narrator: ((String) -> Void)?, fired: @escaping () -> String?, reached: () -> [String]
   ) -> Outcome {
     var violation: Violation?
     var world: World?
@@ -51,6 +74,7 @@ package struct Simulation {
       made.narrator = narrator
       made.tellsFrames = tellsFrames
       made.hasOtherSecrets = hasOtherSecrets
+      made.firedCheck = fired
       world = made
       try made.run()
     } catch let found as Violation {
@@ -58,6 +82,8 @@ package struct Simulation {
     } catch {
       violation = Violation(.errors, "\(error)")
     }
+    // What else is broken follows from it.
+    if let text = fired() { violation = Violation(.checks, text) }
     return Outcome(
       violation: violation, trace: world?.trace.text ?? "", tally: world?.tally ?? Tally(),
       reached: Set(reached() + (world?.reached ?? []).map(\.rawValue)))

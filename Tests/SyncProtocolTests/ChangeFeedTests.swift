@@ -106,7 +106,7 @@ import Testing
     scene.peer.holding.follow()
     #expect(try scene.put("a", shown: true))
     try scene.feed.fallBehind(from: 0)
-    #expect(scene.peer.holding == .awaited && scene.feed.live.isEmpty && !scene.feed.isBehind)
+    #expect(scene.peer.holding.isAwaited && scene.feed.live.isEmpty && !scene.feed.isBehind)
     #expect(try !scene.put("b", shown: true))
   }
 

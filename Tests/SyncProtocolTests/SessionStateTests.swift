@@ -25,6 +25,40 @@ import Testing
     }
   }
 
+  private static let holdings: [PeerHolding.State] = [
+    .unknown, .awaited, .followed, .settled(confirmed: nil),
+  ]
+
+  @Test func `what is known of the peer changes in the ways that the page lists, and no others`() {
+    let ways: Set<[Int]> = [
+      [0, 1], [0, 2], [1, 1], [1, 2], [2, 0], [2, 1], [2, 3], [3, 0], [3, 1], [3, 2], [3, 3],
+    ]
+    for (from, state) in Self.holdings.enumerated() {
+      for (to, next) in Self.holdings.enumerated() {
+        #expect(state.mayLead(to: next) == ways.contains([from, to]), "\(state) → \(next)")
+      }
+    }
+  }
+
+  @Test func `a served reconciliation goes the ways that the page lists, and no others`() {
+    let phases: [ServedReconciliation.Phase] = [.idle, .asking, .asked(at: .zero), .closing, .closed]
+    for (from, phase) in phases.enumerated() {
+      for (to, next) in phases.enumerated() {
+        #expect(phase.mayLead(to: next) == (to == 0 || to == from + 1), "\(phase) → \(next)")
+      }
+    }
+  }
+
+  @Test func `an interest is served from the time that it is known`() {
+    let states: [PeerInterest.State] = [.unknown, .awaited, .nothing, .served(generation: 1)]
+    let ways: Set<[Int]> = [[0, 1], [0, 2], [0, 3], [1, 1], [1, 3], [2, 1], [2, 3], [3, 3]]
+    for (from, state) in states.enumerated() {
+      for (to, next) in states.enumerated() {
+        #expect(state.mayLead(to: next) == ways.contains([from, to]), "\(state) → \(next)")
+      }
+    }
+  }
+
   @Test func `a session opens once, and does not go on when it is closed`() {
     let (hello, doubt) = (
       Session.State.awaitingHello(deadline: .zero), Session.State.doubtingSite(deadline: .zero)
@@ -39,25 +73,25 @@ import Testing
   }
 
   @Test func `what is known of the peer begins with a reconciliation and ends with a doubt`() {
-    var holding = PeerHolding.unknown
+    var holding = PeerHolding()
     holding.settle()
-    #expect(holding == .unknown && !holding.isKnown)
+    #expect(holding.state == .unknown && !holding.isKnown)
     holding.follow()
-    #expect(holding == .followed && holding.isKnown && holding.confirmed == nil)
+    #expect(holding.state == .followed && holding.isKnown && holding.confirmed == nil)
     holding.confirm(3)
-    #expect(holding == .followed)
+    #expect(holding.state == .followed)
     holding.settle()
     holding.confirm(3)
     #expect(holding.confirmed == 3)
     holding.follow()
     #expect(holding.confirmed == 3)
     holding.unsettle()
-    #expect(holding == .followed)
+    #expect(holding.state == .followed)
     holding.doubt()
-    #expect(holding == .unknown)
-    holding = .awaited
+    #expect(holding.state == .unknown)
+    holding.awaitReconciliation()
     holding.doubt()
-    #expect(holding == .awaited && !holding.isKnown)
+    #expect(holding.isAwaited && !holding.isKnown)
   }
 
   @Test func `a reconciliation that began before the peer had read a renew frame is void`() throws {
@@ -74,7 +108,7 @@ import Testing
   @Test func `a served reconciliation closes once, after its last document is sent`() {
     var served = ServedReconciliation()
     #expect(!served.isRunning)
-    served = ServedReconciliation(4, isVoid: false, start: 7, lastDocument: DocumentNumber(9))
+    served.begin(4, isVoid: false, start: 7, lastDocument: DocumentNumber(9))
     #expect(served.isActive && !served.isAsked && served.askedAt == nil)
     served.noteAsked(now: .seconds(2))
     #expect(served.isActive && served.askedAt == .seconds(2))

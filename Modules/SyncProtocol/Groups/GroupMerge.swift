@@ -28,18 +28,35 @@ struct GroupMerge {
   }
 
   func run(_ outcome: inout ApplyOutcome) throws {
+    let (changed, missing) = (outcome.changedDocuments, outcome.missing.count)
+    let isApplied = try apply(&outcome)
+    let (nowChanged, nowMissing) = (outcome.changedDocuments, outcome.missing.count)
+    check(
+      .sync(4), nowMissing == missing || nowChanged == changed, phase: "applying",
+      "\(nowChanged - changed) documents are stored of a transaction that lacks a base")
+    check(
+      .sync(4), isApplied || nowMissing > missing, phase: "applying",
+      "a transaction that lacks a base is left out and not requested")
+  }
+
+  /// Applies the transaction.
+  ///
+  /// - Returns: `false` if it was left out.
+  private func apply(_ outcome: inout ApplyOutcome) throws -> Bool {
     var steps: [Step?] = []
     guard let runs = try prepareRuns(&outcome) else {
       SyncPoint.runLeftOut.reached()
-      return outcome.missing.append(try versions(steps, &outcome))
+      outcome.missing.append(try versions(steps, &outcome))
+      return false
     }
     if group.documents.count + group.runs.count > 1, group.hasDependents,
       !SyncDefect.groupStoredInParts.isPlanted,
       try !prepare(&steps, &outcome)
     {
       SyncPoint.groupLeftOut.reached()
-      if SyncDefect.missingBaseIgnored.isPlanted { return }
-      return outcome.missing.append(try versions(steps, &outcome))
+      if SyncDefect.missingBaseIgnored.isPlanted { return false }
+      outcome.missing.append(try versions(steps, &outcome))
+      return false
     }
     for merges in runs {
       let merges = merges.spanOfValues
@@ -59,6 +76,7 @@ struct GroupMerge {
         try merge(group.documents[index], &outcome)
       }
     }
+    return true
   }
 
   /// Merges and stores one document.

@@ -122,6 +122,9 @@ final class AnnouncementPuller {
       deadline: group.deadline, standing: group.standing)
     (group.standing, group.deadline) = decide(group, standings, isNew: true)
     announced.append(group)
+    check(
+      .sync(9), announced.documentCount <= room, phase: "pull \(pull.phase)",
+      "\(announced.documentCount) announced documents are not settled")
   }
 
   /// Processes the announcements whose deadline has passed.

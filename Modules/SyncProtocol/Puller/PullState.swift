@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// What this peer pulls from the other, and how far it has got; the parts of the puller share it.
 final class PullState {
@@ -76,7 +77,7 @@ final class PullState {
 
   /// Goes on to the next phase.
   func enter(_ next: Phase) {
-    assert(phase.mayLead(to: next), "\(phase) leads to \(next)")
+    check(.transition, phase.mayLead(to: next), phase: "pull \(phase)", "it leads to \(next)")
     phase = next
   }
 
@@ -115,6 +116,9 @@ final class PullState {
       let list = WantList(
         round: round, seen: queue.appliedGroups, isGroup: isGroup, isGraft: isGraft,
         goesOn: isGroup && part.endIndex < wants.endIndex, wants: Array(part))
+      #if DEBUG || SIMULATION
+        context.watch?(.requested(part.map { ($0.collection, $0.id) }))
+      #endif
       context.send(.want) { list.encode(to: &$0) }
     }
   }

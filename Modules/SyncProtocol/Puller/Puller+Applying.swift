@@ -31,6 +31,7 @@ extension Puller {
   func handOut(_ groups: [IncomingGroup]) {
     guard let peer = context.peer else { return }
     let cursor = takeCursor()
+    if cursor != nil { checkCheckpoint() }
     // The policy is checked again for staged segments when they become visible.
     let gatekeeper = context.gatekeeper
     let accepted =
@@ -41,6 +42,20 @@ extension Puller {
       evictionEpoch: evicted.epoch, accepted: Set(accepted.map { TextKey($0) }),
       pieces: pull.queue.assembly.takePieces(), forgotten: context.shared.stage.garbage.take(), for: context)
     context.ask(.apply(batch))
+  }
+
+  /// Checks that a checkpoint, which is about to be written, follows its data, and passes nothing that must be sent again.
+  private func checkCheckpoint() {
+    #if DEBUG || SIMULATION
+      check(
+        .sync(7), pull.queue.appliedGroups >= pull.queue.markPoint, phase: "pull \(pull.phase)",
+        "a checkpoint is written before what came before its mark")
+      check(
+        .sync(7),
+        !following.isSpoiled && !context.unreadable.isAnywhere && context.withheld.byPeer == 0,
+        phase: "pull \(pull.phase)",
+        "a checkpoint passes what was refused, is withheld or cannot be read")
+    #endif
   }
 
   /// Evicts documents that have left all subscriptions, while nothing is waiting to be applied.
@@ -77,12 +92,29 @@ extension Puller {
     }
     updatedAt = context.now
     announcements.noteApplied()
+    #if DEBUG || SIMULATION
+      tellLacking(outcome)
+    #endif
+    if SyncDefect.acknowledgedBeforeAsking.isPlanted {
+      pull.queue.settle()
+      pull.queue.sendAcknowledgement()
+    }
     try note(outcome)
     announcements.prune(groups, known: outcome.known)
     try evicted.tellReturned(groups)
     pull.queue.settle()
     return (outcome.owed, groups.reduce(0) { max($0, $1.seen) })
   }
+
+  #if DEBUG || SIMULATION
+    /// Tells who watches which documents are to be requested by name because of what was applied.
+    private func tellLacking(_ outcome: ApplyOutcome) {
+      guard let watch = context.watch else { return }
+      let missing = outcome.missing.filter { $0.count <= SyncLimits.groupDocuments }.joined()
+      let names = (missing + outcome.differing).map { ($0.collection, $0.id) }
+      if !names.isEmpty { watch(.lacking(names, after: pull.queue.appliedGroups)) }
+    }
+  #endif
 
   /// Requests what could not be applied, and reports errors.
   private func note(_ outcome: ApplyOutcome) throws(SyncError) {

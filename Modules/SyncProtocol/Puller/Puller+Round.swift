@@ -10,6 +10,9 @@ extension Puller {
     isFullRound = due == .everything
     if isFullRound { isCaughtUpDue = true }
     pull.round += 1
+    #if DEBUG || SIMULATION
+      context.watch?(.reconciling(isFull: isFullRound))
+    #endif
     bulk.release()
     reconciler.begin([])
     guard let gatekeeper = context.gatekeeper else { return }

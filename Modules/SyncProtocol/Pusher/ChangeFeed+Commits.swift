@@ -60,7 +60,7 @@ extension ChangeFeed {
     if !matches, let offer = try offers.offer(change, summary, matched: matched, isOwn: found.isOwn) {
       found.offers.append(offer)
     }
-    guard !found.isOwn, matches || matched, peer.holding != .awaited, !isBehind else { return false }
+    guard !found.isOwn, matches || matched, !peer.holding.isAwaited, !isBehind else { return false }
     if change.oversize, try !hasBase(change, matched) {
       if matches { context.withhold(change.key, in: change.collection.name, byteCount: after.bytes.count) }
       if let offer = offers.offer(oversize: change, summary) { found.offers.append(offer) }
@@ -166,7 +166,7 @@ extension ChangeFeed {
   }
 
   private func enqueue(_ group: LiveGroup) throws(SyncError) {
-    guard !isBehind, peer.holding != .awaited else { return }
+    guard !isBehind, !peer.holding.isAwaited else { return }
     if live.byteCount + group.byteCount > context.configuration.liveQueueBytes, live.byteCount > 0,
       !SyncDefect.queueNotDropped.isPlanted
     {
@@ -174,6 +174,9 @@ extension ChangeFeed {
       return try fallBehind(from: group.sequence - 1)
     }
     live.append(group)
+    check(
+      .sync(9), live.count == 1 || live.byteCount <= context.configuration.liveQueueBytes,
+      phase: "holding \(peer.holding.state)", "\(live.byteCount) bytes of changes wait for the link")
   }
 
   /// Schedules evicted documents with waiting changes for another look, once these changes are sent.

@@ -183,7 +183,7 @@ final class ChangeFeed {
     guard sequence > lastCommitted else { return }
     let told = lastCommitted
     lastCommitted = sequence
-    guard peer.generation != nil, !peer.interest.isEmpty, peer.holding != .awaited else {
+    guard peer.generation != nil, !peer.interest.isEmpty, !peer.holding.isAwaited else {
       noteBehind(from: told)
       return
     }

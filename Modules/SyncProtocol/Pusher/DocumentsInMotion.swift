@@ -1,4 +1,5 @@
 import DocStore
+import Failpoints
 
 /// The documents that are on their way to the peer, and how to judge what the peer says of them meanwhile.
 ///
@@ -58,6 +59,10 @@ struct DocumentsInMotion {
   mutating func insert(_ key: DocumentKey, hash: UInt64, group: UInt64, isWhole: Bool) {
     if sent.count >= tuning.documentsInMotion { makeRoom() }
     sent[key] = Sent(hash: hash, group: group, isWhole: isWhole)
+    let count = sent.count
+    check(
+      .sync(9), count <= max(tuning.documentsInMotion, 1), phase: "sending",
+      "\(count) documents are remembered as on their way")
   }
 
   /// Advances a document on its way to its next state, or forgets it when the peer is not sent that state.
@@ -94,7 +99,12 @@ struct DocumentsInMotion {
 
   /// Judges what the peer said of a document when it had applied `seen` transactions, by the current state here.
   func judge(_ key: DocumentKey, hash: UInt64, seen: UInt64) -> Verdict {
-    guard let state = sent[key], isAhead(state, of: seen) else { return .lacking }
+    guard let state = sent[key], isAhead(state, of: seen) || SyncDefect.judgedByNow.isPlanted else {
+      return .lacking
+    }
+    check(
+      .sync(2), isAhead(state, of: seen), phase: "judging",
+      "a transaction counts as on its way that the peer had applied, with \(seen) others")
     if state.isMet { return .met(hash: state.hash) }
     return state.hash == hash ? .coming : .lacking
   }

@@ -17,6 +17,8 @@ struct LiveQueue {
   var hasReady: Bool { !ready.isEmpty }
   var hasHeld: Bool { !held.isEmpty }
   var heldCount: Int { held.count }
+  /// The number of groups that wait.
+  var count: Int { ready.count + held.count }
   /// The lowest sequence of the groups that wait.
   var firstSequence: UInt64? { (ready.map(\.sequence) + held.map(\.sequence)).min() }
   /// The documents of the groups that wait.

@@ -3,7 +3,7 @@ import Failpoints
 
 /// What the peer subscribes to: whether that is known, what of it has arrived, and what is served.
 struct PeerInterest {
-  private enum State {
+  enum State: Equatable {
     /// The peer has said nothing yet.
     case unknown
     /// The peer resumes from a checkpoint under an interest that is unknown here, and was asked for that
@@ -12,6 +12,18 @@ struct PeerInterest {
     /// The peer subscribes to nothing: an interest would have been its first frame.
     case nothing
     case served(generation: UInt64)
+
+    /// Whether a state may follow this one; an interest is served until the next one is.
+    func mayLead(to next: State) -> Bool {
+      switch (self, next) {
+      case (.unknown, .awaited), (.awaited, .awaited), (.nothing, .awaited): true
+      case (.unknown, .nothing): true
+      case (.unknown, .served), (.awaited, .served), (.nothing, .served), (.served, .served): true
+      case (.unknown, .unknown), (.awaited, .unknown), (.nothing, .unknown), (.served, .unknown): false
+      case (.awaited, .nothing), (.nothing, .nothing), (.served, .nothing): false
+      case (.served, .awaited): false
+      }
+    }
   }
 
   /// The result of an interest that has arrived and is compiled.
@@ -21,7 +33,7 @@ struct PeerInterest {
     case new(Interest, draft: InterestDraft)
   }
 
-  private var state = State.unknown
+  private(set) var state = State.unknown
   /// The interest that is served.
   private(set) var served = Interest()
   /// The interest that the peer is sending, or resumes under, until it is served.
@@ -39,11 +51,18 @@ struct PeerInterest {
   /// Approximate memory in bytes.
   var memoryBytes: Int { served.memoryBytes + (draft?.memoryBytes ?? 0) }
 
+  /// Goes on to the next state.
+  private mutating func enter(_ next: State) {
+    let state = state
+    check(.transition, state.mayLead(to: next), phase: "interest \(state)", "it leads to \(next)")
+    self.state = next
+  }
+
   /// Records that the peer was asked for the interest under which it resumes.
-  mutating func awaitInterest() { if generation == nil { state = .awaited } }
+  mutating func awaitInterest() { if generation == nil { enter(.awaited) } }
 
   /// Records a frame other than an interest; if it is the first one, the peer subscribes to nothing.
-  mutating func noteTalk() { if case .unknown = state, draft == nil { state = .nothing } }
+  mutating func noteTalk() { if case .unknown = state, draft == nil { enter(.nothing) } }
 
   /// Records that documents are owed to the peer.
   mutating func noteOwed() { if case .awaited = state { wasOwedBefore = true } }
@@ -82,6 +101,6 @@ struct PeerInterest {
   /// Serves an interest from now on.
   mutating func serve(_ interest: Interest, generation: UInt64) {
     served = interest
-    state = .served(generation: generation)
+    enter(.served(generation: generation))
   }
 }

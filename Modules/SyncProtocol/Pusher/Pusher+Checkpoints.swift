@@ -57,7 +57,7 @@ extension Pusher {
   /// Whether everything that is known to concern the receiver, and all that it requested, was handed to the
   /// send queue.
   private var isQueueEmpty: Bool {
-    feed.isQueued && !isApplying && hasAnswered && peer.holding != .awaited
+    feed.isQueued && !isApplying && hasAnswered && !peer.holding.isAwaited
       && !offers.telling.isWaiting && !offers.telling.hasTasks && sender.motion.convergedCount == 0
   }
 

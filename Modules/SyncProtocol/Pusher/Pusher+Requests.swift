@@ -38,7 +38,7 @@ extension Pusher {
     let isOfAll = !peer.holding.isKnown && !isVoid
     if !isVoid { peer.holding.follow() }
     let (sequence, last) = try context.read { ($0.sequence, $0.lastNumber) }
-    peer.reconciliation = ServedReconciliation(number, isVoid: isVoid, start: sequence, lastDocument: last)
+    peer.reconciliation.begin(number, isVoid: isVoid, start: sequence, lastDocument: last)
     checkpoints.begin(under: context.policyPrint)
     feed.reconcile(isOfAll: isOfAll)
   }

@@ -112,6 +112,9 @@ final class Pusher {
     context.shared.leaves.note(context.id, confirmed: 0)
     queue.add(.renew)
     renewal.tell()
+    #if DEBUG || SIMULATION
+      peer.isLossUnsaid = false
+    #endif
   }
 
   /// Records the totals that the peer acknowledged.
@@ -177,7 +180,7 @@ final class Pusher {
     queue.noteEnd(isExhausted: plain <= 0)
     let sent = queue.takeSent()
     sender.motion.noteSent(sent.names, from: sent.first)
-    if peer.holding == .awaited, !renewal.isOpen { renew() }
+    if peer.holding.isAwaited, !renewal.isOpen { renew() }
     try sendNotices()
     feed.flushAnnouncements()
     settleAnnouncements()

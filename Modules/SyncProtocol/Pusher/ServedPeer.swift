@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// What is known of the peer that this side serves: what it subscribes to, what it has of that, and what it may hold
 /// besides.
@@ -14,7 +15,7 @@ final class ServedPeer {
   /// The current reconciliation.
   var reconciliation = ServedReconciliation()
   /// What is known of what the peer has under its interest.
-  var holding = PeerHolding.unknown
+  var holding = PeerHolding()
   /// Documents that the peer may hold although they do not match here.
   var watch: WatchList
   /// Collections whose document ids the peer must not disclose.
@@ -72,7 +73,19 @@ final class ServedPeer {
   /// Makes the peer reconcile everything: too much has changed to be announced, or the changes are unknown.
   ///
   /// No change is queued until then. This is rule 8 in `Documentation/Sync.md`.
-  func compareInstead() { holding = .awaited }
+  func compareInstead() {
+    holding.awaitReconciliation()
+    #if DEBUG || SIMULATION
+      isLossUnsaid = true
+    #endif
+  }
+
+  #if DEBUG || SIMULATION
+    /// Whether this side has lost track of what the peer lacks, and has not said so.
+    ///
+    /// It must have said so at the end of the call.
+    var isLossUnsaid = false
+  #endif
 
   /// Returns the canonical sizes in bytes of the documents that are too large to be sent.
   func oversizeSizes(_ transaction: borrowing ReadTransaction) throws -> [DocumentKey: Int] {

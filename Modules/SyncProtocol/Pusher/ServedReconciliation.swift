@@ -1,9 +1,10 @@
 import DocStore
+import Failpoints
 
 /// A reconciliation that the receiver has begun: its questions, its requests, and how much of them is
 /// answered.
 struct ServedReconciliation {
-  private enum Phase {
+  enum Phase {
     /// No reconciliation has begun, or it was broken off.
     case idle
     /// The receiver sends questions and requests.
@@ -14,11 +15,24 @@ struct ServedReconciliation {
     case closing
     /// The settled frame was sent.
     case closed
+
+    /// Whether a phase may follow this one; a reconciliation may be broken off in each.
+    func mayLead(to next: Phase) -> Bool {
+      switch (self, next) {
+      case (.idle, .idle), (.asking, .idle), (.asked, .idle), (.closing, .idle), (.closed, .idle): true
+      case (.idle, .asking), (.asking, .asked), (.asked, .closing), (.closing, .closed): true
+      case (.idle, .asked), (.idle, .closing), (.idle, .closed): false
+      case (.asking, .asking), (.asking, .closing), (.asking, .closed): false
+      case (.asked, .asking), (.asked, .asked), (.asked, .closed): false
+      case (.closing, .asking), (.closing, .asked), (.closing, .closing): false
+      case (.closed, .asking), (.closed, .asked), (.closed, .closing), (.closed, .closed): false
+      }
+    }
   }
 
   /// The number that the receiver has given to it; 0 before the first one.
   private(set) var number: UInt64 = 0
-  private var phase = Phase.idle
+  private(set) var phase = Phase.idle
   /// Whether the receiver began it before it had read a renew frame; its questions are refused and its
   /// requests ignored.
   ///
@@ -39,13 +53,13 @@ struct ServedReconciliation {
 
   init() {}
 
-  /// Begins a reconciliation.
-  init(_ number: UInt64, isVoid: Bool, start: UInt64, lastDocument: DocumentNumber) {
+  /// Begins a reconciliation; the one before it was broken off.
+  mutating func begin(_ number: UInt64, isVoid: Bool, start: UInt64, lastDocument: DocumentNumber) {
+    enter(.asking)
     self.number = number
     self.isVoid = isVoid
     self.start = start
     self.lastDocument = lastDocument
-    phase = .asking
     responder = RangeResponder(records: Int(lastDocument.rawValue))
   }
 
@@ -72,12 +86,19 @@ struct ServedReconciliation {
   /// Whether everything is queued, and not everything is sent.
   var isClosing: Bool { if case .closing = phase { true } else { false } }
 
+  /// Goes on to the next phase.
+  private mutating func enter(_ next: Phase) {
+    let phase = phase
+    check(.transition, phase.mayLead(to: next), phase: "serving \(phase)", "it leads to \(next)")
+    self.phase = next
+  }
+
   /// Records that the receiver has sent its last question and request.
-  mutating func noteAsked(now: Duration) { if case .asking = phase { phase = .asked(at: now) } }
+  mutating func noteAsked(now: Duration) { if case .asking = phase { enter(.asked(at: now)) } }
 
   /// Records that everything is queued; the reconciliation ends when that is sent.
   mutating func finish() {
-    phase = .closing
+    enter(.closing)
     responder.forgetDigests()
     pass = ComponentPass()
   }
@@ -87,12 +108,13 @@ struct ServedReconciliation {
   /// - Returns: Whether it ended now; `false` if it was broken off.
   mutating func close(_ number: UInt64) -> Bool {
     guard case .closing = phase, number == self.number else { return false }
-    phase = .closed
+    enter(.closed)
     return true
   }
 
   /// Breaks it off; the receiver begins another one if it needs to.
   mutating func breakOff() {
+    enter(.idle)
     let former = self
     self = ServedReconciliation()
     (number, isVoid) = (former.number, former.isVoid)

@@ -1,4 +1,5 @@
 import DocStore
+import Failpoints
 
 /// Possible holders: documents that the peer may hold under its interest although they do not match here.
 ///
@@ -15,6 +16,9 @@ struct WatchList {
     guard !isBlind else { return }
     hashes.insert(key.hash64)
     if hashes.count > tuning.watchedDocuments { loseTrack() }
+    let count = hashes.count
+    check(
+      .sync(9), count <= tuning.watchedDocuments, phase: "sending", "\(count) possible holders are remembered")
   }
 
   func contains(_ key: DocumentKey) -> Bool { hashes.contains(key.hash64) }

@@ -39,6 +39,10 @@ final class ReceiveQueue {
   private var acknowledged = Acknowledgement()
   private var isAcknowledgementDue = false
   private var notices = Waiting<ReceivedNotice, UInt64>()
+  #if DEBUG || SIMULATION
+    /// How many transactions came before the mark that was processed last.
+    private(set) var markPoint: UInt64 = 0
+  #endif
 
   init(_ context: SessionContext) {
     self.context = context
@@ -118,7 +122,17 @@ final class ReceiveQueue {
   }
 
   /// Removes and returns the first notice if everything received before it is applied.
-  func takeNotice() -> ReceivedNotice? { notices.removeFirst { $0 <= appliedGroups } }
+  func takeNotice() -> ReceivedNotice? {
+    let next = notices.removeFirst { $0 <= appliedGroups || SyncDefect.noticeReadEarly.isPlanted }
+    guard let (notice, point) = next else { return nil }
+    check(
+      .sync(1), point <= appliedGroups, phase: "receiving",
+      "a notice is processed after \(appliedGroups) transactions, and \(point) came before it")
+    #if DEBUG || SIMULATION
+      if case .mark = notice { markPoint = point }
+    #endif
+    return notice
+  }
 
   // MARK: - Bounds
 
@@ -293,6 +307,9 @@ final class ReceiveQueue {
     guard isAcknowledgementDue, !SyncDefect.acknowledgementLost.isPlanted else { return }
     isAcknowledgementDue = false
     acknowledged.room = UInt64(max(0, context.tuning.applying.creditBytes - unappliedBytes))
+    #if DEBUG || SIMULATION
+      context.watch?(.acknowledged(acknowledged.groups))
+    #endif
     context.send(.acknowledge) { acknowledged.encode(to: &$0) }
   }
 }

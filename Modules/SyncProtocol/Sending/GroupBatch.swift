@@ -24,6 +24,10 @@ final class GroupBatch {
   private(set) var isStaged = false
   /// Whether the receiver needs an earlier state to apply the group.
   private(set) var hasBases = false
+  #if DEBUG || SIMULATION
+    /// The documents of this group or segment, where somebody watches.
+    private var told: [SessionFact.SentDocument] = []
+  #endif
 
   init(_ context: SessionContext, _ queue: SendQueue) {
     self.context = context
@@ -35,6 +39,9 @@ final class GroupBatch {
   /// Unless it `mayOvertake`, it is sent after the large groups that wait.
   func begin(sequence: UInt64 = 0, mayOvertake: Bool = true) {
     group.removeAll()
+    #if DEBUG || SIMULATION
+      told = []
+    #endif
     self.sequence = sequence
     self.mayOvertake = mayOvertake
     (partCount, documents, bytes) = (0, 0, 0)
@@ -62,7 +69,17 @@ final class GroupBatch {
     let tooLarge = try group.append(
       cleared, id: id, flags: flags, record: record, base: base,
       check: summary?.check, tables: tables, limit: SyncLimits.documentBytes)
-    guard let tooLarge else { return count(from: before) }
+    guard let tooLarge else {
+      #if DEBUG || SIMULATION
+        if context.watch != nil {
+          told.append(
+            SessionFact.SentDocument(
+              collection: collection.name, id: DocumentID(trusted: id.copied), base: base,
+              vector: try record.vector(sites: tables.sites)))
+        }
+      #endif
+      return count(from: before)
+    }
     let key = DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))
     context.withhold(key, in: collection.name, byteCount: tooLarge)
   }
@@ -73,6 +90,9 @@ final class GroupBatch {
     let before = group.byteCount
     hasSteps = true
     group.append(cleared, run)
+    #if DEBUG || SIMULATION
+      for id in context.watch == nil ? [] : run.ids { tellStep(run.collection, id) }
+    #endif
     documents += run.count
     bytes += group.byteCount - before
   }
@@ -85,8 +105,17 @@ final class GroupBatch {
     hasSteps = true
     let id = document.id
     group.append(cleared, id: id.bytes.span.bytes, flags: flags, wire: wire)
+    #if DEBUG || SIMULATION
+      if context.watch != nil { tellStep(document.collection.name, id) }
+    #endif
     count(from: before)
   }
+
+  #if DEBUG || SIMULATION
+    private func tellStep(_ collection: String, _ id: DocumentID) {
+      told.append(SessionFact.SentDocument(collection: collection, id: id, base: nil, vector: nil))
+    }
+  #endif
 
   private func count(from before: Int) {
     documents += 1
@@ -110,6 +139,10 @@ final class GroupBatch {
       group.part = ComponentPart(component: component, part: UInt64(partCount), isLast: isLast)
     }
     guard isStaged || !group.isEmpty else { return }
+    #if DEBUG || SIMULATION
+      if let watch = context.watch { watch(.queued(told, isLast: isLast || !isStaged)) }
+      told = []
+    #endif
     queue.add(group, sequence: sequence, isBulk: isBulk, mayOvertake: mayOvertake && partCount == 0)
     group.removeAll()
     partCount += 1

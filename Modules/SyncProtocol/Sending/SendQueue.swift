@@ -1,4 +1,5 @@
 import CRDTCore
+import Failpoints
 
 /// Groups to be sent: small ones are packed into fragments, large ones are cut into chunks between them.
 final class SendQueue {
@@ -48,6 +49,10 @@ final class SendQueue {
   struct Progress: Equatable {
     var small: UInt64 = 0
     var large: UInt64 = 0
+
+    #if DEBUG || SIMULATION
+      var count: SessionFact.Count { SessionFact.Count(small: small, large: large) }
+    #endif
 
     func covers(_ other: Progress) -> Bool { small >= other.small && large >= other.large }
   }
@@ -142,14 +147,26 @@ final class SendQueue {
 
   /// Queues a notice behind everything that was queued before.
   func add(_ notice: SentNotice, documents: Int = 0) {
+    #if DEBUG || SIMULATION
+      context.watch?(.noticeQueued(notice.frameType, after: taken.count))
+    #endif
     notices.append(notice, documents: documents, until: taken)
   }
 
   /// Removes and returns the first notice if everything before it is sent.
-  func takeNotice() -> SentNotice? { notices.removeFirst { gone.covers($0) } }
+  func takeNotice() -> SentNotice? {
+    guard let (notice, _) = notices.removeFirst(where: { gone.covers($0) }) else { return nil }
+    #if DEBUG || SIMULATION
+      context.watch?(.noticeTaken(notice.frameType))
+    #endif
+    return notice
+  }
 
   /// Drops the offers that wait.
   func removeOffers() {
+    #if DEBUG || SIMULATION
+      context.watch?(.noticesDropped(.offer))
+    #endif
     notices.removeAll { if case .offers = $0 { true } else { false } }
   }
 

@@ -10,4 +10,16 @@ enum SentNotice {
   case mark(CheckpointMessages.Mark)
   /// The peer must reconcile everything again.
   case renew
+
+  #if DEBUG || SIMULATION
+    /// The frame that it becomes.
+    var frameType: FrameType {
+      switch self {
+      case .offers: .offer
+      case .settled: .settled
+      case .mark: .mark
+      case .renew: .renew
+      }
+    }
+  #endif
 }

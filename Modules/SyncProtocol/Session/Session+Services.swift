@@ -81,6 +81,25 @@ extension Session {
   /// Whether a frame has arrived in part.
   package var isWithinFrame: Bool { !input.isEmpty }
 
+  #if DEBUG || SIMULATION
+    /// Tells `watch` what this session does, for a simulator that sees both ends.
+    package func watch(_ watch: @escaping (SessionFact) -> Void) {
+      context.watch = watch
+      let queue = pusher.queue
+      context.counts = { [unowned queue] in (queue.taken.count, queue.gone.count) }
+    }
+
+    /// Whether this side has lost track of what the peer lacks, and has not said so.
+    package var isLossUnsaid: Bool { pusher.peer.isLossUnsaid }
+
+    /// The states of the session and of its two halves, for the message of a check that fires.
+    package var phase: String {
+      "\(state.name), pull \(puller.pull.phase), holding \(pusher.peer.holding.state), "
+        + "serving \(pusher.peer.reconciliation.phase)"
+    }
+  #endif
+
+  /// The memory that grows with what peers do.
   package var footprint: SessionFootprint {
     var footprint = SessionFootprint()
     footprint.liveBytes = pusher.feed.live.byteCount

@@ -26,6 +26,18 @@ public final class Session {
     case open
     case closed(SyncError)
 
+    /// The name of the state, without what it holds.
+    var name: String {
+      switch self {
+      case .idle: "idle"
+      case .awaitingHello: "awaiting hello"
+      case .met: "met"
+      case .doubtingSite: "doubting the site"
+      case .open: "open"
+      case .closed: "closed"
+      }
+    }
+
     /// Whether a state may follow this one; the session may end in each.
     func mayLead(to next: State) -> Bool {
       switch (self, next) {
@@ -202,6 +214,9 @@ public final class Session {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
       let (owed, seen) = try puller.applied(ticket, result)
+      check(
+        .sync(2), seen <= pusher.queue.window.acknowledged.groups, phase: "session \(state.name)",
+        "a transaction counts as made after the peer had applied \(seen), which it has not acknowledged")
       try pusher.sender.noteMerged(owed)
       pusher.owe(owed.map { DocumentRequest($0, seen: seen) }, isGroup: true)
     }
@@ -243,7 +258,7 @@ public final class Session {
 
   /// Goes on to the next state.
   func enter(_ next: State) {
-    assert(state.mayLead(to: next), "\(state) leads to \(next)")
+    check(.transition, state.mayLead(to: next), phase: "session \(state.name)", "it leads to \(next.name)")
     state = next
   }
 

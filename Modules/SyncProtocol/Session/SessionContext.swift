@@ -33,6 +33,14 @@ final class SessionContext {
   private var told: (oversize: Set<DocumentKey>, refused: Set<[TextKey]>) = ([], [])
   var unreadable = Unreadable()
   var withheld = Withheld()
+  #if DEBUG || SIMULATION
+    /// Who sees both ends of the link, and is told what this one does.
+    var watch: ((SessionFact) -> Void)?
+    /// How many transactions were queued, and how many of these sent or dropped.
+    var counts: () -> (queued: SessionFact.Count, gone: SessionFact.Count) = {
+      (SessionFact.Count(small: 0, large: 0), SessionFact.Count(small: 0, large: 0))
+    }
+  #endif
 
   init(
     id: UInt64, store: Store, gate: any SyncGate, shared: SessionShared, configuration: SessionConfiguration
@@ -86,7 +94,10 @@ final class SessionContext {
   }
 
   func send(_ frame: consuming [UInt8]) {
-    assert(frame.count <= SyncLimits.frameBytes + 3, "a frame that every peer refuses")
+    let byteCount = frame.count
+    check(
+      .sync(9), byteCount <= SyncLimits.frameBytes + 3, phase: "sending",
+      "a frame of \(byteCount) bytes, which every peer refuses")
     if let number = nextNumbers.sent { FrameCodec.number(&frame, as: number) }
     nextNumbers.sent = number(after: nextNumbers.sent)
     statistics.framesSent += 1
@@ -97,6 +108,12 @@ final class SessionContext {
 
   func send(_ type: FrameType, _ body: (inout ByteWriter) -> Void = { _ in }) {
     roundTrip.didSend(type, now: now)
+    #if DEBUG || SIMULATION
+      if let watch {
+        let (queued, gone) = counts()
+        watch(.sent(type, queued: queued, gone: gone))
+      }
+    #endif
     let frame = FrameCodec.frame(type, isFirst: nextNumbers.sent == nil, body)
     switch type {
     case .compare, .want, .have, .announce: askedBytes += UInt64(frame.count)

@@ -14,12 +14,12 @@ struct Waiting<Notice, Point> {
     waiting.append((notice, documents, point))
   }
 
-  /// Removes and returns the first notice if its point is reached.
-  mutating func removeFirst(where isReached: (Point) -> Bool) -> Notice? {
+  /// Removes and returns the first notice, with the point that it waited for, if that is reached.
+  mutating func removeFirst(where isReached: (Point) -> Bool) -> (notice: Notice, point: Point)? {
     guard let next = waiting.first, isReached(next.point) else { return nil }
     _ = waiting.removeFirst()
     documentCount -= next.documents
-    return next.notice
+    return (next.notice, next.point)
   }
 
   /// Removes the notices for which `isDropped` is true.

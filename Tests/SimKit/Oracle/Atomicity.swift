@@ -1,7 +1,8 @@
 /// Whether each transaction is visible on all the documents that a peer is entitled to, or on none.
 struct Atomicity {
   private let rules: Rules
-  private let isChecked: Bool
+  /// Whether transactions can be looked at here: what peers are entitled to does not change.
+  let isChecked: Bool
   private var shown: [[DocumentName: Set<Int>]]
   /// Marks that have come into sight since the last look.
   private var fresh: [Set<Int>]

@@ -11,6 +11,8 @@ package final class Ledger {
   /// What each peer evicted and has not written since.
   private(set) var evictedBy: [Int: Set<DocumentName>] = [:]
   private var marks = 0
+  /// Transactions that leave marks, by the documents that they are to mark.
+  private(set) var marked: [DocumentName: [LedgerTransaction]] = [:]
 
   /// Transactions that leave marks, at most: each mark stays in its documents.
   private static let markLimit = 60
@@ -24,6 +26,7 @@ package final class Ledger {
       transactions.count, at: peer.number, mark: isMarked ? marks : nil, isModelled: isModelled)
     transaction.documents = edits.map(\.document)
     transactions.append(transaction)
+    if isMarked { for name in Set(edits.map(\.document)) { marked[name, default: []].append(transaction) } }
     for edit in edits { evictedBy[peer.number]?.remove(edit.document) }
     return transaction
   }
@@ -76,6 +79,8 @@ package final class LedgerTransaction {
   var documents: [DocumentName] = []
   /// Documents that bear the mark.
   private(set) var members: Set<DocumentName> = []
+  /// The writes that leave the mark.
+  private(set) var marks: [DocumentName: VersionVector.Element] = [:]
   private(set) var increments: [(document: DocumentName, by: Int64)] = []
   /// Whether the reference model follows what is written.
   let isModelled: Bool
@@ -99,7 +104,12 @@ package final class LedgerTransaction {
     writes.append((document, write))
   }
 
-  func noteMark(on document: DocumentName) { members.insert(document) }
+  /// Takes note of the write that leaves the mark on a document.
+  func noteMark(on document: DocumentName, from known: VersionVector, to after: VersionVector) {
+    members.insert(document)
+    guard let own = after.elements.first(where: { known[$0.writer] < $0.reading }) else { return }
+    marks[document] = own
+  }
 
   func noteIncrement(of document: DocumentName, by amount: Int) {
     increments.append((document, Int64(amount)))

@@ -17,7 +17,7 @@ final class Oracles {
   private var recordBytes: [DocumentName: Int] = [:]
   /// Documents of which a deletion was evicted.
   private var certified: Set<DocumentName> = []
-  private var atomicity: Atomicity
+  private(set) var atomicity: Atomicity
   private var scopes: ScopeWatch
   /// What peers let go of by themselves.
   private(set) var leaves: LeaveOracle
@@ -86,6 +86,7 @@ final class Oracles {
   /// Files were exchanged: what is there now is what is known.
   func replaced(_ peer: SimPeer) {
     shadows[peer.number].documents = [:]
+    shadows[peer.number].places = [:]
     shadows[peer.number].deaths = [:]
   }
 
@@ -105,6 +106,7 @@ final class Oracles {
     shadows[peer.number] = shadow
     shadows[peer.number].everKnown.formUnion(old.everKnown)
     shadows[peer.number].deaths = old.deaths
+    shadows[peer.number].places = old.places
     atomicity.reset(peer.number, shadow)
     if !areCopiesUnnoticed { try atomicity.checkAll(peer, peer.world.ledger) }
   }
@@ -145,6 +147,7 @@ final class Oracles {
         }
         try check(known, of: name, at: peer)
         shadows[peer.number].documents[name] = known
+        shadows[peer.number].places[name] = change.sequence
         shadows[peer.number].everKnown.insert(name)
         atomicity.note(known, of: name, at: peer.number)
       }
@@ -265,6 +268,8 @@ struct Shadow {
   }
 
   var documents: [DocumentName: Known] = [:]
+  /// The commit that changed a document last, where its commit was told.
+  var places: [DocumentName: UInt64] = [:]
   /// What was known of deleted documents when they were evicted.
   var deaths: [DocumentName: VersionVector] = [:]
   /// Also those that it has had and let go.

@@ -13,6 +13,10 @@ package final class SimDriver {
   let side: Int
   let session: Session
   private let bounds: FootprintBounds
+  #if DEBUG || SIMULATION
+    /// The rules of sync that take both ends to see.
+    private(set) lazy var rules = RuleWatch(self)
+  #endif
   private var inbox = Inbox()
   private var applying: [ApplyBatch] = []
   private var isApplying = false
@@ -62,6 +66,9 @@ package final class SimDriver {
     bounds = FootprintBounds(configuration, facing: other)
     session = Session(
       id: id, store: store, gate: peer.scopes, shared: peer.shared, configuration: configuration)
+    #if DEBUG || SIMULATION
+      session.watch { [unowned self] in rules.hear($0) }
+    #endif
     subscribe(peer.queries)
   }
 
@@ -169,6 +176,9 @@ package final class SimDriver {
     world.tally.operations += 1
     try checkProgress(actions)
     try checkBounds()
+    #if DEBUG || SIMULATION
+      rules.endCall()
+    #endif
     for action in actions where !isOver {
       try peer.effect()
       switch action {
@@ -183,6 +193,9 @@ package final class SimDriver {
           try self.perform(self.session.packed(job.run(with: PackBench()), now: self.now))
         }
       case .apply(let batch):
+        #if DEBUG || SIMULATION
+          if let sequence = batch.checkpointSequence { rules.willStore(checkpoint: sequence) }
+        #endif
         applying.append(batch)
         applyNext()
       case .close(let error): try closed(error)
@@ -231,6 +244,9 @@ package final class SimDriver {
       connection.link.noteUse()
     case .caughtUp(let generation):
       caughtUp = generation
+      #if DEBUG || SIMULATION
+        rules.caughtUp()
+      #endif
       world.reach(.caughtUp)
     case .overflow: world.reach(.overflowed)
     case .oversize: world.reach(.tooLargeToSend)

@@ -123,10 +123,10 @@ extension EditPlan {
       let after = try transaction.vector(of: id, in: collection)
       entry.note(fields, life, on: document, from: before, to: after)
     }
-    if let mark = entry.mark, !document.isErasable, kind != .insertDefault,
-      try edit(transaction, id, [.set(["tx", "\(mark)"], .bool(true))])
-    {
-      entry.noteMark(on: document)
+    guard let mark = entry.mark, !document.isErasable, kind != .insertDefault else { return }
+    let known = try transaction.vector(of: id, in: collection)
+    if try edit(transaction, id, [.set(["tx", "\(mark)"], .bool(true))]) {
+      entry.noteMark(on: document, from: known, to: try transaction.vector(of: id, in: collection))
     }
   }
 

@@ -23,6 +23,8 @@ package final class World {
   package var tellsFrames = false
   /// Whether what peers keep to themselves has other contents than usual, as long as those.
   package var hasOtherSecrets = false
+  /// The first check that fired, where that is recorded and breaks the run.
+  var firedCheck: () -> String? = { nil }
   let oracles: Oracles
   private var agenda = Agenda()
   private var ties: Stream
@@ -71,6 +73,7 @@ package final class World {
     } catch let death as Death {
       try death.peer.die()
     }
+    if let text = firedCheck() { throw Violation(.checks, text) }
     return true
   }
 
@@ -248,4 +251,6 @@ package enum Invariant: String, Sendable, CaseIterable {
   case eviction
   /// Nothing fails in a way that is not foreseen.
   case errors
+  /// What the code checks of itself: transitions of phases, and the rules of sync.
+  case checks
 }
