@@ -180,6 +180,10 @@ final class Pusher {
     queue.noteEnd(isExhausted: plain <= 0)
     let sent = queue.takeSent()
     sender.motion.noteSent(sent.names, from: sent.first)
+    #if DEBUG || SIMULATION
+      // A renew frame that the peer has not answered says so already.
+      if renewal.isOpen { peer.isLossUnsaid = false }
+    #endif
     if peer.holding.isAwaited, !renewal.isOpen { renew() }
     try sendNotices()
     feed.flushAnnouncements()

@@ -15,6 +15,8 @@
     private var leaving: (type: FrameType, after: SessionFact.Count)?
     /// Segments of a transaction of which the last one is not queued.
     private var segments: [SessionFact.SentDocument] = []
+    /// What was queued before in this session, by its latest version; `nil` where that is not known.
+    private var before: [DocumentName: VersionVector?] = [:]
     /// Documents that are to be requested before so many transactions are acknowledged.
     private var lacking: [(name: SessionFact.Name, after: UInt64)] = []
     /// Whether the sender has lost track, and the reconciliation of everything has not begun.
@@ -97,6 +99,7 @@
         guard let name = oracles.name(document.id, in: document.collection) else { continue }
         brought[name] = document
       }
+      defer { for (name, document) in brought { before[name] = .some(document.vector) } }
       for (name, document) in brought {
         // The receiver can use it as it is, so that nothing else makes it wait.
         guard let base = document.base, let vector = document.vector,
@@ -130,6 +133,8 @@
       guard let here, here.isAlive, here.vector.covers(write.writer, at: write.reading),
         there?.vector.covers(write.writer, at: write.reading) != true
       else { return false }
+      // The receiver may refuse what is on its way. That this is then bound is not seen from here.
+      if let queued = before[name], queued?.covers(write.writer, at: write.reading) ?? true { return false }
       return isEntitled(name) && (world.script.rules.hasNoScopes || name.collection == first.collection)
     }
 
