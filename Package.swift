@@ -25,12 +25,8 @@ let unoptimised: [SwiftSetting] = [
 ]
 
 /// One layer of the database; `below` lists every module it may import.
-func layer(
-  _ name: String, below: [Target.Dependency] = [], resources: [Resource] = [], extra: [SwiftSetting] = []
-) -> Target {
-  .target(
-    name: name, dependencies: below, path: "Modules/\(name)", resources: resources,
-    swiftSettings: settings + extra)
+func layer(_ name: String, below: [Target.Dependency] = [], extra: [SwiftSetting] = []) -> Target {
+  .target(name: name, dependencies: below, path: "Modules/\(name)", swiftSettings: settings + extra)
 }
 
 /// The tests of one layer; `using` lists every module they may import.
@@ -56,6 +52,7 @@ let security: [Target.Dependency] = [
 
 /// What the big peer needs beside the database: left out without the trait.
 let server: [Target.Dependency] = [
+  .target(name: "BigPeerFiles", condition: .when(traits: ["Server"])),
   .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Server"])),
   .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Server"])),
   .product(name: "HummingbirdTLS", package: "hummingbird", condition: .when(traits: ["Server"])),
@@ -65,6 +62,13 @@ let server: [Target.Dependency] = [
     name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Server"])),
   .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Server"])),
 ]
+
+// What is left out of the checks on systems other than Linux: these fork, replace calls of the system, or read `/proc`.
+#if os(Linux)
+  let linuxChecks: [String] = []
+#else
+  let linuxChecks = ["Hostile", "Torture"]
+#endif
 
 let package = Package(
   name: "dunlin",
@@ -141,6 +145,8 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ]),
     layer("DunlinKit", below: ["CRDTCore", "DocStore", "Facade", "SyncProtocol", "Transports"]),
+    // Files that the big peer hands out, as bytes of the program.
+    .target(name: "BigPeerFiles", path: "Modules/BigPeerFiles", exclude: ["Files"]),
     layer(
       "BigPeer",
       below: [
@@ -148,8 +154,7 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
-      ] + security + server,
-      resources: [.embedInCode("HTTP/openapi.json")]),
+      ] + security + server),
     layer("DunlinTesting", below: ["DunlinKit", .product(name: "Logging", package: "swift-log")]),
     .executableTarget(
       name: "dunlin",
@@ -173,20 +178,6 @@ let package = Package(
       path: "Tools/bigpeer", exclude: ["check-api"], swiftSettings: settings),
     .target(
       name: "PeerControl", dependencies: ["CRDTCore"], path: "Tools/PeerControl", swiftSettings: settings),
-    .executableTarget(
-      name: "campaign",
-      dependencies: [
-        "CRDTCore", "PeerControl", "TestKit",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
-      path: "Tools/campaign", exclude: ["run"], swiftSettings: settings),
-    .executableTarget(
-      name: "discovery",
-      dependencies: [
-        "CRDTCore", "PeerControl", "TestKit",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
-      path: "Tools/discovery", exclude: ["run"], swiftSettings: settings),
     .target(
       name: "TestKit", dependencies: ["CRDTCore"], path: "Tests/TestKit", swiftSettings: settings),
     tests(
@@ -252,12 +243,6 @@ let package = Package(
     .target(
       name: "CRDTModel", dependencies: ["CRDTCore", "TestKit"], path: "Tests/CRDTModel",
       swiftSettings: settings),
-    .executableTarget(
-      name: "laws",
-      dependencies: [
-        "CRDTModel", "TestKit", .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
-      path: "Tools/laws", exclude: ["run"], swiftSettings: settings),
     .target(
       name: "SimKit",
       dependencies: [
@@ -272,46 +257,23 @@ let package = Package(
       using: [
         "CRDTCore", "DocStore", "Failpoints", "QueryComparison", "QueryEngine", "SimKit", "SyncProtocol",
       ]),
-    .executableTarget(
-      name: "simulate",
-      dependencies: [
-        "Failpoints", "SimKit", .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
-      path: "Tools/simulate", exclude: ["run"], swiftSettings: settings),
     tests("CRDTCoreTests", using: ["CRDTCore", "CRDTModel", "TestKit"], resources: [.copy("Golden")]),
     .target(
       name: "QueryComparison",
       dependencies: ["CRDTCore", "DocStore", "Failpoints", "QueryEngine", "TestKit"],
       path: "Tests/QueryComparison", swiftSettings: settings),
     .executableTarget(
-      name: "compare",
-      dependencies: ["QueryComparison", .product(name: "ArgumentParser", package: "swift-argument-parser")],
-      path: "Tools/compare", exclude: ["run"], swiftSettings: settings),
+      name: "checks",
+      dependencies: [
+        "CLMDB", "CRDTCore", "CRDTModel", "CZlib", "DocStore", "Facade", "Failpoints", "PeerControl",
+        "QueryComparison", "QueryEngine", "SimKit", "SyncProtocol", "TestKit", "Transports",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Tools/checks", exclude: linuxChecks, swiftSettings: settings),
     tests(
       "QueryEngineTests",
       using: ["CRDTCore", "DocStore", "Failpoints", "QueryComparison", "QueryEngine", "TestKit"],
       resources: [.copy("Cases")]),
   ]
 )
-
-// It forks and stands between the store and the system, which needs Linux.
-#if os(Linux)
-  package.targets.append(
-    .executableTarget(
-      name: "torture",
-      dependencies: [
-        "CLMDB", "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
-      path: "Tools/torture", exclude: ["run", "shim"], swiftSettings: settings))
-  // It reads what the system says of a process's memory.
-  package.targets.append(
-    .executableTarget(
-      name: "dunlin-hostile",
-      dependencies: [
-        "CRDTCore", "CZlib", "DocStore", "Facade", "PeerControl", "QueryEngine", "SyncProtocol", "Transports",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      path: "Tools/hostile", exclude: ["run"], swiftSettings: settings))
-#endif
