@@ -21,7 +21,7 @@ let settings: [SwiftSetting] = [
 /// Tests are compiled without optimisation and file by file in every build: what they call is optimised in a release build.
 let unoptimised: [SwiftSetting] = [
   .unsafeFlags(
-    ["-Onone", "-no-whole-module-optimization", "-enable-batch-mode"], .when(configuration: .release))
+    ["-Onone", "-no-whole-module-optimization", "-num-threads", "0", "-enable-batch-mode"], .when(configuration: .release))
 ]
 
 /// One layer of the database; `below` lists every module it may import.

@@ -4,6 +4,7 @@
 landing() {
   (($# == 0)) || fail "usage: .ci/run [full [PART…] | quick]"
   step "format" check_format
+  step "expectations in loops" Tools/lint/expectations
   step "build" build_check
   export DUNLIN_PROGRAMS=$PWD/.build/release
   step "tests" run_tests
@@ -40,12 +41,12 @@ check_format() {
 run_tests() {
   local words suites
   words=$(mktemp)
-  if Tools/test 2>&1 | tee "$words"; then rm "$words"; return; fi
+  if Tools/test --skip-build 2>&1 | tee "$words"; then rm "$words"; return; fi
   suites=$(failed_suites "$words")
   rm "$words"
   [[ -n $suites && $(wc -l <<<"$suites") -le 3 ]] || return
   printf '\n== once more, alone: %s\n' "${suites//$'\n'/, }"
-  words=$(Tools/test --filter "[./](${suites//$'\n'/|})/" 2>&1) || { printf '%s\n' "$words"; return 1; }
+  words=$(Tools/test --skip-build --filter "[./](${suites//$'\n'/|})/" 2>&1) || { printf '%s\n' "$words"; return 1; }
   grep -E 'Test run with [1-9][0-9]* tests?' <<<"$words" || return
   printf '== defect of a test: %s failed beside others, and passed alone\n' "${suites//$'\n'/, }"
 }
@@ -57,22 +58,27 @@ failed_suites() {  # FILE
   fi
 }
 
-# A package from outside, with a target for each product that must work alone. Their types are checked against the modules that
-# stand; one is built and run, from a tagged copy, as a release is: with unsafe flags in its products it could not be depended on.
+# A package from outside, with a target for each product that must work alone. The types of all are checked against the modules that
+# stand. SwiftPM plans all and one is built and run, with a tagged copy of what is committed, as a release is: were unsafe flags in
+# its products, it could not be depended on.
 check_consumers() {
-  local product place
-  for product in CRDTCore DocStore QueryEngine SyncProtocol Transports DunlinKit; do
-    typecheck_consumer "$product" || { echo "Only$product does not compile" >&2; return 1; }
+  local product place=.build/consumers options
+  mapfile -t options < <(module_options)
+  for product in Tests/Consumers/Only*; do
+    swiftc -typecheck -swift-version 6 -enable-upcoming-feature MemberImportVisibility -package-name consumers \
+      -module-name "${product##*/}" "${options[@]}" "$product"/*.swift || return
   done
-  place=.build/consumers
   rm -rf "$place/dunlin"
-  git clone -q . "$place/dunlin" || return
-  git -C "$place/dunlin" tag 1.0.0 || return
+  git clone -q . "$place/dunlin" && git -C "$place/dunlin" tag 1.0.0 || return
   DUNLIN_RELEASE=$PWD/$place/dunlin swift run --package-path Tests/Consumers --scratch-path "$place/build" \
     --disable-index-store OnlyCRDTCore || return
-  # What only the traits `TLS` and `Server` need is not even fetched.
-  local guarded
-  for guarded in swift-nio-ssl swift-crypto swift-certificates hummingbird swift-service-lifecycle swift-metrics; do
-    [[ ! -e $place/build/checkouts/$guarded ]] || { echo "$guarded was fetched without its trait" >&2; return 1; }
+  check_guarded "$place/build"
+}
+
+# What only the traits `TLS` and `Server` need is not even fetched.
+check_guarded() {  # SCRATCH-PATH
+  local name
+  for name in swift-nio-ssl swift-crypto swift-certificates hummingbird swift-service-lifecycle swift-metrics; do
+    [[ ! -e $1/checkouts/$name ]] || { echo "$name was fetched without its trait" >&2; return 1; }
   done
 }

@@ -10,10 +10,18 @@ func consumer(of product: String, with others: String...) -> Target {
   )
 }
 
+/// The library as it stands, or a copy of it that is tagged as a release: of that, a product with unsafe flags is refused.
+let library: Package.Dependency =
+  if let release = Context.environment["DUNLIN_RELEASE"] {
+    .package(url: release, exact: "1.0.0", traits: [])
+  } else {
+    .package(name: "dunlin", path: "../..", traits: [])
+  }
+
 let package = Package(
   name: "consumers",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(name: "dunlin", path: "../..", traits: [])],
+  dependencies: [library],
   targets: [
     consumer(of: "CRDTCore"), consumer(of: "DocStore"), consumer(of: "QueryEngine", with: "DocStore"),
     consumer(of: "SyncProtocol", with: "DocStore", "QueryEngine"),

@@ -98,13 +98,13 @@ import Testing
     waiting.append("second", documents: 1, until: 5)
     waiting.append("third", until: 5)
     #expect(waiting.documentCount == 3)
-    #expect(waiting.removeFirst { $0 <= 2 } == nil)
-    #expect(waiting.removeFirst { $0 <= 4 } == "first")
-    #expect(waiting.removeFirst { $0 <= 4 } == nil)
+    #expect(waiting.removeFirst { $0 <= 2 }?.notice == nil)
+    #expect(waiting.removeFirst { $0 <= 4 }?.notice == "first")
+    #expect(waiting.removeFirst { $0 <= 4 }?.notice == nil)
     #expect(waiting.documentCount == 1)
     waiting.removeAll { $0 == "second" }
     #expect(waiting.documentCount == 0)
-    #expect(waiting.removeFirst { $0 <= 5 } == "third")
+    #expect(waiting.removeFirst { $0 <= 5 }?.notice == "third")
     #expect(waiting.isEmpty)
   }
 }

@@ -1,4 +1,6 @@
+import CoreFoundation  // a structure of C belongs to the module that the compiler loads first: this one or Glibc
 import Foundation
+import Glibc
 
 /// What the system says of a process.
 struct ProcessFigures {

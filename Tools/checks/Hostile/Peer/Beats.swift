@@ -1,7 +1,9 @@
 import CRDTCore
+import CoreFoundation  // a structure of C belongs to the module that the compiler loads first: this one or Glibc
 import DocStore
 import Facade
 import Foundation
+import Glibc
 import Synchronization
 
 /// The honest writes: one every 50 ms at one peer, and how long each takes to be in the store of another.

@@ -1,4 +1,5 @@
 import CRDTCore
+import CoreFoundation  // a structure of C belongs to the module that the compiler loads first: this one or Glibc
 import DocStore
 import Facade
 import Glibc

@@ -1,3 +1,4 @@
+import CoreFoundation  // a structure of C belongs to the module that the compiler loads first: this one or Glibc
 import Glibc
 import TestKit
 
