@@ -14,7 +14,6 @@ quick() {
   mapfile -t targets < <(changed_files | .ci/affected)
   if ((${#targets[@]} == 0)); then echo "No test stands on what has changed."; return; fi
   echo "Tests that stand on what has changed: ${targets[*]}"
-  mkdir -p .build/quick/"$(uname -m)-unknown-linux-gnu"/debug/index/store/v5/{units,records}
   step "build" swift build --build-tests "${options[@]}" -Xswiftc -warnings-as-errors
   for target in "${targets[@]}"; do
     left=$((quick_seconds - SECONDS))

@@ -28,19 +28,18 @@ struct Checks: ParsableCommand {
   static func main() {
     do {
       var command = try parseAsRoot()
-      guard let asynchronous = command as? any AsyncParsableCommand else { return try command.run() }
-      Task { await finish(asynchronous) }
+      guard command is any AsyncParsableCommand else { return try command.run() }
+      Task { await runAsynchronously() }
       dispatchMain()
     } catch {
       exit(withError: error)
     }
   }
 
-  /// Runs an asynchronous command, and ends the program.
-  @concurrent private static func finish(_ command: sending any AsyncParsableCommand) async -> Never {
-    var command = command
+  /// Runs an asynchronous command on the pool's threads, and ends the program. It parses by itself: a command is not `Sendable`.
+  @concurrent private static func runAsynchronously() async -> Never {
     do {
-      try await command.run()
+      if var command = try parseAsRoot() as? any AsyncParsableCommand { try await command.run() }
       exit()
     } catch {
       exit(withError: error)

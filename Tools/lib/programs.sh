@@ -8,8 +8,6 @@ check_options=(-c release --traits default,Server,Simulation --explicit-target-d
 
 # Builds all tests, and the programs with them, for the check.
 build_check() {
-  # SwiftPM looks in the index for tests of XCTest, of which there are none: an empty one does, and saves what an index costs.
-  mkdir -p .build/"$(uname -m)-unknown-linux-gnu"/release/index/store/v5/{units,records}
   DUNLIN_TESTABLE=yes swift build --build-tests "${check_options[@]}"
 }
 
