@@ -1,14 +1,23 @@
 # Sourced by tools that run a program of the package: builds it as it is shipped and measured, or as the check has built it.
 # shellcheck shell=bash
 
-# The check's build: everything at once, optimised, with planted defects, living checks and modules that tests see into. The
-# options of `swift build`, and those of `swift test`, which must be the same, or all would be built again.
+# The check's build: everything at once, optimised, with planted defects, living checks and modules that tests see into.
 check_options=(-c release --traits default,Server,Simulation --explicit-target-dependency-import-check error
   -Xswiftc -warnings-as-errors -debug-info-format none --disable-index-store)
 
-# Builds all tests, and the programs with them, for the check.
+# Builds all tests, and the programs with them, for the check. SwiftPM gives traits to the compiler in the order of a set: in another
+# order than the last time everything would be built again.
 build_check() {
-  DUNLIN_TESTABLE=yes swift build --build-tests "${check_options[@]}"
+  DUNLIN_TESTABLE=yes SWIFT_DETERMINISTIC_HASHING=1 swift build --build-tests "${check_options[@]}"
+}
+
+# Runs the tests that `build_check` has built. On Linux they are a program, and SwiftPM, which would plan a build, is not needed.
+run_built_tests() {  # OPTION…
+  if [[ $OSTYPE == linux* ]]; then
+    .build/release/dunlinPackageTests.xctest --testing-library swift-testing "$@"
+  else
+    DUNLIN_TESTABLE=yes SWIFT_DETERMINISTIC_HASHING=1 swift test --skip-build --disable-xctest "${check_options[@]}" "$@"
+  fi
 }
 
 # Prints the folder of programs in the release form, and builds them there. Where DUNLIN_PROGRAMS names a folder, as in the check,
