@@ -11,7 +11,11 @@ enum TestRun {
   static func main() {
     let arguments = CommandLine.arguments
     // SwiftPM starts the program once for each library of tests.
-    if let option = arguments.firstIndex(of: "--testing-library"), arguments[option...].dropFirst().first == "xctest" { return }
+    if let option = arguments.firstIndex(of: "--testing-library"),
+      arguments[option...].dropFirst().first == "xctest"
+    {
+      return
+    }
     Task { await Testing.__swiftPMEntryPoint() as Never }
     dispatchMain()
   }

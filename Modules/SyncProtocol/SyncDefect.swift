@@ -88,4 +88,6 @@ package enum SyncDefect: UInt8, Failpoint {
   case acknowledgedBeforeAsking
   /// A checkpoint passes what was refused, is withheld or cannot be read.
   case checkpointPassesLacking
+  /// A reconciliation is settled before the receiver has sent its last question.
+  case settledBeforeAsked
 }

@@ -2,7 +2,7 @@ import CRDTCore
 import DocStore
 package import Failpoints
 import QueryEngine
-import SyncProtocol
+package import SyncProtocol
 
 /// Looks whether a planted defect is found: by the script that is kept for it, else by one of many seeds.
 package struct DefectSearch {
@@ -15,11 +15,38 @@ package struct DefectSearch {
   package static let unfound = Set([CRDTDefect.lifeTakenBlindly].map(\.name)).union(
     [
       SyncDefect.runUnchecked, .certificatesNotAskedFor, .policyChangeIgnored, .debtForgotten, .ownLogNotTold,
-      .markAhead, .unreadableNotTold,
+      .unreadableNotTold,
     ].map(\.name))
 
   /// The defect of a name; `nil` when there is none.
   package static func defect(named name: String) -> (any Failpoint)? { defects.first { $0.name == name } }
+
+  /// Defects that each break one rule of sync, or make a phase follow another one that it must not follow.
+  ///
+  /// A check must find each of them, and must say so: the first one that fires.
+  package static let breaking: [(rule: CheckedRule, defects: [SyncDefect])] = [
+    (.sync(1), [.markAhead, .noticeReadEarly]),
+    (.sync(2), [.judgedByNow]),
+    (.sync(3), [.acknowledgedBeforeAsking]),
+    (.sync(4), [.groupStoredInParts, .componentPublishedInParts]),
+    (.sync(5), [.groupSentInParts]),
+    (.sync(6), [.cursorAhead]),
+    (.sync(7), [.checkpointPassesLacking]),
+    (.sync(8), [.renewIgnored]),
+    (.sync(9), [.queueNotDropped]),
+    (.sync(10), [.gateNotAsked]),
+    (.transition, [.settledBeforeAsked]),
+  ]
+
+  /// What a defect breaks that checks hold; `nil` where it is found by what it does to a world.
+  package static func rule(brokenBy defect: any Failpoint) -> CheckedRule? {
+    breaking.first { $0.defects.contains { $0.name == defect.name } }?.rule
+  }
+
+  /// Whether a run with a planted defect shows it.
+  package static func shows(_ defect: any Failpoint, _ violation: Violation) -> Bool {
+    rule(brokenBy: defect).map { violation.rule == $0 } ?? true
+  }
 
   /// What a seed comes to with nothing planted.
   private struct Plain {
@@ -44,7 +71,9 @@ package struct DefectSearch {
   package mutating func find(
     _ defect: any Failpoint, limit: UInt64
   ) -> (script: Script, violation: Violation)? {
-    if let script = scripts[defect.name], let violation = play(script, [defect]), play(script) == nil {
+    if let script = scripts[defect.name], let violation = play(script, [defect]),
+      Self.shows(defect, violation), play(script) == nil
+    {
       return (script, violation)
     }
     guard limit > 0 else { return nil }
@@ -52,7 +81,7 @@ package struct DefectSearch {
       let plain = play(seed)
       guard plain.holds, Self.place(of: defect).map(plain.reached.contains) ?? true else { continue }
       let script = Swarm.script(seed: seed, size: size)
-      if let violation = play(script, [defect]) { return (script, violation) }
+      if let violation = play(script, [defect]), Self.shows(defect, violation) { return (script, violation) }
     }
     return nil
   }
@@ -97,7 +126,7 @@ package struct DefectSearch {
     case .announcementForgotten: SyncPoint.pulledAtOnce.name
     case .repairSkipped: SyncPoint.repaired.name
     case .unaskedInParts: SyncPoint.sentUnasked.name
-    case .cursorAhead, .markAhead, .ownLogNotTold, .policyPrintForgotten, .evictionsForgotten:
+    case .cursorAhead, .ownLogNotTold, .policyPrintForgotten, .evictionsForgotten:
       SyncPoint.cursorFollowed.name
     case .policyChangeIgnored: Sometimes.scopeChangedInSession.rawValue
     case .evictionNotAnswered: Sometimes.evictedUnderSubscription.rawValue

@@ -51,7 +51,7 @@ package struct Simulation {
       let plan = FailpointPlan(
         planting: defects, seed: script.seed, firing: firing == .endsProcess ? .endsProcess : .isRecorded)
       return plan.run {
-        let fired = firing == .breaksRun ? { plan.fired?.description } : { nil }
+        let fired = firing == .breaksRun ? { plan.fired.map { Violation($0) } } : { nil }
         var outcome = play(script, narrator, fired: fired) {
           Report.coveragePoints.filter { plan.count(of: $0) > 0 }.map(\.name)
         }
@@ -64,7 +64,8 @@ package struct Simulation {
   }
 
   private func play(
-    _ script: Script, _ narrator: ((String) -> Void)?, fired: @escaping () -> String?, reached: () -> [String]
+    _ script: Script, _ narrator: ((String) -> Void)?, fired: @escaping () -> Violation?,
+    reached: () -> [String]
   ) -> Outcome {
     var violation: Violation?
     var world: World?
@@ -83,7 +84,7 @@ package struct Simulation {
       violation = Violation(.errors, "\(error)")
     }
     // What else is broken follows from it.
-    if let text = fired() { violation = Violation(.checks, text) }
+    if let found = fired() { violation = found }
     return Outcome(
       violation: violation, trace: world?.trace.text ?? "", tally: world?.tally ?? Tally(),
       reached: Set(reached() + (world?.reached ?? []).map(\.rawValue)))

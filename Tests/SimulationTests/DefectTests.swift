@@ -25,7 +25,7 @@ import Testing
     let finding = search.find(defect, limit: 60)
     let found = try #require(finding)
     var attempts = 0
-    var shrinker = Shrinker(found.script, breaking: found.violation.invariant, until: { attempts > 150 }) {
+    var shrinker = Shrinker(found.script, breaking: found.violation, until: { attempts > 150 }) {
       attempts += 1
       return Simulation().run($0, defects: [defect]).violation
     }

@@ -67,6 +67,21 @@ import Testing
     #expect(try marks(raw).map(\.policyPrint) == [raw.peer.scopes.fingerprint(toward: .small)])
   }
 
+  @Test func `who begins to compare before it can hear that all is lost hears so, and begins again`() throws {
+    let raw = try sender()
+    begin(raw, 1)
+    finish(raw, 1)
+    // What follows may cover some collections only.
+    raw.session.pusher.feed.compareInstead()
+    begin(raw, 2)
+    #expect(raw.sent(.renew).count == 1 && raw.session.pusher.peer.reconciliation.isVoid)
+    #expect(raw.session.pusher.peer.holding.isAwaited)
+    raw.send(.renewed)
+    begin(raw, 3)
+    #expect(raw.session.pusher.peer.holding.isKnown && !raw.session.pusher.peer.reconciliation.isVoid)
+    #expect(raw.sent(.renew).count == 1 && raw.closed == nil)
+  }
+
   @Test func `what is compared before the receiver has heard of a changed policy tells and brings nothing`()
     throws
   {

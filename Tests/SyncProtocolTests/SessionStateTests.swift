@@ -35,7 +35,7 @@ import Testing
     ]
     for (from, state) in Self.holdings.enumerated() {
       for (to, next) in Self.holdings.enumerated() {
-        #expect(state.mayLead(to: next) == ways.contains([from, to]), "\(state) → \(next)")
+        expectEqual(state.mayLead(to: next), ways.contains([from, to]), "\(state) → \(next)")
       }
     }
   }
@@ -44,7 +44,7 @@ import Testing
     let phases: [ServedReconciliation.Phase] = [.idle, .asking, .asked(at: .zero), .closing, .closed]
     for (from, phase) in phases.enumerated() {
       for (to, next) in phases.enumerated() {
-        #expect(phase.mayLead(to: next) == (to == 0 || to == from + 1), "\(phase) → \(next)")
+        expectEqual(phase.mayLead(to: next), to == 0 || to == from + 1, "\(phase) → \(next)")
       }
     }
   }
@@ -54,7 +54,38 @@ import Testing
     let ways: Set<[Int]> = [[0, 1], [0, 2], [0, 3], [1, 1], [1, 3], [2, 1], [2, 3], [3, 3]]
     for (from, state) in states.enumerated() {
       for (to, next) in states.enumerated() {
-        #expect(state.mayLead(to: next) == ways.contains([from, to]), "\(state) → \(next)")
+        expectEqual(state.mayLead(to: next), ways.contains([from, to]), "\(state) → \(next)")
+      }
+    }
+  }
+
+  @Test func `who sends notices of a collection changes in four ways, and no others`() {
+    let tuning = SyncTuning()
+    let told = ToldDocuments(tuning)
+    let states: [Telling.State] = [
+      .tells, .leads, .asked(Telling.Asked(hasLed: false, looksAtAll: false, told: told)),
+      .checks(Telling.Checks(told: told, room: 1, isLooking: false)),
+    ]
+    let ways: Set<[Int]> = [[0, 1], [0, 2], [1, 1], [1, 2], [2, 0], [2, 1], [2, 3], [3, 1], [3, 2]]
+    for (from, state) in states.enumerated() {
+      for (to, next) in states.enumerated() {
+        expectEqual(state.mayLead(to: next), ways.contains([from, to]), "\(state.name) → \(next.name)")
+      }
+    }
+  }
+
+  @Test func `a session goes the ways that the page lists, and no others`() {
+    let hello = RawPeer.hello
+    let states: [Session.State] = [
+      .idle, .awaitingHello(deadline: .zero),
+      .met(hello, PeerInfo(kind: .small, name: "", site: hello.site, logEpoch: 1, version: 1)),
+      .doubtingSite(deadline: .zero), .open, .closed(.closedHere),
+    ]
+    let ways: Set<[Int]> = [[0, 1], [1, 2], [1, 3], [1, 4], [2, 4]]
+    for (from, state) in states.enumerated() {
+      for (to, next) in states.enumerated() {
+        let isWay = ways.contains([from, to]) || to == 5 && from != 5
+        expectEqual(state.mayLead(to: next), isWay, "\(state.name) → \(next.name)")
       }
     }
   }

@@ -11,7 +11,7 @@ import Failpoints
 /// from then on reports only documents that the leader has reported too. The type takes events and returns steps; it
 /// does not know the session. `Tools/models/live_model.md` explains the rule, and `live_model.py` checks it.
 struct Telling {
-  private enum State {
+  enum State {
     /// A notice is sent for each event; both halves begin in this state.
     case tells
     /// A notice is sent for each event, and the other side relies on that.
@@ -20,9 +20,29 @@ struct Telling {
     case asked(Asked)
     /// The other side leads: a notice is sent only for documents that it has reported.
     case checks(Checks)
+
+    /// The name of the state, without what it holds.
+    var name: String {
+      switch self {
+      case .tells: "tells"
+      case .leads: "leads"
+      case .asked: "asked"
+      case .checks: "checks"
+      }
+    }
+
+    /// Whether a state may follow this one; each side may come to lead in each.
+    func mayLead(to next: State) -> Bool {
+      switch (self, next) {
+      case (_, .leads): true
+      case (.tells, .asked), (.leads, .asked), (.checks, .asked): true
+      case (.asked, .checks), (.asked, .tells): true
+      case (.tells, _), (.leads, _), (.asked, _), (.checks, _): false
+      }
+    }
   }
 
-  private struct Asked {
+  struct Asked {
     /// Whether the other side relies on this one.
     let hasLed: Bool
     var waiting: Set<DocumentID> = []
@@ -35,7 +55,7 @@ struct Telling {
     var totalBytes = 0
   }
 
-  private struct Checks {
+  struct Checks {
     var told: ToldDocuments
     var lookups: UInt64 = 0
     /// How many lookups the filter is good for.
@@ -248,12 +268,18 @@ struct Telling {
 
   // MARK: - Changes of sides
 
+  /// Goes on to the next state.
+  private mutating func enter(_ next: State) {
+    check(.transition, state.mayLead(to: next), phase: "notices \(state.name)", "it leads to \(next.name)")
+    state = next
+  }
+
   private mutating func ask(looksAtAll: Bool = false) -> Step {
     var looksAtAll = looksAtAll
     if case .checks(let checks) = state, checks.isLooking { looksAtAll = true }
     number += 1
     // A half that led goes on leading if the request is refused: the other side still checks.
-    state = .asked(Asked(hasLed: isLeading, looksAtAll: looksAtAll, told: ToldDocuments(tuning)))
+    enter(.asked(Asked(hasLed: isLeading, looksAtAll: looksAtAll, told: ToldDocuments(tuning))))
     return .ask(number: number, spent: spent)
   }
 
@@ -327,7 +353,7 @@ struct Telling {
       spent = 0
     }
     self.number += 1
-    state = .leads
+    enter(.leads)
     // Changing sides again must be worth at least the cost of the other side's filter.
     let theirs = FilterSize(count: making.others, others: count, tuning)
     due = max(spent + tuning.telling.freeNotices * role.noticeBytes, UInt64(theirs.byteCount))
@@ -369,15 +395,13 @@ struct Telling {
     state = .tells
     asked.totalBytes = part.totalBytes
     asked.bytes += part.bytes
-    guard asked.bytes.count == asked.totalBytes else {
-      state = .asked(asked)
-      return []
-    }
+    state = .asked(asked)
+    guard asked.bytes.count == asked.totalBytes else { return [] }
     var told = asked.told
     told.filter = IDFilter(bytes: asked.bytes)
     let looksAtAll = asked.looksAtAll && !SyncDefect.heldNotLookedAt.isPlanted
-    state = .checks(
-      Checks(told: told, room: 4 * max(held, tuning.telling.leastLookups), isLooking: looksAtAll))
+    enter(
+      .checks(Checks(told: told, room: 4 * max(held, tuning.telling.leastLookups), isLooking: looksAtAll)))
     spent = 0
     if looksAtAll { return [.lookAtAll(number: number)] }
     let hits = asked.waiting.filter { told.contains(IDFilter.hash($0)) }
@@ -387,7 +411,7 @@ struct Telling {
   /// Processes a refusal: the other side's filter would cost more than the notices of this side.
   mutating func receive(refusal price: UInt64, number: UInt64, held: UInt64) -> [Step] {
     guard case .asked(let asked) = state, number == self.number else { return [] }
-    state = asked.hasLed ? .leads : .tells
+    enter(asked.hasLed ? .leads : .tells)
     let would = held.multiplied(by: role.noticeBytes)
     if asked.looksAtAll, spent < would, price <= would {
       // The waiting set has grown to all held documents, which justifies a higher price.

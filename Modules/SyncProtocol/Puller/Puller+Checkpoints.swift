@@ -201,7 +201,8 @@ extension Puller {
     // The next session must find again what was refused, cannot be read or is withheld, so the checkpoint must not
     // pass that.
     let isLacking = following.isSpoiled || context.unreadable.isAnywhere || context.withheld.byPeer > 0
-    guard pull.isDone, !isLacking || SyncDefect.checkpointPassesLacking.isPlanted, let peer = context.peer else { return nil }
+    guard pull.isDone, !isLacking || SyncDefect.checkpointPassesLacking.isPlanted, let peer = context.peer
+    else { return nil }
     guard let mark = following.mark, isSettled(mark) else { return nil }
     return SyncCheckpoint(
       epoch: peer.logEpoch, sequence: mark.frame.sequence, commitCheck: mark.frame.commitCheck,

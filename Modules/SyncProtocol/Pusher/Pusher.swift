@@ -80,6 +80,10 @@ final class Pusher {
     checkpoints.begin(under: 0)
     peer.forgetHolders()
     offers.telling.reset()
+    #if DEBUG || SIMULATION
+      // Whatever was lost, the peer reconciles everything, or gets it from the log.
+      peer.isLossUnsaid = false
+    #endif
   }
 
   /// Discards what is known of the peer until it reconciles; that finds again whatever the peer has

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// Answers the peer's reconciliation questions, and sends what it turns out to lack.
 ///
@@ -83,9 +84,9 @@ final class ReconciliationServer {
       try addStream(walk, budget: &budget)
       return true
     }
-    guard reconciliation.isAsked, reconciliation.responder.questionCount == 0, waitsUntil == nil else {
-      return false
-    }
+    guard reconciliation.isAsked || SyncDefect.settledBeforeAsked.isPlanted,
+      reconciliation.responder.questionCount == 0, waitsUntil == nil
+    else { return false }
     if !reconciliation.pass.isLast {
       reconciliation.pass.isLast = true
       reconciliation.pass.next = 0

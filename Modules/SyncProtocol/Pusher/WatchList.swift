@@ -18,7 +18,8 @@ struct WatchList {
     if hashes.count > tuning.watchedDocuments { loseTrack() }
     let count = hashes.count
     check(
-      .sync(9), count <= tuning.watchedDocuments, phase: "sending", "\(count) possible holders are remembered")
+      .sync(9), count <= tuning.watchedDocuments, phase: "sending", "\(count) possible holders are remembered"
+    )
   }
 
   func contains(_ key: DocumentKey) -> Bool { hashes.contains(key.hash64) }

@@ -76,7 +76,9 @@
 
     private func noteRequested(_ names: [SessionFact.Name]) {
       guard !lacking.isEmpty else { return }
-      lacking.removeAll { due in names.contains { $0.id == due.name.id && $0.collection == due.name.collection } }
+      lacking.removeAll { due in
+        names.contains { $0.id == due.name.id && $0.collection == due.name.collection }
+      }
     }
 
     private func checkRequested(before count: UInt64) {
@@ -166,7 +168,8 @@
         else { continue }
         check(
           .sync(6), here[name]?.vector.dominates(known.vector) == true, phase: end.session.phase,
-          "\(text) stores \(sequence) as its checkpoint and lacks \(name), which \(other.name) has since \(place)")
+          "\(text) stores \(sequence) as its checkpoint and lacks \(name), which \(other.name) has since \(place)"
+        )
       }
     }
 

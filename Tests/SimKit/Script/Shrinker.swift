@@ -5,7 +5,7 @@ import CRDTCore
 ///
 /// Source: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002.
 package struct Shrinker {
-  private let invariant: Invariant
+  private let violation: Violation
   private let run: (Script) -> Violation?
   private let isOver: () -> Bool
   package private(set) var script: Script
@@ -13,15 +13,15 @@ package struct Shrinker {
 
   /// - Parameters:
   ///   - script: Breaks the promise.
-  ///   - invariant: The promise.
+  ///   - violation: Which promise it breaks, or which rule of sync.
   ///   - isOver: Whether it has taken long enough.
   ///   - run: Plays a script.
   package init(
-    _ script: Script, breaking invariant: Invariant, until isOver: @escaping () -> Bool = { false },
+    _ script: Script, breaking violation: Violation, until isOver: @escaping () -> Bool = { false },
     run: @escaping (Script) -> Violation?
   ) {
     self.script = script
-    self.invariant = invariant
+    self.violation = violation
     self.isOver = isOver
     self.run = run
   }
@@ -51,7 +51,7 @@ package struct Shrinker {
     change(&candidate)
     guard candidate != script else { return false }
     attempts += 1
-    guard run(candidate)?.invariant == invariant else { return false }
+    guard run(candidate)?.isLike(violation) == true else { return false }
     script = candidate
     return true
   }

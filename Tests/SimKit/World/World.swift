@@ -1,4 +1,5 @@
 import CRDTCore
+package import Failpoints
 
 /// A world of peers under one seed: virtual time, and what happens next.
 ///
@@ -24,7 +25,7 @@ package final class World {
   /// Whether what peers keep to themselves has other contents than usual, as long as those.
   package var hasOtherSecrets = false
   /// The first check that fired, where that is recorded and breaks the run.
-  var firedCheck: () -> String? = { nil }
+  var firedCheck: () -> Violation? = { nil }
   let oracles: Oracles
   private var agenda = Agenda()
   private var ties: Stream
@@ -73,7 +74,7 @@ package final class World {
     } catch let death as Death {
       try death.peer.die()
     }
-    if let text = firedCheck() { throw Violation(.checks, text) }
+    if let violation = firedCheck() { throw violation }
     return true
   }
 
@@ -214,11 +215,28 @@ package struct Tally: Sendable {
 package struct Violation: Error, Sendable, CustomStringConvertible {
   package let invariant: Invariant
   package let text: String
+  /// What the check holds that fired, where one did.
+  package let rule: CheckedRule?
 
   package init(_ invariant: Invariant, _ text: String) {
     self.invariant = invariant
     self.text = text
+    rule = nil
   }
+
+  #if DEBUG || SIMULATION
+    init(_ check: FiredCheck) {
+      invariant = .checks
+      text = check.description
+      rule = check.rule
+    }
+  #endif
+
+  /// What is broken, without how.
+  package var name: String { rule.map { "\(invariant.rawValue), \($0)" } ?? invariant.rawValue }
+
+  /// Whether both break the same promise, and the same rule.
+  package func isLike(_ other: Violation) -> Bool { invariant == other.invariant && rule == other.rule }
 
   package var description: String { "\(invariant.rawValue): \(text)" }
 }

@@ -167,7 +167,7 @@ struct SimulateCommand: ParsableCommand {
       found += 1
       let seconds = String(format: "%.1f", Date().timeIntervalSince(start))
       let place = "seed \(finding.script.seed), \(finding.script.events.count) events"
-      print("\(defect.name): \(place), \(finding.violation.invariant), \(seconds) s")
+      print("\(defect.name): \(place), \(finding.violation.name), \(seconds) s")
       fflush(nil)
       if shrink { shrinkAndPrint(finding.script, finding.violation, defects: [defect]) }
     }
@@ -206,7 +206,7 @@ struct SimulateCommand: ParsableCommand {
     _ script: Script, _ violation: Violation, defects: [any Failpoint]? = nil
   ) {
     let end = Date().addingTimeInterval(120)
-    var shrinker = Shrinker(script, breaking: violation.invariant, until: { Date() > end }) {
+    var shrinker = Shrinker(script, breaking: violation, until: { Date() > end }) {
       play($0, isTold: false, defects: defects).violation
     }
     shrinker.shrink()
