@@ -102,7 +102,8 @@
         brought[name] = document
       }
       defer { for (name, document) in brought { before[name] = .some(document.vector) } }
-      for (name, document) in brought {
+      // Where a document was evicted, nothing binds the one that comes back.
+      for (name, document) in brought where !world.ledger.evicted.contains(name) {
         // The receiver can use it as it is, so that nothing else makes it wait.
         guard let base = document.base, let vector = document.vector,
           (there[name]?.vector ?? VersionVector()).dominates(base)
@@ -138,6 +139,18 @@
       // The receiver may refuse what is on its way. That this is then bound is not seen from here.
       if let queued = before[name], queued?.covers(write.writer, at: write.reading) ?? true { return false }
       return isEntitled(name) && (world.script.rules.hasNoScopes || name.collection == first.collection)
+        && !isStored(name, at: other) { $0.covers(write.writer, at: write.reading) }
+    }
+
+    /// Whether a document is in a store with what it must have, also by a commit that is not told yet.
+    private func isStored(
+      _ name: DocumentName, at peer: SimPeer, _ isEnough: (VersionVector) -> Bool
+    ) -> Bool {
+      if let known = world.oracles.shadows[peer.number].documents[name], isEnough(known.vector) {
+        return true
+      }
+      guard let store = peer.store, let stored = try? Shadow(store, world.oracles) else { return false }
+      return stored.documents[name].map { isEnough($0.vector) } ?? false
     }
 
     /// Whether the receiver subscribes to a document for sure, and nothing keeps it back.
@@ -160,14 +173,13 @@
         let end = driver.connection.ends[1 - driver.side], other.store != nil
       else { return }
       let there = oracles.shadows[other.number]
-      let here = oracles.shadows[driver.peer.number].documents
       for (name, place) in there.places where place <= sequence {
         guard let known = there.documents[name], known.isAlive, !world.ledger.evicted.contains(name),
           driver.peer.subscriptions.contains(where: { $0.selects(name) == true }),
           other.maySend(name.collection, to: driver.peer)
         else { continue }
         check(
-          .sync(6), here[name]?.vector.dominates(known.vector) == true, phase: end.session.phase,
+          .sync(6), isStored(name, at: driver.peer) { $0.dominates(known.vector) }, phase: end.session.phase,
           "\(text) stores \(sequence) as its checkpoint and lacks \(name), which \(other.name) has since \(place)"
         )
       }

@@ -63,6 +63,9 @@ struct SimulateCommand: ParsableCommand {
   @Flag(help: "Prints the hash of each run.")
   var trace = false
 
+  @Flag(help: "Goes on when a check fires: runs are held to their promises alone.")
+  var unchecked = false
+
   @Flag(help: "Goes on after failures.")
   var all = false
 
@@ -197,6 +200,7 @@ struct SimulateCommand: ParsableCommand {
   ) -> Simulation.Outcome {
     var simulation = Simulation()
     simulation.tellsFrames = frames
+    if unchecked { simulation.firing = .isIgnored }
     return simulation.run(
       script, defects: defects ?? planted, narrator: isTold ?? (tell || frames) ? { print($0) } : nil)
   }
