@@ -1,27 +1,30 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// What the check builds the modules with, so that tests see into optimised code: SwiftPM makes that possible in a debug build only.
-/// Nobody else sets the variable, because a package with unsafe flags in its products cannot be depended on.
+/// What the check builds the modules with, so that tests see into optimised code.
+///
+/// By itself SwiftPM makes that possible in a debug build only. Nobody else sets the variable, because a package with unsafe flags in its products cannot be depended on.
 let testability: [SwiftSetting] =
   Context.environment["DUNLIN_TESTABLE"] == nil ? [] : [.unsafeFlags(["-enable-testing"])]
 
-let settings: [SwiftSetting] = [
-  .swiftLanguageMode(.v6),
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
-  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-  .enableUpcomingFeature("InferIsolatedConformances"),
-  .enableUpcomingFeature("ImmutableWeakCaptures"),
-  .enableExperimentalFeature("Lifetimes"),
-  .define("SIMULATION", .when(traits: ["Simulation"])),
-] + testability
+let settings: [SwiftSetting] =
+  [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+    .enableExperimentalFeature("Lifetimes"),
+    .define("SIMULATION", .when(traits: ["Simulation"])),
+  ] + testability
 
 /// Tests are compiled without optimisation and file by file in every build: what they call is optimised in a release build.
 let unoptimised: [SwiftSetting] = [
   .unsafeFlags(
-    ["-Onone", "-no-whole-module-optimization", "-num-threads", "0", "-enable-batch-mode"], .when(configuration: .release))
+    ["-Onone", "-no-whole-module-optimization", "-num-threads", "0", "-enable-batch-mode"],
+    .when(configuration: .release))
 ]
 
 /// One layer of the database; `below` lists every module it may import.

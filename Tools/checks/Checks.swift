@@ -9,7 +9,8 @@ struct Checks: ParsableCommand {
     abstract: "Runs the checks that take longer than a test.",
     discussion: "Tools/NAME/run builds this program and runs the check NAME as CI does.",
     subcommands: [
-      CampaignCommand.self, CompareCommand.self, DiscoveryCommand.self, LawsCommand.self, SimulateCommand.self,
+      CampaignCommand.self, CompareCommand.self, DiscoveryCommand.self, LawsCommand.self,
+      SimulateCommand.self,
     ] + linuxCommands)
 
   /// `hostile` reads what Linux says of a process's memory; `torture` stands between the store and the system.
@@ -36,7 +37,9 @@ struct Checks: ParsableCommand {
     }
   }
 
-  /// Runs an asynchronous command on the pool's threads, and ends the program. It parses by itself: a command is not `Sendable`.
+  /// Runs an asynchronous command on the pool's threads, and ends the program.
+  ///
+  /// It parses by itself: a command is not `Sendable`.
   @concurrent private static func runAsynchronously() async -> Never {
     do {
       if var command = try parseAsRoot() as? any AsyncParsableCommand { try await command.run() }

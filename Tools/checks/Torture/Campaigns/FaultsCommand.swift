@@ -17,7 +17,9 @@ struct FaultsCommand: ParsableCommand {
         try FaultCampaign(seed: seed, transactions: transactions).run(worker: worker, of: options.workers)
       }
     }
-    try CampaignReport.control("faults control, a store that goes on after a failed sync", expecting: [.answer]) {
+    try CampaignReport.control(
+      "faults control, a store that goes on after a failed sync", expecting: [.answer]
+    ) {
       try FaultCampaign(seed: seed, transactions: transactions, poisons: false).run(worker: 0, of: 1)
     }
   }

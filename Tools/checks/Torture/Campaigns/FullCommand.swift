@@ -41,7 +41,8 @@ struct FullCommand: ParsableCommand {
   /// Fills a memory file system of its own, which only a process that may mount can have.
   private func disk(of bytes: Int, _ name: String) throws {
     if let code = try mountError() {
-      return CampaignReport.skipped("full: \(name)", "this process may not mount a file system (errno \(code))")
+      return CampaignReport.skipped(
+        "full: \(name)", "this process may not mount a file system (errno \(code))")
     }
     try part(name) { script, limits in
       let root = String(script.path.dropLast(3))

@@ -22,7 +22,8 @@ struct PowerCommand: ParsableCommand {
     ) {
       try PowerCampaign(seed: seed, ignoresSyncs: true).run(states: 400)
     }
-    try CampaignReport.control("power control, a recorder that misses gathered writes", expecting: [.harness]) {
+    try CampaignReport.control("power control, a recorder that misses gathered writes", expecting: [.harness])
+    {
       try PowerCampaign(seed: seed, missesGatheredWrites: true).run(states: 400)
     }
   }

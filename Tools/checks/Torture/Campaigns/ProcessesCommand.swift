@@ -15,7 +15,9 @@ struct ProcessesCommand: ParsableCommand {
 
   func run() throws {
     let seed = options.seed
-    try CampaignReport.part("processes that come at once", replay: "processes --seed \(seed) --turns \(turns)") {
+    try CampaignReport.part(
+      "processes that come at once", replay: "processes --seed \(seed) --turns \(turns)"
+    ) {
       try TurnCampaign(seed: seed).run(turns: turns)
     }
     try CampaignReport.part("openings in one process", replay: "processes") { try OpeningCheck.run() }
