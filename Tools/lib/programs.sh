@@ -14,7 +14,7 @@ build_check() {
 # Runs the tests that `build_check` has built. On Linux they are a program, and SwiftPM, which would plan a build, is not needed.
 run_built_tests() {  # OPTION…
   if [[ $OSTYPE == linux* ]]; then
-    .build/release/dunlinPackageTests.xctest --testing-library swift-testing "$@"
+    NO_COLOR=1 .build/release/dunlinPackageTests.xctest --testing-library swift-testing "$@"
   else
     DUNLIN_TESTABLE=yes SWIFT_DETERMINISTIC_HASHING=1 swift test --skip-build --disable-xctest "${check_options[@]}" "$@"
   fi
