@@ -62,10 +62,12 @@ failed_suites() {  # FILE
 # stand. SwiftPM plans all and one is built and run, with a tagged copy of what is committed, as a release is: were unsafe flags in
 # its products, it could not be depended on.
 check_consumers() {
-  local product place=.build/consumers options
+  local product place=.build/consumers options kind
   mapfile -t options < <(module_options)
   for product in Tests/Consumers/Only*; do
-    swiftc -typecheck -swift-version 6 -enable-upcoming-feature MemberImportVisibility -package-name consumers \
+    kind=()
+    if [[ ! -e $product/main.swift ]]; then kind=(-parse-as-library); fi
+    swiftc -typecheck ${kind[@]+"${kind[@]}"} -swift-version 6 -enable-upcoming-feature MemberImportVisibility -package-name consumers \
       -module-name "${product##*/}" "${options[@]}" "$product"/*.swift || return
   done
   rm -rf "$place/dunlin"
