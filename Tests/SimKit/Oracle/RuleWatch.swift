@@ -24,7 +24,7 @@
 
     init(_ driver: SimDriver) { self.driver = driver }
 
-    /// Takes note of what the session does.
+    /// Records one fact of the session, and checks the rules that it concerns.
     func hear(_ fact: SessionFact) {
       switch fact {
       case .queued(let documents, let isLast):
