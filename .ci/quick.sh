@@ -25,7 +25,7 @@ quick() {
 
 changed_files() {
   local base=HEAD
-  if git rev-parse -q --verify '@{upstream}' >/dev/null; then base=$(git merge-base HEAD '@{upstream}'); fi
+  if git rev-parse -q --verify '@{upstream}' >/dev/null 2>&1; then base=$(git merge-base HEAD '@{upstream}'); fi
   git diff --name-only "$base"
   git ls-files --others --exclude-standard
 }
