@@ -1,3 +1,5 @@
+import CRDTCore
+
 /// Records of a file in one piece of memory.
 struct RecordList: Sendable {
   private var bytes: [UInt8] = []
