@@ -7,7 +7,7 @@ readonly quick_seconds=240
 # from the changed one up, until the time is over. What is changed: files that are not committed, and commits that are not upstream.
 quick() {
   (($# == 0)) || fail "usage: .ci/run [full [PART…] | quick]"
-  local options=(--scratch-path .build/quick --traits default,Server --disable-index-store) target left skipped=()
+  local options=(--scratch-path .build/quick --traits default,Server) target left skipped=()
   local targets=()
   step "format" check_format_of_changes
   step "expectations in loops" Tools/lint/expectations
@@ -40,7 +40,7 @@ check_format_of_changes() {
 test_within() {  # SECONDS TARGET OPTION…
   local seconds=$1 target=$2 status=0
   shift 2
-  timeout "$seconds" swift test --skip-build --disable-xctest "$@" --filter "^$target\." || status=$?
+  timeout "$seconds" swift test --skip-build --enable-swift-testing --disable-xctest "$@" --filter "^$target\." || status=$?
   if ((status == 124)); then skipped+=("$target (cut off)"); return; fi
   return "$status"
 }

@@ -7,8 +7,15 @@ check_options=(-c release --traits default,Server,Simulation --explicit-target-d
 
 # Builds all tests, and the programs with them, for the check. SwiftPM gives traits to the compiler in the order of a set: in another
 # order than the last time everything would be built again.
+#
+# SwiftPM takes an entry point of the tests by its name, and would have it in every other build too, where it runs nothing of Swift
+# Testing unless it is told to: so the name is there during this build alone.
 build_check() {
-  DUNLIN_TESTABLE=yes SWIFT_DETERMINISTIC_HASHING=1 swift build --build-tests "${check_options[@]}"
+  local status=0
+  ln -sf TestRun.swift Tests/XCTMain.swift
+  DUNLIN_TESTABLE=yes SWIFT_DETERMINISTIC_HASHING=1 swift build --build-tests "${check_options[@]}" || status=$?
+  rm -f Tests/XCTMain.swift
+  return "$status"
 }
 
 # Runs the tests that `build_check` has built. On Linux they are a program, and SwiftPM, which would plan a build, is not needed.
@@ -16,7 +23,7 @@ run_built_tests() {  # OPTION…
   if [[ $OSTYPE == linux* ]]; then
     NO_COLOR=1 .build/release/dunlinPackageTests.xctest --testing-library swift-testing "$@"
   else
-    DUNLIN_TESTABLE=yes SWIFT_DETERMINISTIC_HASHING=1 swift test --skip-build --disable-xctest "${check_options[@]}" "$@"
+    DUNLIN_TESTABLE=yes SWIFT_DETERMINISTIC_HASHING=1 swift test --skip-build --enable-swift-testing --disable-xctest "${check_options[@]}" "$@"
   fi
 }
 
