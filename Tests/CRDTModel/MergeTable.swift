@@ -7,12 +7,12 @@ import CRDTCore
 package enum MergeTable {
   /// A kind of write that a device does apart from another.
   private enum Write: CaseIterable {
-    case setScalar, setMap, setArray, remove, increment, restart
+    case setScalar, setMap, replace, setArray, remove, increment, restart
     case upsert, upsertCounter, removeDocument, insertAfterDelete, insertDefault, evict
 
     var isField: Bool {
       switch self {
-      case .setScalar, .setMap, .setArray, .remove, .increment, .restart: true
+      case .setScalar, .setMap, .replace, .setArray, .remove, .increment, .restart: true
       case .upsert, .upsertCounter, .removeDocument, .insertAfterDelete, .insertDefault, .evict: false
       }
     }
@@ -21,6 +21,7 @@ package enum MergeTable {
       switch self {
       case .setScalar: "sets `\(path)` to a scalar"
       case .setMap: "sets `\(path)` to a map"
+      case .replace: "replaces `\(path)` by a map"
       case .setArray: "sets `\(path)` to an array"
       case .remove: "removes `\(path)`"
       case .increment: "increments `\(path)`"
@@ -37,11 +38,11 @@ package enum MergeTable {
 
   /// Where the two writes go, and what stands there before.
   private enum Place: CaseIterable {
-    case same, below
+    case same, nothing, below
 
     var paths: (a: [TextKey], b: [TextKey]) {
       switch self {
-      case .same: (["x"], ["x"])
+      case .same, .nothing: (["x"], ["x"])
       case .below: (["x"], ["x", "k"])
       }
     }
@@ -49,13 +50,27 @@ package enum MergeTable {
     var title: String {
       switch self {
       case .same: "At the same path"
+      case .nothing: "At a path where nothing stood"
       case .below: "A at a path, B below it"
       }
     }
+
+    /// Whether the table has a row for two writes here.
+    func isOf(_ a: Write, _ b: Write) -> Bool {
+      switch self {
+      case .same: true
+      case .nothing: a.isField && b.isField && (a == .replace || b == .replace)
+      case .below: a.isField && b.isField
+      }
+    }
+
+    /// Whether B before A is the same row as A before B.
+    var isSymmetric: Bool { self != .below }
   }
 
   /// What the document holds at `x`, and beside it, before the two go apart.
   private static func base(_ a: Write, _ b: Write, _ place: Place) -> [TextKey: Value] {
+    if place == .nothing { return ["y": .int(0)] }
     let counts = [a, b].contains { $0 == .increment || $0 == .restart }
     let leaf: Value = counts ? .counter(10) : .string("old")
     return ["x": place == .same ? leaf : .map(["k": leaf]), "y": .int(0)]
@@ -63,9 +78,11 @@ package enum MergeTable {
 
   private static func edit(_ write: Write, at path: [TextKey], _ site: Int64) -> Edit? {
     let letter = site == 1 ? "A" : "B"
+    let map = Value.map([TextKey(letter.lowercased()): .string(letter)])
     return switch write {
     case .setScalar: .set(path, .string(letter))
-    case .setMap: .set(path, .map([TextKey(letter.lowercased()): .string(letter)]))
+    case .setMap: .set(path, map)
+    case .replace: .replace(path, map)
     case .setArray: .set(path, .array([.string(letter)]))
     case .remove: .remove(path)
     case .increment: .increment(path, site)
@@ -88,7 +105,7 @@ package enum MergeTable {
       try peer.upsert(fields, now: now)
     case .insertDefault: try peer.upsert(fields, .insertDefaultIfAbsent)
     case .evict: peer.evict()
-    case .setScalar, .setMap, .setArray, .remove, .increment, .restart:
+    case .setScalar, .setMap, .replace, .setArray, .remove, .increment, .restart:
       guard let edit = edit(write, at: path, site) else { return false }
       do {
         try peer.update([edit], now: now)
@@ -149,7 +166,7 @@ package enum MergeTable {
 
   private static func fieldReason(_ a: Write, _ b: Write, _ place: Place) -> String {
     let both = [a, b]
-    if place == .same {
+    if place != .below {
       if a == .increment && b == .increment { return "increments of one epoch add up" }
       if both.contains(.upsertCounter), both.contains(.increment) || both.contains(.restart) {
         return "a counter that is upserted changes none that stands"
@@ -157,6 +174,10 @@ package enum MergeTable {
       if both.contains(.increment) {
         return
           "an increment belongs to the epoch it saw: what was set, removed or restarted apart begins another"
+      }
+      if both.contains(.replace) {
+        return
+          "a map that is replaced ends what was written there earlier, also apart; what is written later merges into it"
       }
       if a == .setMap && b == .setMap { return "maps merge key by key" }
       if both.contains(.setMap) {
@@ -174,7 +195,7 @@ package enum MergeTable {
     var rows: [String] = []
     for (index, a) in writes.enumerated() {
       for (other, b) in writes.enumerated() {
-        if place == .same ? other < index : !a.isField || !b.isField { continue }
+        if !place.isOf(a, b) || place.isSymmetric && other < index { continue }
         let paths = place.paths
         let later = try outcome(a, b, place, isALater: false)
         let earlier = try outcome(a, b, place, isALater: true)

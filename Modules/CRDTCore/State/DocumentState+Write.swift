@@ -44,7 +44,8 @@ public enum Edit: Hashable, Sendable {
   ///
   /// A counter begins an epoch. A number where a counter stands is refused: `restart` or `replace` says what is meant.
   case set([TextKey], Value)
-  /// Like `set`, but a map replaces what stood there, and a number makes a register of a counter.
+  /// Like `set`, but a map takes the place of all that was written there earlier, also by others who do not know of
+  /// it, and a number makes a register of a counter.
   case replace([TextKey], Value)
   case remove([TextKey])
   /// Adds to a counter; a number that stands there becomes its base, nothing becomes zero.
@@ -163,7 +164,8 @@ extension DocumentState {
       let pen = pen(stamping, &shared)
       try Self.set(value, at: path[...], in: &root, pen, manner, isUnderFloor: isUnderFloor)
     case .replace(let path, let value):
-      if case .map = value, root.visible(at: path) != nil {
+      if case .map = value {
+        // Also where nothing stands: what others write there earlier, and apart, must not mix with this map.
         try Self.remove(path[...], in: &root, pen(stamping, &shared))
         root.prune(along: path[...], under: floor)
         shared = nil

@@ -205,11 +205,9 @@ extension ModelDocument {
     case .restart(let path, let start): write(.counter(start), at: path, pen, &operations)
     case .increment(let path, let amount): increment(path, by: amount, pen, &operations)
     case .replace(let path, let number):
-      if value(at: path) != nil {
-        write(.removed, at: path, pen, &operations)
-        prune()
-        pen = self.pen(site, reading)
-      }
+      write(.removed, at: path, pen, &operations)
+      prune()
+      pen = self.pen(site, reading)
       write(.map, at: path, pen, &operations)
       if let child = ModelPath.children[path].first { write(.int(number), at: child, pen, &operations) }
     }

@@ -80,25 +80,31 @@ struct DeclaredTypes: Sendable {
     return members
   }
 
-  /// Splits what is written to a document that stands: what merges into it, and the registers, which are replaced.
-  func split(_ members: [TextKey: Value]) -> (merged: [TextKey: Value], replacements: [Edit]) {
+  /// Splits what is written: what merges, and the registers, which are replaced.
+  ///
+  /// In a document that is not there, only objects need to be: what is written to it apart would mix with them.
+  func split(
+    _ members: [TextKey: Value], onlyObjects: Bool
+  ) -> (merged: [TextKey: Value], replacements: [Edit]) {
     var replacements: [Edit] = []
-    let merged = Self.split([], members, fields, &replacements)
+    let merged = Self.split([], members, fields, onlyObjects, &replacements)
     return (merged, replacements)
   }
 
   private static func split(
-    _ path: [TextKey], _ members: [TextKey: Value], _ fields: [FieldDeclaration], _ replacements: inout [Edit]
+    _ path: [TextKey], _ members: [TextKey: Value], _ fields: [FieldDeclaration], _ onlyObjects: Bool,
+    _ replacements: inout [Edit]
   ) -> [TextKey: Value] {
     var members = members
     for field in fields {
       let path = path + [field.$name]
       switch (field.type, members[field.name]) {
-      case (.register, let value?):
+      case (.register, .map?),
+        (.register, _?) where !onlyObjects:
+        guard let value = members.removeValue(forKey: field.$name) else { continue }
         replacements.append(.replace(path, value))
-        members[field.name] = nil
       case (.map(let inner), .map(let value)?):
-        members[field.name] = .map(split(path, value, inner, &replacements))
+        members[field.name] = .map(split(path, value, inner, onlyObjects, &replacements))
       default: break
       }
     }

@@ -70,7 +70,7 @@ extension Engine {
       let written = try transaction.collection(name).flatMap { try transaction.record($0, id) }
       return written == standing ? nil : id
     case .fail, .doNothing, .doUpdate, .doUpdateLocalDiff:
-      let (merged, replacements) = isAlive ? types.split(fields) : (fields, [])
+      let (merged, replacements) = types.split(fields, onlyObjects: !isAlive)
       try transaction.upsert(merged, id: id, into: name, strategy: .merge)
       if !replacements.isEmpty { try transaction.update(id, in: name, replacements) }
       return id
