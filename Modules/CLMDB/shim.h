@@ -56,4 +56,18 @@ static inline int dunlin_reserve(int descriptor, int64_t offset, int64_t length)
   /* 1 is FALLOC_FL_KEEP_SIZE. */
   return syscall(SYS_fallocate, descriptor, 1L, (long)offset, (long)length) == 0 ? 0 : errno;
 }
+
+/* Exchanges two names of a directory: 0, or what the system reports. */
+static inline int dunlin_exchange(int directory, const char *one, const char *other) {
+  /* 2 is RENAME_EXCHANGE. */
+  return syscall(SYS_renameat2, directory, one, directory, other, 2u) == 0 ? 0 : errno;
+}
+#else
+#include <errno.h>
+
+/* Elsewhere files are not exchanged but replaced. */
+static inline int dunlin_exchange(int directory, const char *one, const char *other) {
+  (void)directory, (void)one, (void)other;
+  return ENOTSUP;
+}
 #endif

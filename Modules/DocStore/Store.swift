@@ -7,6 +7,8 @@ package import CRDTCore
 public final class Store: Sendable {
   /// The directory.
   public let path: String
+  /// The same, held open until this store is let go of.
+  package let directory: HeldDirectory
   /// Tells this opening of the store from all others, also from those of its copies.
   package let incarnation: UInt64
   let options: StoreOptions
@@ -28,11 +30,17 @@ public final class Store: Sendable {
   ///   `noMemory`, `tooManyFiles`; `unsupportedVersion`, `corrupt`,
   ///   `permission`, `full` or `io`.
   public static func open(at path: String, options: StoreOptions = .init()) throws(StoreError) -> Store {
-    guard options.mapBytes > 0 else {
-      throw StoreError(.argument, "mapBytes is \(options.mapBytes) and must be above 0", operation: "open")
-    }
-    let files = try StoreFiles(making: path)
-    let lock = try StoreLock(directory: path)
+    try options.check()
+    return try open(in: HeldDirectory(making: path), options: options)
+  }
+
+  /// Opens the store in a directory that is held.
+  ///
+  /// - Throws: What ``open(at:options:)`` throws.
+  package static func open(in directory: HeldDirectory, options: StoreOptions) throws(StoreError) -> Store {
+    try options.check()
+    let files = StoreFiles(in: directory)
+    let lock = try StoreLock(directory)
     files.removeLeftovers()
     let fresh = try StoreIdentity(options)
     try files.createIfMissing(
@@ -54,7 +62,8 @@ public final class Store: Sendable {
     }
     let keeper = try InstanceKeeper(environment, files, log: state.log, options: options)
     try state.readOwn(keeper.identity.site, environment)
-    path = files.directory
+    directory = files.held
+    path = files.held.name
     incarnation = options.random()
     self.options = options
     limits = SizeLimits(soft: options.softDocumentBytes, hard: options.hardDocumentBytes)

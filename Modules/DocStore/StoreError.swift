@@ -143,8 +143,8 @@ extension StoreError {
   ///   - path: The file that it is about, for people.
   init(engine rc: Int32, _ operation: StaticString, path: String? = nil) {
     let (code, message) = Self.meaning(of: rc)
-    self.init(
-      code, path.map { "\(message): \($0)" } ?? message, operation: operation.description, underlying: rc)
+    let sentence = path.map { "\(message): \(HeldDirectory.shown($0))" } ?? message
+    self.init(code, sentence, operation: operation.description, underlying: rc)
   }
 
   private static func meaning(of rc: Int32) -> (Code, String) {

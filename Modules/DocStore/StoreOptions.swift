@@ -145,3 +145,12 @@ private func writeToStandardError(_ line: String) {
   // SAFETY: the call reads the local bytes and keeps no pointer to them.
   _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }
+
+extension StoreOptions {
+  /// - Throws: `argument` for a `mapBytes` that is no size.
+  package func check() throws(StoreError) {
+    guard mapBytes > 0 else {
+      throw StoreError(.argument, "mapBytes is \(mapBytes) and must be above 0", operation: "open")
+    }
+  }
+}

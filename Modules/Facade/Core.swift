@@ -51,7 +51,6 @@ final class Core: Sendable {
     let control = ControlSocket(idleTime: configuration.controlIdleTime)
     self.control = control
     membership = (identity.appID, identity.proof.name)
-    kept = KeptParameters(directory: path)
     self.reporter = reporter
     transactionDeadline = configuration.transactionDeadline
     let parameters = SystemParameters()
@@ -66,9 +65,12 @@ final class Core: Sendable {
       storeOptions.tombstoneLifetime = .seconds(30 * 86_400)
       storeOptions.certificateLifetime = nil
     }
+    try storeOptions.check()
+    let directory = try HeldDirectory(making: path)
+    kept = KeptParameters(directory: directory)
     #if TLS
       let device = DeviceIdentity(
-        identity, keys: configuration.keyStore ?? KeyFile(directory: path),
+        identity, keys: configuration.keyStore ?? KeyFile(directory: directory),
         clock: configuration.now)
       if let device {
         storeOptions.siteOfSalt = { (salt, reason) throws(StoreError) in
@@ -76,7 +78,7 @@ final class Core: Sendable {
         }
       }
     #endif
-    let store = try Store.open(at: path, options: storeOptions)
+    let store = try Store.open(in: directory, options: storeOptions)
     self.store = store
     engine = Engine(
       store: store, parameters: parameters,
@@ -123,7 +125,7 @@ final class Core: Sendable {
     #if TLS
       self.identity = try device.map { device in
         try IdentityKeeper(
-          identity, device, path: path, store: store, network: network, reporter: reporter, configuration)
+          identity, device, store: store, network: network, reporter: reporter, configuration)
       }
     #endif
     tellOfThemselves(network)

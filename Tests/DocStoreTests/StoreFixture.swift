@@ -35,12 +35,16 @@ final class StoreFixture {
   func reopen(_ meddle: () throws -> Void = {}) throws {
     store.close()
     try meddle()
+    store = try Self.open(at: path, options)
+  }
+
+  /// Opens a store that was closed just now.
+  static func open(at path: String, _ options: StoreOptions) throws -> Store {
     // The test of a forked process has, until that ends, a hold on the locks of all.
     let end = ContinuousClock.now + .seconds(5)
     while true {
-      do {
-        store = try Store.open(at: path, options: options)
-        return
+      do throws(StoreError) {
+        return try Store.open(at: path, options: options)
       } catch {
         guard error.code == .alreadyOpen, ContinuousClock.now < end else { throw error }
       }

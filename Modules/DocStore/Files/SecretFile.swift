@@ -2,13 +2,20 @@ import Platform
 
 /// A small file that only its owner may read, for a private key.
 package struct SecretFile: Sendable {
-  private let directory: String
-  private let path: String
+  private let name: String
+  private let held: HeldDirectory?
+  private let given: String
+  private var directory: String { held?.path ?? given }
+  private var path: String { directory + "/" + name }
 
   /// Names the file; nothing happens yet.
   package init(_ name: String, in directory: String) {
-    self.directory = directory
-    path = directory + "/" + name
+    (self.name, held, given) = (name, nil, directory)
+  }
+
+  /// Names a file of an open store.
+  package init(_ name: String, in directory: HeldDirectory) {
+    (self.name, held, given) = (name, directory, directory.name)
   }
 
   /// Reads the file.
@@ -29,7 +36,8 @@ package struct SecretFile: Sendable {
     guard unsafe fstat(descriptor, &status) == 0 else { throw StoreError(engine: errno, "fstat", path: path) }
     guard status.st_mode & 0o077 == 0 else {
       throw StoreError(
-        .permission, "\(path) can be read by others and is secret: take their permissions away (chmod 600)",
+        .permission,
+        "\(HeldDirectory.shown(path)) can be read by others and is secret: take their permissions away (chmod 600)",
         operation: "open")
     }
     var bytes = [UInt8](repeating: 0, count: limit + 1)

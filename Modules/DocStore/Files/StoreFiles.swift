@@ -2,70 +2,21 @@ import CLMDB
 import CRDTCore
 import Platform
 
-/// A store's directory and how its data file comes to be.
+/// The files in a store's directory, and how the data file comes to be.
 struct StoreFiles {
-  let directory: String
-  var data: String { directory + "/data.mdb" }
+  let held: HeldDirectory
+  /// The directory's path of this moment.
+  var directory: String { held.path }
+  private static let dataName = "data.mdb"
+  private static let compactedName = "data.mdb.compact"
+  var data: String { directory + "/" + Self.dataName }
   /// The file that tells whether the data was copied or put back.
   var instance: String { directory + "/instance" }
   private var draft: String { directory + "/data.mdb.new" }
   /// What compaction writes, before it becomes the data file.
-  var compacted: String { directory + "/data.mdb.compact" }
+  var compacted: String { directory + "/" + Self.compactedName }
 
-  /// Makes the directory, and those above it that are missing, for the owner alone; one that other users can write to
-  /// is refused.
-  init(making path: String) throws(StoreError) {
-    guard !path.isEmpty, !path.utf8.contains(0) else {
-      throw StoreError(.notFound, "The store's path is empty or contains a NUL", operation: "mkdir")
-    }
-    directory = path
-    var made: [String] = []
-    try Self.makeDirectory(path, &made)
-    for path in made { try Self.sync(Self.parent(of: path)) }
-    if made.isEmpty { try Self.checkOwners(path) }
-  }
-
-  /// Sees to it that nobody else can put other files in place of the store's.
-  ///
-  /// A group that is the user's own counts as the user.
-  private static func checkOwners(_ path: String) throws(StoreError) {
-    var status = stat()
-    // SAFETY: the call fills the local structure.
-    guard unsafe stat(path, &status) == 0 else { throw StoreError(engine: errno, "stat", path: path) }
-    let (user, mode) = (geteuid(), status.st_mode)
-    let isOthers = status.st_uid != user && status.st_uid != 0 && user != 0
-    let isOpen = mode & S_IWOTH != 0 || mode & S_IWGRP != 0 && status.st_gid != getegid()
-    guard isOthers || isOpen else { return }
-    let what = isOthers ? "it belongs to one of them" : "take that right away, with chmod go-w"
-    throw StoreError(
-      .permission, "Other users can write to the store's directory \(path): \(what)", operation: "open")
-  }
-
-  /// The files of a store that is there.
-  init(existing path: String) { directory = path }
-
-  private static func makeDirectory(_ path: String, _ made: inout [String]) throws(StoreError) {
-    if unsafe mkdir(path, 0o700) == 0 {
-      made.append(path)
-      return
-    }
-    switch errno {
-    case EEXIST:
-      guard isDirectory(path) else { throw StoreError(engine: ENOTDIR, "mkdir", path: path) }
-    case ENOENT:
-      let parent = parent(of: path)
-      guard !parent.isSame(as: path) else { throw StoreError(engine: ENOENT, "mkdir", path: path) }
-      try makeDirectory(parent, &made)
-      guard unsafe mkdir(path, 0o700) == 0 else { throw StoreError(engine: errno, "mkdir", path: path) }
-      made.append(path)
-    case let rc: throw StoreError(engine: rc, "mkdir", path: path)
-    }
-  }
-
-  private static func isDirectory(_ path: String) -> Bool {
-    var status = stat()
-    return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-  }
+  init(in held: HeldDirectory) { self.held = held }
 
   /// The directory that holds `path`'s last component.
   static func parent(of path: String) -> String {
@@ -122,7 +73,42 @@ struct StoreFiles {
   }
 
   /// Makes names in the directory durable.
-  func syncDirectory() throws(StoreError) { try Self.sync(directory) }
+  func syncDirectory() throws(StoreError) { try held.sync() }
+
+  /// Sees to it that an open data file is the one that the directory has: it may have been removed or replaced meanwhile.
+  ///
+  /// - Throws: `poisoned`.
+  /// - Complexity: two calls of the system, which read nothing from the disk.
+  func checkData(_ descriptor: Int32) throws(StoreError) {
+    var status = stat()
+    // SAFETY: the call fills the local structure.
+    guard unsafe fstat(descriptor, &status) == 0 else { throw StoreError(engine: errno, "fstat", path: data) }
+    guard status.st_nlink > 0, held.identity(of: Self.dataName) == FileIdentity(status) else {
+      throw StoreError(
+        .poisoned,
+        "The store's file was removed or replaced while it was open, and what is written now would be lost with it: "
+          + "reads and backups go on until the store is closed", operation: "fstat")
+    }
+  }
+
+  /// Puts what compaction wrote in the data file's place, which is the open one of `descriptor`.
+  ///
+  /// - Throws: `poisoned` where the directory has another data file, which stays; what the system reports.
+  func exchangeData(_ descriptor: Int32) throws(StoreError) {
+    try checkData(descriptor)
+    switch unsafe dunlin_exchange(held.descriptor, Self.compactedName, Self.dataName) {
+    case 0:
+      // Whoever replaced the file in between gets it back.
+      if held.identity(of: Self.compactedName) != (try FileIdentity(descriptor)) {
+        _ = unsafe dunlin_exchange(held.descriptor, Self.compactedName, Self.dataName)
+        try checkData(descriptor)
+      }
+      _ = unsafe unlink(compacted)
+    case EINVAL, ENOSYS, ENOTSUP:
+      guard unsafe rename(compacted, data) == 0 else { throw StoreError(engine: errno, "rename", path: data) }
+    case let rc: throw StoreError(engine: rc, "renameat2", path: data)
+    }
+  }
 
   /// Removes what interrupted work on the data file left behind.
   func removeLeftovers() {

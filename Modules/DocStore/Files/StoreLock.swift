@@ -9,8 +9,8 @@ final class StoreLock: Sendable {
   /// Takes the lock of the store in `directory` without waiting.
   ///
   /// - Throws: `alreadyOpen` when anybody has it.
-  init(directory: String) throws(StoreError) {
-    let path = directory + "/lock"
+  init(_ directory: HeldDirectory) throws(StoreError) {
+    let path = directory.path + "/lock"
     // SAFETY: the path is read during the call only.
     let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw StoreError(engine: errno, "open", path: path) }
@@ -54,6 +54,10 @@ struct FileIdentity: Hashable, Sendable {
     var status = stat()
     // SAFETY: the call fills the local structure.
     guard unsafe fstat(descriptor, &status) == 0 else { throw StoreError(engine: errno, "fstat") }
+    self.init(status)
+  }
+
+  init(_ status: stat) {
     device = UInt64(truncatingIfNeeded: status.st_dev)
     inode = UInt64(truncatingIfNeeded: status.st_ino)
   }

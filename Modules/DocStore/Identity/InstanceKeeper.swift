@@ -10,7 +10,7 @@ final class InstanceKeeper: @unchecked Sendable {
   private(set) var identity: StoreIdentity
   /// What was found to have happened to the store, where it had to become a new site.
   private(set) var change: IdentityChange?
-  private let files: StoreFiles
+  let files: StoreFiles
   private let options: StoreOptions
   private var file: InstanceFile
   /// Whether this session's nonce has been committed.

@@ -8,7 +8,7 @@ struct DirectoryDraft {
   /// Small files of a layer above that go along.
   private let carried: [String]
 
-  var files: StoreFiles { StoreFiles(existing: draft) }
+  let files: StoreFiles
 
   /// Makes the draft's directory, which an interrupted attempt may have left.
   ///
@@ -38,6 +38,7 @@ struct DirectoryDraft {
           operation: operation)
         : StoreError(engine: errno, "mkdir", path: path)
     }
+    files = StoreFiles(in: try HeldDirectory(draft))
   }
 
   /// Whether nothing is there, or an empty directory.
@@ -59,14 +60,14 @@ struct DirectoryDraft {
   /// Takes files of a layer above along.
   ///
   /// - Throws: `permission` for a file that others can read; `limit` for one above 1 MiB; `full`, `io`.
-  func carry(from directory: String) throws(StoreError) {
+  func carry(from directory: HeldDirectory) throws(StoreError) {
     for name in carried {
       guard let bytes = try SecretFile(name, in: directory).read(atMost: Self.carriedBytes) else { continue }
       guard bytes.count <= Self.carriedBytes else {
         throw StoreError(
-          .limit, "\(directory)/\(name) has more than \(Self.carriedBytes) bytes", operation: "copy")
+          .limit, "\(directory.name)/\(name) has more than \(Self.carriedBytes) bytes", operation: "copy")
       }
-      try SecretFile(name, in: draft).replace(by: bytes)
+      try SecretFile(name, in: files.held).replace(by: bytes)
     }
   }
 

@@ -17,7 +17,7 @@ extension Store {
     let environment = try openEnvironment("backup")
     let target = try DirectoryDraft(of: path, carrying: carried, operation: "backup")
     // What an interrupted backup left is written anew; one that is under way has the lock.
-    let lock = try StoreLock(directory: target.draft)
+    let lock = try StoreLock(target.files.held)
     defer { withExtendedLifetime(lock) {} }
     do {
       let reader = try environment.beginRead(isExempt: true)
@@ -26,7 +26,7 @@ extension Store {
       identity.nonce = StoreIdentity.noNonce
       try StoreCopy(source: reader.access, tables: environment.tables).write(
         to: target.files.data, mapBytes: environment.mapBytes, identity: identity, progress)
-      try target.carry(from: self.path)
+      try target.carry(from: directory)
       try options.reach(.backupCopied)
       try target.complete(options)
     } catch {

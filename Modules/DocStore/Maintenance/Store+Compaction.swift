@@ -68,7 +68,7 @@ extension Store {
     _ writer: Writer, _ environment: Environment, _ mapBytes: Int,
     _ progress: @escaping (MaintenanceProgress) throws -> Void
   ) throws {
-    let files = StoreFiles(existing: path)
+    let files = StoreFiles(in: directory)
     var isRenamed = false
     do {
       let reader = try environment.beginRead(isExempt: true)
@@ -86,7 +86,7 @@ extension Store {
       let mark = try FileMark(fresh.dataDescriptor())
       try writer.keeper.expect(mark)
       try options.reach(.compactionMarked)
-      guard unsafe rename(files.compacted, files.data) == 0 else { throw StoreError(engine: errno, "rename") }
+      try files.exchangeData(try environment.dataDescriptor())
       isRenamed = true
       _ = unsafe rename(files.compacted + "-lock", files.data + "-lock")
       writer.adopt(fresh)

@@ -17,9 +17,10 @@ extension Store {
     from path: String, to target: String, carrying carried: [String] = [], options: StoreOptions = .init(),
     progress: @escaping (MaintenanceProgress) throws -> Void = { _ in }
   ) throws -> RescueReport {
-    let descriptor = try StoreFiles(existing: path).openData()
+    let files = StoreFiles(in: try HeldDirectory(path))
+    let descriptor = try files.openData()
     defer { StoreFiles.close(descriptor) }
-    let lock = try StoreLock(directory: path)
+    let lock = try StoreLock(files.held)
     return try withExtendedLifetime(lock) {
       var found: [PageDamage] = []
       guard let file = PageFile(descriptor, damaged: { found.append($0) }) else {
@@ -28,9 +29,9 @@ extension Store {
       let draft = try DirectoryDraft(of: target, carrying: carried, operation: "rescue")
       do {
         // Whoever works there now has the lock; what an interrupted attempt left is of no use.
-        try withExtendedLifetime(StoreLock(directory: draft.draft)) { draft.clear() }
+        try withExtendedLifetime(StoreLock(draft.files.held)) { draft.clear() }
         let report = try fill(draft.draft, from: file, found, options, progress)
-        try draft.carry(from: path)
+        try draft.carry(from: files.held)
         try draft.complete(options)
         return report
       } catch {

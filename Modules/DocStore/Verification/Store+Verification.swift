@@ -45,10 +45,10 @@ extension Store {
   public static func verify(
     at path: String, progress: @escaping (MaintenanceProgress) throws -> Void = { _ in }
   ) throws -> VerificationReport {
-    let files = StoreFiles(existing: path)
+    let files = StoreFiles(in: try HeldDirectory(path))
     let descriptor = try files.openData()
     defer { StoreFiles.close(descriptor) }
-    let lock = try StoreLock(directory: path)
+    let lock = try StoreLock(files.held)
     return try withExtendedLifetime(lock) {
       var found: [PageDamage] = []
       guard let file = PageFile(descriptor, damaged: { found.append($0) }) else {

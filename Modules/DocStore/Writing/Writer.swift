@@ -284,6 +284,7 @@ final class Writer: @unchecked Sendable {
       if changesAnything { try keeper.renew(batch.access, environment.tables) }
       try StoreError.check(settings.options.commitFault?() ?? MDB_SUCCESS, "mdb_txn_commit")
       try batch.commit()
+      if changesAnything { try keeper.files.checkData(try environment.dataDescriptor()) }
       environment.publish(state.log)
       if state.forgetSites(kept: settings.options.keptSites) { publish(to: environment) }
     } catch {

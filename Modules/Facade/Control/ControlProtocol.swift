@@ -21,7 +21,7 @@ package enum ControlProtocol {
   static let progressInterval = Duration.milliseconds(100)
 
   /// The socket of the database in a directory.
-  package static func socket(in directory: String) -> LocalSocket {
-    LocalSocket(directory: directory, name: socketName)
+  package static func socket(in directory: String, reachedBy reached: String? = nil) -> LocalSocket {
+    LocalSocket(directory: directory, reachedBy: reached, name: socketName)
   }
 }

@@ -42,7 +42,7 @@ final class ControlSocket: Sendable {
   }
 
   private func listen(_ core: Core) throws(DunlinError) {
-    let socket = ControlProtocol.socket(in: core.store.path)
+    let socket = ControlProtocol.socket(in: core.store.path, reachedBy: core.store.directory.path)
     let listener: LocalListener
     do throws(LinkError) {
       listener = try LocalListener.bind(socket, lineBytes: ControlProtocol.lineBytes) {

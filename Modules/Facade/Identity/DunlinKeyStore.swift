@@ -15,6 +15,8 @@ public protocol DunlinKeyStore: Sendable {
 struct KeyFile: DunlinKeyStore {
   private let file: SecretFile
 
+  init(directory: HeldDirectory) { file = SecretFile("device.key", in: directory) }
+
   init(directory: String) { file = SecretFile("device.key", in: directory) }
 
   func loadKey() throws -> [UInt8]? { try file.read(atMost: 32) }

@@ -22,7 +22,7 @@
 
     /// - Throws: `argument` or `identity` when what the identity says of logins is not right.
     init(
-      _ identity: DunlinIdentity, _ device: DeviceIdentity, path: String, store: Store, network: PeerNetwork,
+      _ identity: DunlinIdentity, _ device: DeviceIdentity, store: Store, network: PeerNetwork,
       reporter: Reporter, _ configuration: DunlinConfiguration
     ) throws {
       self.device = device
@@ -35,7 +35,8 @@
       }
       self.login = try LoginKeeper(
         LoginKeeper.Parts(
-          login: login, application: identity.appID, device: device, directory: path, network: network,
+          login: login, application: identity.appID, device: device, directory: store.directory,
+          network: network,
           reporter: reporter, webAuthority: configuration.webAuthority,
           time: configuration.loginTime ?? LoginTime(clock: configuration.now)))
     }

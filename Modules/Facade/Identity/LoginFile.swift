@@ -25,9 +25,9 @@
     /// For messages.
     let path: String
 
-    init(directory: String) {
+    init(directory: HeldDirectory) {
       file = SecretFile("login", in: directory)
-      path = directory + "/login"
+      path = directory.name + "/login"
     }
 
     /// Reads the file.

@@ -1,5 +1,6 @@
 #if TLS
   import CRDTCore
+  import DocStore
   import Foundation
   import Logging
   import Synchronization
@@ -13,7 +14,7 @@
       let login: OnlineLogin
       let application: String
       let device: DeviceIdentity
-      let directory: String
+      let directory: HeldDirectory
       let network: PeerNetwork
       let reporter: Reporter
       let webAuthority: String?

@@ -17,9 +17,9 @@ final class KeptParameters: Sendable {
   /// Parameters that this release does not know, which stay for one that does.
   private let unknown = Mutex<[TextKey: Value]>([:])
 
-  init(directory: String) {
+  init(directory: HeldDirectory) {
     file = SecretFile(Self.name, in: directory)
-    path = directory + "/" + Self.name
+    path = directory.name + "/" + Self.name
   }
 
   /// Sets the parameters to what was kept, and keeps their changes from now on.

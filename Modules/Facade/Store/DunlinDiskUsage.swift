@@ -33,7 +33,10 @@ extension Dunlin {
   public func diskUsage() throws -> DunlinDiskUsage {
     guard core.isOpen else { throw DunlinError(.closed, "the database is closed") }
     let path = core.store.path
-    guard let usage = DunlinDiskUsage(path: path, name: (path as NSString).lastPathComponent) else {
+    // What a path through `/proc` leads to is listed where it ends in a slash.
+    let usage = DunlinDiskUsage(
+      path: core.store.directory.path + "/", name: (path as NSString).lastPathComponent)
+    guard let usage else {
       throw DunlinError(.notFound, "there is no directory at \(path)", context: ["database": path])
     }
     return usage

@@ -30,7 +30,7 @@ package final class LocalListener: Sendable {
     switch try socket.occupant() {
     case .nothing: break
     case .socket:
-      guard unlink(socket.path) == 0 || errno == ENOENT else {
+      guard unlink(socket.place) == 0 || errno == ENOENT else {
         throw socket.failure("of a process that has ended cannot be removed", errno)
       }
     case .symbolicLink: throw socket.symbolicLink
@@ -44,7 +44,7 @@ package final class LocalListener: Sendable {
     do {
       channel = try begin(descriptor, lineBytes, refused, arrivals).wait()
     } catch {
-      unlink(socket.path)
+      unlink(socket.place)
       throw LinkError(tcp: error, "Cannot listen on \(socket.path)")
     }
     return LocalListener(socket, channel, connections, arrivals)
@@ -61,7 +61,7 @@ package final class LocalListener: Sendable {
       }
       guard number == 0 else { throw socket.failure("cannot be made", number) }
       #if canImport(Darwin)
-        guard chmod(socket.path, 0o600) == 0 else {
+        guard chmod(socket.place, 0o600) == 0 else {
           throw socket.failure("cannot be closed to others", errno)
         }
       #endif
@@ -117,7 +117,7 @@ package final class LocalListener: Sendable {
     _ = try? channel.closeFuture.wait()
     // Somebody may have put something else there.
     guard let file, case .socket(file)? = try? socket.occupant() else { return }
-    unlink(socket.path)
+    unlink(socket.place)
   }
 }
 

@@ -7,12 +7,25 @@ package struct LocalSocket: Hashable, Sendable {
   /// The bytes of a path that an address holds.
   package static let pathBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
-  package let directory: String
   package let name: String
+  /// The directory, for people.
+  private let shown: String
+  /// A path of it, for the system.
+  private let directory: String
 
-  package init(directory: String, name: String) { (self.directory, self.name) = (directory, name) }
+  /// - Parameters:
+  ///   - directory: The directory's path.
+  ///   - reached: Another path of it, for the system, where it is held by a descriptor.
+  ///   - name: The socket's name in it.
+  package init(directory: String, reachedBy reached: String? = nil, name: String) {
+    (shown, self.directory, self.name) = (directory, reached ?? directory, name)
+  }
 
-  package var path: String { directory + "/" + name }
+  /// The socket's path, for people.
+  package var path: String { shown + "/" + name }
+
+  /// The socket's path, for the system.
+  var place: String { directory + "/" + name }
 
   /// What stands at the path.
   enum Occupant: Equatable {
@@ -32,7 +45,7 @@ package struct LocalSocket: Hashable, Sendable {
   /// Looks at the path, and follows no symbolic link there.
   func occupant() throws(LinkError) -> Occupant {
     var status = stat()
-    guard lstat(path, &status) == 0 else {
+    guard lstat(place, &status) == 0 else {
       if errno == ENOENT || errno == ENOTDIR { return .nothing }
       throw failure("cannot be looked at", errno)
     }
@@ -127,7 +140,7 @@ package struct LocalSocket: Hashable, Sendable {
   func withAddress<R>(
     _ body: (UnsafePointer<sockaddr>, socklen_t) -> R
   ) throws(LinkError) -> R {
-    if path.utf8.count <= Self.pathBytes { return Self.withAddress(of: path, body) }
+    if place.utf8.count <= Self.pathBytes { return Self.withAddress(of: place, body) }
     #if os(Linux)
       let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
       guard folder >= 0 else { throw failure("cannot be reached", errno) }
