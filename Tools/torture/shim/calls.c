@@ -48,6 +48,17 @@ static int is_below(const char *path) {
   return strncmp(path, root, root_length) == 0 || (strncmp(path, root, root_length - 1) == 0 && path[root_length - 1] == 0);
 }
 
+// A store reaches its files through the descriptor of its directory: the path as it was when that was opened, or `path` itself.
+static const char *named(const char *path, char *room) {
+  static const char held[] = "/proc/self/fd/";
+  if (path == NULL || strncmp(path, held, sizeof held - 1) != 0) return path;
+  char *rest;
+  long fd = strtol(path + sizeof held - 1, &rest, 10);
+  if (fd < 0 || fd >= TRACKED_FILES || directory_of[fd] == NULL) return path;
+  snprintf(room, PATH_BYTES, "%s%s", directory_of[fd], rest);
+  return room;
+}
+
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 static int real_status(int fd, struct stat *status) {
@@ -73,7 +84,9 @@ static int after_open(int fd, const char *path, int flags, int was_there) {
 
 static int open_file(int directory, const char *path, int flags, mode_t mode) {
   static int (*real)(int, const char *, int, ...);
+  char room[PATH_BYTES];
   if (!real) real = REAL(openat);
+  path = named(path, room);
   if (!is_below(path)) return real(directory, path, flags, mode);
   pthread_mutex_lock(&lock);
   int shortened, fault = next_fault(CALL_OPEN, &shortened), fd = -1;
@@ -274,7 +287,10 @@ int truncate64(const char *path, off_t length) { return resize_path(path, length
 
 int rename(const char *from, const char *to) {
   static int (*real)(const char *, const char *);
+  char one[PATH_BYTES], other[PATH_BYTES];
   if (!real) real = REAL(rename);
+  from = named(from, one);
+  to = named(to, other);
   if (!is_below(from) && !is_below(to)) return real(from, to);
   pthread_mutex_lock(&lock);
   int shortened, fault = next_fault(CALL_RENAME, &shortened), result = -1;
@@ -290,6 +306,8 @@ int rename(const char *from, const char *to) {
 }
 
 static int remove_name(const char *path, int (*real)(const char *)) {
+  char room[PATH_BYTES];
+  path = named(path, room);
   if (!is_below(path)) return real(path);
   pthread_mutex_lock(&lock);
   int result = real(path);

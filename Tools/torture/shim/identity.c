@@ -4,6 +4,7 @@
 #include "shim.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <linux/stat.h>
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -39,6 +40,20 @@ int fstat(int fd, struct stat *status) {
   return result;
 }
 
+// The file of a name must be the same as the open one.
+int fstatat(int directory, const char *path, struct stat *status, int flags) {
+  static int (*real)(int, const char *, struct stat *, int);
+  if (!real) real = (__typeof__(real))dlsym(RTLD_NEXT, "fstatat");
+  int result = real(directory, path, status, flags);
+  for (int i = 0; i < alias_count && result == 0; i++) {
+    if (aliases[i].found == status->st_ino) {
+      status->st_ino = aliases[i].recorded;
+      break;
+    }
+  }
+  return result;
+}
+
 // Every watched file was made at one moment.
 long syscall(long number, ...) {
   static long (*real)(long, ...);
@@ -48,6 +63,11 @@ long syscall(long number, ...) {
   va_start(arguments, number);
   for (int i = 0; i < 6; i++) a[i] = va_arg(arguments, long);
   va_end(arguments);
+  // The log has no exchange of names: the store renames instead.
+  if (number == SYS_renameat2) {
+    errno = ENOSYS;
+    return -1;
+  }
   long result = real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   if (number == SYS_statx && result == 0 && tracked((int)a[0])) {
     struct statx *status = (struct statx *)a[4];
