@@ -7,7 +7,7 @@ package import CRDTCore
 public final class Store: Sendable {
   /// The directory.
   public let path: String
-  /// The same, held open until this store is let go of.
+  /// The directory, held open for as long as this object exists.
   package let directory: HeldDirectory
   /// Tells this opening of the store from all others, also from those of its copies.
   package let incarnation: UInt64

@@ -20,7 +20,7 @@ import Testing
     for number in 0..<count { try store.put("\(prefix)\(number)", ["n": .int(Int64(number))]) }
   }
 
-  /// Where a second store comes to stand at the path by which the first was opened.
+  /// How another directory takes the path by which the first store was opened.
   enum Move: String, CaseIterable {
     case renamed, symbolicLinkSwitched
   }

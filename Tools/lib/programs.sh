@@ -10,13 +10,11 @@ check_options=(-c release --traits default,Server,Simulation --explicit-target-d
 #
 # SwiftPM takes an entry point of the tests by its name, and would have it in every other build too, where it runs nothing of Swift
 # Testing unless it is told to: so the name is there during this build alone.
-build_check() {
-  local status=0
+build_check() (
+  trap 'rm -f Tests/XCTMain.swift' EXIT
   ln -sf TestRun.swift Tests/XCTMain.swift
-  DUNLIN_TESTABLE=yes SWIFT_DETERMINISTIC_HASHING=1 swift build --build-tests "${check_options[@]}" || status=$?
-  rm -f Tests/XCTMain.swift
-  return "$status"
-}
+  DUNLIN_TESTABLE=yes SWIFT_DETERMINISTIC_HASHING=1 swift build --build-tests "${check_options[@]}"
+)
 
 # Runs the tests that `build_check` has built. On Linux they are a program, and SwiftPM, which would plan a build, is not needed.
 run_built_tests() {  # OPTION…

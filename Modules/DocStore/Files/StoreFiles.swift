@@ -84,11 +84,15 @@ struct StoreFiles {
     // SAFETY: the call fills the local structure.
     guard unsafe fstat(descriptor, &status) == 0 else { throw StoreError(engine: errno, "fstat", path: data) }
     guard status.st_nlink > 0, held.identity(of: Self.dataName) == FileIdentity(status) else {
-      throw StoreError(
-        .poisoned,
-        "The store's file was removed or replaced while it was open, and what is written now would be lost with it: "
-          + "reads and backups go on until the store is closed", operation: "fstat")
+      throw Self.notTheData
     }
+  }
+
+  private static var notTheData: StoreError {
+    StoreError(
+      .poisoned,
+      "The store's file was removed or replaced while it was open, and what is written now would be lost with it: "
+        + "reads and backups go on until the store is closed", operation: "fstat")
   }
 
   /// Puts what compaction wrote in the data file's place, which is the open one of `descriptor`.
@@ -99,9 +103,9 @@ struct StoreFiles {
     switch unsafe dunlin_exchange(held.descriptor, Self.compactedName, Self.dataName) {
     case 0:
       // Whoever replaced the file in between gets it back.
-      if held.identity(of: Self.compactedName) != (try FileIdentity(descriptor)) {
+      guard held.identity(of: Self.compactedName) == (try FileIdentity(descriptor)) else {
         _ = unsafe dunlin_exchange(held.descriptor, Self.compactedName, Self.dataName)
-        try checkData(descriptor)
+        throw Self.notTheData
       }
       _ = unsafe unlink(compacted)
     case EINVAL, ENOSYS, ENOTSUP:
