@@ -159,7 +159,7 @@
       let gate = parts.gate
       return [
         DescriptionRoute(), StatementRoute(gate: gate, now: Self.now), DocumentRoutes(gate: gate),
-        WriteRoute(gate: gate, now: Self.now), RemoteRoute(gate: gate), FeedRoutes(gate: gate),
+        WriteRoute(gate: gate, now: Self.now), RemoteRoute(gate: gate), FeedRoutes(gate: gate, now: Self.now),
         LoginRoute(
           endpoints: parts.applications.all.compactMap(\.logins.endpoint), proxies: configuration.http.proxies
         ),

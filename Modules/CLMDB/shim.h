@@ -51,6 +51,12 @@ static inline uint64_t dunlin_file_system(int descriptor) {
   return (uint64_t)(uint32_t)status.f_fsid.__val[0] << 32 | (uint32_t)status.f_fsid.__val[1];
 }
 
+/* The kind of file system that an open file is on, as statfs names it; 0 where unknown. */
+static inline uint32_t dunlin_file_system_kind(int descriptor) {
+  struct statfs status;
+  return fstatfs(descriptor, &status) == 0 ? (uint32_t)status.f_type : 0;
+}
+
 /* Gives an open file room on disk beyond its end, without making it longer: 0, or what the system reports. */
 static inline int dunlin_reserve(int descriptor, int64_t offset, int64_t length) {
   /* 1 is FALLOC_FL_KEEP_SIZE. */

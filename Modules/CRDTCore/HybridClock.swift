@@ -24,14 +24,32 @@ public struct HybridClock: Sendable {
   /// The greatest reading given out or adopted so far.
   public private(set) var latest: ClockReading
 
+  /// The counter of a millisecond's first reading.
+  private var firstCounter: UInt16 = 0
+
   public init(latest: ClockReading = .zero) { self.latest = latest }
 
   /// Takes a reading above every earlier one; `now` is wall time in milliseconds since 1970.
   public mutating func tick(now: UInt64) -> ClockReading {
     latest =
       CRDTDefect.wallClockAlone.isPlanted
-      ? ClockReading(milliseconds: now) : max(latest.next, ClockReading(milliseconds: now))
+      ? ClockReading(milliseconds: now)
+      : max(latest.next, ClockReading(milliseconds: now, counter: firstCounter))
     return latest
+  }
+
+  /// Sees to it that a clock that was a copy of this one takes other readings from here on.
+  ///
+  /// Close to wall time, each millisecond's counter begins at 15 bits of `random`. A clock that is ahead of it goes on up to
+  /// 16 ms later, at 20 other bits.
+  ///
+  /// - Parameters:
+  ///   - random: Random bits, drawn for this.
+  ///   - now: Wall time in milliseconds since 1970.
+  package mutating func diverge(by random: UInt64, now: UInt64) {
+    firstCounter = UInt16(random & 0x7FFF)
+    guard latest.milliseconds >= now, latest < .latestAccepted else { return }
+    latest = ClockReading(rawValue: latest.rawValue + (random >> 16) & 0xF_FFFF)
   }
 
   /// Takes note of a peer's reading, so that later local writes come after it.

@@ -43,16 +43,18 @@ public final class Store: Sendable {
     let lock = try StoreLock(directory)
     files.removeLeftovers()
     let fresh = try StoreIdentity(options)
-    try files.createIfMissing(
+    let isNew = try files.createIfMissing(
       fill: { access, tables throws(StoreError) in try fresh.create(access, tables) },
       prepare: { draft throws(StoreError) in
         try InstanceKeeper.create(fresh, files, draft: draft, random: options.random)
       }, options: options)
     let environment = try Environment(files.data, lock: lock, options: options)
-    return try Store(environment, files, options: options)
+    return try Store(environment, files, isNew: isNew, options: options)
   }
 
-  private init(_ environment: Environment, _ files: StoreFiles, options: StoreOptions) throws(StoreError) {
+  private init(
+    _ environment: Environment, _ files: StoreFiles, isNew: Bool, options: StoreOptions
+  ) throws(StoreError) {
     let reader = try environment.beginRead()
     let archive = SiteArchive(environment)
     var state: StoreState
@@ -61,15 +63,18 @@ public final class Store: Sendable {
       state = try StoreState(reader.access, environment.tables, archive)
     }
     let keeper = try InstanceKeeper(environment, files, log: state.log, options: options)
+    incarnation = options.random()
+    // Of a store that has just been made there is no copy.
+    if !isNew { keeper.begin(&state.log, random: incarnation) }
     try state.readOwn(keeper.identity.site, environment)
     directory = files.held
     path = files.held.name
-    incarnation = options.random()
     self.options = options
     limits = SizeLimits(soft: options.softDocumentBytes, hard: options.hardDocumentBytes)
     issued = IssuedReadings(state)
     let settings = WriterSettings(
-      site: keeper.identity.site, options: options, pageLimit: environment.pageLimit, sizes: limits,
+      site: keeper.identity.site, opening: keeper.opening, options: options, pageLimit: environment.pageLimit,
+      sizes: limits,
       issued: issued, damagedIndexes: environment.damagedIndexes)
     writer = Writer(environment, state: state, settings: settings, keeper: keeper, archive: archive)
     let opened = Monitor<Environment?>(environment)

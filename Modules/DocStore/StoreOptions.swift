@@ -85,8 +85,15 @@ public struct StoreOptions: Sendable {
   package var leastMapBytes = 1 << 30
   /// Called at each step of work on the store's files, for tests.
   package var stepFault: (@Sendable (StoreStep) throws(StoreError) -> Void)?
-  /// Whether a store whose files are a copy goes on as the site that it was, as a copy of a whole disk would.
-  package var trustsCopies = false
+  /// Whether a store whose files are a copy goes on as the site that it was, as a copy of a whole disk would: for one that is
+  /// moved, and whose original is never opened again.
+  ///
+  /// No data depends on it. Two stores of one site part when they meet, and one of them is renamed then.
+  public var trustsCopies = false
+  /// Where a restart of the process learns that the store is just as it was left; `nil` for nowhere.
+  package var witnessDirectory = OpeningWitness.directory
+  /// Whether each opening writes under names of its own; off only to prove that a test would notice.
+  package var namesOpenings = true
   /// Whether pages are walked over unlooked at; on only to prove that a test would notice.
   package var trustsPages = false
   /// Whether a failed write or sync ends all writing; off only to prove that a test would notice.

@@ -60,6 +60,7 @@ final class Core: Sendable {
       mapBytes: configuration.mapBytes, now: milliseconds, log: { reporter.log($0, $1) },
       transactionDeadline: configuration.transactionDeadline)
     storeOptions.readerDeadline = configuration.snapshotDeadline
+    storeOptions.trustsCopies = configuration.trustsCopies
     if configuration.peerKind == .big {
       // Devices come back to it after any absence, and it has the room.
       storeOptions.tombstoneLifetime = .seconds(30 * 86_400)

@@ -30,6 +30,11 @@ public struct DunlinConfiguration: Sendable {
   ///
   /// Otherwise it is forgotten when the database closes.
   public var keepsSystemParameters = false
+  /// Whether a database whose files were copied goes on under the name, and with the key, that it had: for one that is moved, and
+  /// whose original is never opened again.
+  ///
+  /// Otherwise it is a peer of its own. No data depends on it: two databases of one name part when they meet.
+  public var trustsCopies = false
   /// Whether this peer runs SELECTs for the peers that it is connected to.
   ///
   /// They read whatever is here: sync scopes do not restrict them.

@@ -35,6 +35,22 @@
       }
     }
 
+    @Test func `a key that is made twice with one Idempotency-Key is one`() async throws {
+      try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder)) { running in
+        let admin = try running.admin()
+        let path = "/admin/applications/default/keys"
+        let header = ["Idempotency-Key": "one"]
+        let first = try await admin.send("POST", path, "{\"name\":\"a\"}", headers: header)
+        let second = try await admin.send("POST", path, "{\"name\":\"a\"}", headers: header)
+        #expect(first.status == 201 && second.status == 201)
+        #expect(try self.json(first)["token"] != nil)
+        #expect(first.text == second.text)
+        #expect(try self.json(try await admin.send("GET", path))["keys"]?.list?.count == 1)
+        let other = try await admin.send("POST", path, "{\"name\":\"b\"}", headers: header)
+        #expect(other.status == 422)
+      }
+    }
+
     @Test func `a device is listed with its lag, and what it subscribes to is pulled from others`()
       async throws
     {

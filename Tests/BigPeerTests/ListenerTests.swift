@@ -1,6 +1,7 @@
 #if Server
   import BigPeer
   import CRDTCore
+  import Facade
   import Foundation
   import LoginKit
   import NIOCore
@@ -20,7 +21,7 @@
       for (name, text) in [
         ("authority.pem", authority.certificate), ("chain.pem", certificate), ("key.pem", key),
       ] {
-        try text.write(toFile: folder.file(name), atomically: true, encoding: .utf8)
+        try LoginRig.write(text, to: folder.file(name))
       }
       configuration.http.tls = BigPeerConfiguration.TLS(
         certificate: folder.file("chain.pem"), key: folder.file("key.pem"))
@@ -43,6 +44,26 @@
       #expect("\(error.map { "\($0)" } ?? "")".contains("authority.pem has no private key"))
     }
 
+    @Test func `a key that others can read is refused, with what to do`() async throws {
+      let (certificate, key) = try WebAuthority().issue()
+      let (chain, secret, shared) = (folder.file("chain.pem"), folder.file("key.pem"), folder.file("shared.key"))
+      try LoginRig.write(certificate, to: chain, mode: 0o644)
+      var tls = RunningBigPeer.configuration(in: folder)
+      tls.http.tls = BigPeerConfiguration.TLS(certificate: chain, key: secret)
+      var sharedKey = RunningBigPeer.configuration(in: folder)
+      sharedKey.applications[0].identity = .sharedKey(file: shared)
+      for (configuration, file, text, setting) in [
+        (tls, secret, key, "http.tls.key"), (sharedKey, shared, DunlinSharedKey().text, "identity.key"),
+      ] {
+        for mode in [0o644, 0o604, 0o600] {
+          try LoginRig.write(text, to: file, mode: mode)
+          var refusal = ""
+          do { try await configuration.verify() } catch { refusal = "\(error)" }
+          expectEqual(refusal.contains(setting) && refusal.contains("chmod 600"), mode != 0o600, "\(refusal)")
+        }
+      }
+    }
+
     @Test func `a renewed certificate is shown from a reload on, and a wrong one never`() async throws {
       var configuration = RunningBigPeer.configuration(in: folder)
       let authorities = [try WebAuthority(), try WebAuthority()]
@@ -54,7 +75,7 @@
       let (chain, key) = (folder.file("chain.pem"), folder.file("key.pem"))
       @Sendable func write(_ certificate: String, _ secret: String) throws {
         try certificate.write(toFile: chain, atomically: true, encoding: .utf8)
-        try secret.write(toFile: key, atomically: true, encoding: .utf8)
+        try LoginRig.write(secret, to: key)
       }
       try write(issued[0].certificate, issued[0].key)
       configuration.http.tls = BigPeerConfiguration.TLS(certificate: chain, key: key)

@@ -36,6 +36,13 @@ extension Campaign {
     Campaign("counters: made, evicted, cloned, restored, restarted", cases: 20_000) {
       CounterHistory(seed: $0)
     },
+    Campaign("stores copied and put back unnoticed", cases: 20_000) { ForkHistory(seed: $0) },
+    Campaign("stores copied, openings without random bits", cases: 2_000, failing: 5) {
+      ForkHistory(seed: $0, .withoutRandomBits)
+    },
+    Campaign("stores copied, openings go on as the former", cases: 1_000, failing: 50) {
+      ForkHistory(seed: $0, .none)
+    },
     Campaign("counters that are made begin epochs", cases: 1_000, failing: 100) {
       CounterHistory(seed: $0, startsEpochs: true)
     },

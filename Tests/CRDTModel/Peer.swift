@@ -6,6 +6,8 @@ package struct Peer {
   package var tables = RecordTables()
   package var document: EncodedDocument?
   package var clock = HybridClock()
+  /// The first reading of the opening that writes.
+  private var opening = ClockReading.zero
 
   package init(_ number: Int) { site = SiteID(high: 0xD000 + UInt64(number), low: UInt64(number)) }
 
@@ -48,7 +50,13 @@ package struct Peer {
   }
 
   package mutating func stamping(_ now: UInt64) -> Stamping {
-    Stamping(site: site, reading: clock.tick(now: now))
+    Stamping(site: site, reading: clock.tick(now: now), opening: opening)
+  }
+
+  /// Begins an opening, as a store does.
+  package mutating func open(random: UInt64, now: UInt64) {
+    clock.diverge(by: random, now: now)
+    opening = clock.latest.next
   }
 
   @discardableResult

@@ -8,6 +8,7 @@ import Testing
 /// A store in a directory of its own, closed and removed with the fixture.
 final class StoreFixture {
   let directory: TemporaryDirectory
+  private let witness: TemporaryDirectory
   let log = LogLines()
   private(set) var store: Store
   private let options: StoreOptions
@@ -18,12 +19,14 @@ final class StoreFixture {
   /// A store whose clock stands still, whose random numbers come from `seed`, and which logs to ``log``.
   init(seed: UInt64 = 1, _ adjust: (inout StoreOptions) -> Void = { _ in }) throws {
     directory = try TemporaryDirectory()
+    witness = try TemporaryDirectory()
     let random = Mutex(SeededGenerator(seed: seed))
     let log = log
     var options = StoreOptions(
       now: { 1_800_000_000_000 }, random: { random.withLock { $0.next() } }, log: { log.append($0, $1) })
     // Tests share the machine with heavier ones; only the test of the deadline wants a short one.
     options.transactionDeadline = .seconds(600)
+    options.witnessDirectory = witness.path
     adjust(&options)
     self.options = options
     store = try Store.open(at: directory.file("db"), options: options)

@@ -429,18 +429,25 @@
       try again.close()
     }
 
-    @Test func `a copy of the files does not use the certificate of the other device`() async throws {
+    /// On some file systems every start looks like a copy, and must not cost the device its login.
+    @Test func `files that look like a copy keep the key that the certificate names, until they are told not to`()
+      async throws
+    {
       let tablet = try ann.open(service)
       try await tablet.wait()
       try tablet.close()
       try FileManager.default.copyItem(atPath: ann.path, toPath: ann.directory.file("copy"))
       ann.delegate.token = nil
       let copy = try ann.open(service, at: ann.directory.file("copy"))
-      #expect(copy.auth?.status.isAuthenticated == false)
-      #expect(!ann.log.lines(with: "another key than this device's").isEmpty)
-      try await copy.auth?.login(token: "ann's token", provider: "tests")
-      #expect(Set(service.issued.map(\.peerKey)).count == 2)
+      #expect(copy.auth?.status.userID == "ann")
       try copy.close()
+      try FileManager.default.removeItem(atPath: ann.directory.file("copy/device.key"))
+      let stranger = try ann.open(service, at: ann.directory.file("copy"))
+      #expect(stranger.auth?.status.isAuthenticated == false)
+      #expect(!ann.log.lines(with: "another key than this device's").isEmpty)
+      try await stranger.auth?.login(token: "ann's token", provider: "tests")
+      #expect(Set(service.issued.map(\.peerKey)).count == 2)
+      try stranger.close()
       let original = try ann.open(service)
       #expect(original.auth?.status.userID == "ann")
       try original.close()

@@ -70,7 +70,7 @@
         (["ca", "intermediate", "--ca", server, "--out", directory.file("x")], "no further authorities"),
         (["ca", "intermediate", "--ca", ca, "--out", server], "server.pem"),
         (["ca", "intermediate", "--ca", ca, "--days", "0", "--out", directory.file("x")], "--days"),
-        (["ca", "intermediate", "--ca", peer, "--out", directory.file("x")], "private key"),
+        (["ca", "intermediate", "--ca", peer, "--out", directory.file("x")], "chmod 600"),
       ] {
         let outcome = try Tool.run(arguments, in: directory.path)
         expect(outcome.status != 0)
@@ -124,6 +124,8 @@
       try hub.startSync()
       let port = try #require(hub.listeningPorts.first)
       try Data("ann's token\n".utf8).write(to: URL(filePath: directory.file("token")))
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o600], ofItemAtPath: directory.file("token"))
       for (user, arguments, environment) in [
         ("ann", ["--token-file", directory.file("token")], [:]),
         ("bob", [], ["DUNLIN_TOKEN": "bob's token"]),

@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test func `clients beyond the descriptors wait, and get their turn`() throws {
-    let process = limited("-n 21", ["serve", store, "--listen", "127.0.0.1:0"])
+    let process = limited("-n 22", ["serve", store, "--listen", "127.0.0.1:0"])
     let output = Pipe()
     process.standardOutput = output
     process.standardError = output

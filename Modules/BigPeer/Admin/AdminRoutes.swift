@@ -61,7 +61,12 @@
 
     /// The members that a request has sent; none where it has no body.
     func fields(_ request: Request) async throws -> RequestFields {
-      let bytes = try await request.collect(atMost: 64 << 10)
+      try fields(try await request.collect(atMost: Self.bodyBytes))
+    }
+
+    private static let bodyBytes = 64 << 10
+
+    private func fields(_ bytes: [UInt8]) throws -> RequestFields {
       guard !bytes.isEmpty else { return try RequestFields(.map([:])) }
       do {
         return try RequestFields(try JSON.parse(bytes))
@@ -78,7 +83,11 @@
         return try json(["keys": .array(application.keys.all.map { .map($0.values) })])
       }
       router.post("/admin/applications/:application/keys") { request, context in
-        try await makeKey(try application(request, context), try await fields(request))
+        let application = try application(request, context)
+        let bytes = try await request.collect(atMost: Self.bodyBytes)
+        let key = try IdempotencyKey.read(
+          request.headers, of: "admin", path: request.uri.path, body: bytes)
+        return try await makeKey(application, try fields(bytes), IdempotentMaking(key, now))
       }
       router.delete("/admin/applications/:application/keys/:key") { request, context in
         let application = try application(request, context)
@@ -91,7 +100,9 @@
       }
     }
 
-    private func makeKey(_ application: HostedApplication, _ fields: RequestFields) async throws -> Response {
+    private func makeKey(
+      _ application: HostedApplication, _ fields: RequestFields, _ making: IdempotentMaking
+    ) async throws -> Response {
       var fields = fields
       let name = try fields.requiredText("name", bytes: 128)
       let text = try fields.text("right") ?? "read"
@@ -102,14 +113,26 @@
       try fields.finish()
       let time = now()
       do {
-        let (key, token) = try await application.keys.make(
-          name: name, right: right, now: time, expires: seconds.map { time + Int64($0) * 1_000 })
-        application.logger.notice(
-          "An API key was made", metadata: ["key": "\(key.id)", "right": "\(right.rawValue)"])
-        return try json(key.values.merging(["token": .string(token)]) { $1 }, status: .created)
+        return try await making.carryOut(in: application.dunlin.store.database) { answer in
+          .json(answer, status: .created, transaction: nil)
+        } make: {
+          let (key, token) = try await application.keys.make(
+            name: name, right: right, now: time, expires: seconds.map { time + Int64($0) * 1_000 }
+          ) { try making.keep(Self.bytes($0, $1), in: $2) }
+          application.logger.notice(
+            "An API key was made", metadata: ["key": "\(key.id)", "right": "\(right.rawValue)"])
+          return Self.bytes(key, token)
+        }
       } catch {
         throw Problem(any: error)
       }
+    }
+
+    /// What is told once, when a key is made.
+    private static func bytes(_ key: APIKey, _ token: String) -> [UInt8] {
+      var bytes: [UInt8] = []
+      JSON.write(.map(key.values.merging(["token": .string(token)]) { $1 }), to: &bytes)
+      return bytes
     }
 
     // MARK: - Maintenance

@@ -53,6 +53,7 @@
       }
       self.init(id: id, folder: folder)
       name = try object.text("name") ?? name
+      trustsCopies = try object.flag("trustCopies") ?? trustsCopies
       if let login = try object.object("login") {
         self.login = try BigPeerConfiguration.Login(login)
         identity = .intermediate

@@ -45,6 +45,9 @@
       public var folder: String
       /// What this peer calls itself.
       public var name = "bigpeer"
+      /// Whether a store whose files were copied goes on as the peer that it was: for one that is moved, and whose original is never
+      /// opened again.
+      public var trustsCopies = false
       /// How this peer proves that it belongs to the application.
       public var identity = Identity.sharedKey(file: nil)
       /// Where devices connect to by TCP.

@@ -1,10 +1,26 @@
 #if Server
+  import DocStore
   import Foundation
 
   /// The text of a file with a key or with certificates.
   enum KeyText {
     /// Bytes that it may have.
     private static let limit = 64 << 10
+
+    /// Sees to it that nobody else can read a file with a private key.
+    ///
+    /// - Throws: `BigPeerError` that names the file, and says what to do.
+    static func checkSecret(_ path: String) throws(BigPeerError) {
+      do {
+        try SecretFile.check(path) { line in
+          FileHandle.standardError.write(Data("\(line)\n".utf8))
+        }
+      } catch where error.code == .permission && FileManager.default.isReadableFile(atPath: path) {
+        throw BigPeerError(error.message, underlying: error)
+      } catch {
+        // What else is wrong with the file tells who reads it.
+      }
+    }
 
     /// Reads the file.
     ///

@@ -144,7 +144,8 @@
         }
       case .sharedKey(let file?):
         return try await places.reading("identity.key") {
-          .sharedKey(try DunlinSharedKey(try KeyText.read(file)))
+          try KeyText.checkSecret(file)
+          return Identity.sharedKey(try DunlinSharedKey(try KeyText.read(file)))
         }
       case .sharedKey(nil):
         return try await places.reading("folder") { .sharedKey(try application.ownSharedKey()) }

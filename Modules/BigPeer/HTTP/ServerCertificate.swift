@@ -18,6 +18,11 @@
         throw places.fault("http.tls.certificate", "the file \(tls.certificate) has no certificate (PEM)")
       }
       do {
+        try KeyText.checkSecret(tls.key)
+      } catch {
+        throw places.fault("http.tls.key", "\(error)")
+      }
+      do {
         key = try NIOSSLPrivateKey(file: tls.key, format: .pem)
       } catch {
         throw places.fault("http.tls.key", "the file \(tls.key) has no private key (PEM)")

@@ -64,6 +64,7 @@
       var options = DunlinConfiguration(
         peerKind: .big, peerName: configuration.name, logger: logger, mapBytes: configuration.limits.mapBytes)
       options.keepsSystemParameters = true
+      options.trustsCopies = configuration.trustsCopies
       options.webProxies = configuration.webProxies
       options.peerMemoryBytes = configuration.limits.deviceMemoryBytes
       options.allPeersMemoryBytes = configuration.limits.allDevicesMemoryBytes

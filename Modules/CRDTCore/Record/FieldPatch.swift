@@ -194,15 +194,18 @@ struct FieldPatch: ~Escapable {
     let reading = stamping.reading(after: latest)
     var summary = summary
     let siteHash = stamping.siteHash
-    // Another store's mark in a record that was taken over is not this store's.
-    if own > 0, sites[writers[own].ordinal] != stamping.site { own = 0 }
+    // Another store's mark in a record that was taken over is not this store's, and a former opening's not this one's.
+    if own > 0 {
+      let former = writers[own]
+      if sites[former.ordinal] != stamping.site || !stamping.goesOn(from: former.birth) { own = 0 }
+    }
+    let birth = own > 0 ? writers[own].birth : stamping.newBirth
     if own > 0 {
       summary.subtract(StateHash.included(writers[own].birth, writers[own].latest, siteHash))
     } else {
-      guard count < Self.limit, let place = place(of: stamping.site, sites) else { return nil }
+      guard count < Self.limit, let place = place(of: stamping.site, born: birth, sites) else { return nil }
       insertion = place
     }
-    let birth = own > 0 ? writers[own].birth : reading
     summary.add(StateHash.included(birth, reading, siteHash))
     let end = view.metadataOffset
     let metadataBytes = view.metadata.byteCount
@@ -252,12 +255,12 @@ struct FieldPatch: ~Escapable {
     return EncodedDocument(record: compact, summary: summary, isAlive: true)
   }
 
-  /// Where a new writer of a site, younger than all, comes to stand; `nil` when a site is not known.
-  private func place(of site: SiteID, _ sites: SiteTable) -> Int? {
+  /// Where a new writer comes to stand; `nil` when a site is not known.
+  private func place(of site: SiteID, born birth: ClockReading, _ sites: SiteTable) -> Int? {
     var place = 1
     while place <= count {
       guard let other = sites[writers[place].ordinal] else { return nil }
-      if other > site { break }
+      if other > site || other == site && writers[place].birth > birth { break }
       place += 1
     }
     return place

@@ -71,7 +71,8 @@ extension RecordPatch {
     var summary = summary
     return PatchWriters.with(view, adding: 1, own: stamping.site, tables.sites) { writers, reader in
       let reading = stamping.reading(after: writers.latest)
-      let birth = writers.own > 0 ? writers[writers.own].birth : reading
+      var birth = stamping.newBirth
+      if writers.own > 0, stamping.goesOn(from: writers[writers.own].birth) { birth = writers[writers.own].birth }
       let place = writers.advance(stamping.site, born: birth, to: reading, &tables.sites, &summary)
       writers.setOwn(place)
       if writesLife { writers.live(place, reading, isAlive: true, &summary) }

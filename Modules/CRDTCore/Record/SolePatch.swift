@@ -25,8 +25,8 @@ enum SolePatch {
       place.dead <= RecordLayout.deadLimit(view.metadataOffset)
     else { return nil }
     let reading = stamping.reading(after: max(base, writer.latest))
-    // Another store's write has the reading that it has.
-    guard isOwn || reading == stamping.reading else { return nil }
+    // Another store's write has the reading that it has, and is a writer's whose birth is known.
+    guard isOwn ? stamping.goesOn(from: writer.birth) : reading == stamping.reading else { return nil }
     var formerReading = base
     let isMade = unsafe withUnsafeTemporaryAllocation(byteCount: metadataBytes, alignment: 8) { room in
       guard let start = room.baseAddress else { return false }

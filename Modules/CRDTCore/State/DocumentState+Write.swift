@@ -5,21 +5,30 @@ package struct Stamping: Sendable {
   package let reading: ClockReading
   /// The highest reading that the site gave out above its clock and that may be on record nowhere here any more.
   private let beyond: ClockReading
+  /// The first reading of the store's opening: a writer born earlier was another opening's.
+  private let opening: ClockReading
   /// What the site counts in summaries, and the stamp of site and reading: the same for all of a transaction's writes.
   let siteHash: HashLanes
   private let readingHash: HashLanes
 
   @inline(__always)
-  package init(site: SiteID, reading: ClockReading, beyond: ClockReading = .zero) {
-    self.init(site: site, siteHash: StateHash.site(site), reading: reading, beyond: beyond)
+  package init(
+    site: SiteID, reading: ClockReading, beyond: ClockReading = .zero, opening: ClockReading = .zero
+  ) {
+    self.init(
+      site: site, siteHash: StateHash.site(site), reading: reading, beyond: beyond, opening: opening)
   }
 
   /// The same for one who writes again and again, and so keeps the site's hash.
   @inline(__always)
-  init(site: SiteID, siteHash: HashLanes, reading: ClockReading, beyond: ClockReading = .zero) {
+  init(
+    site: SiteID, siteHash: HashLanes, reading: ClockReading, beyond: ClockReading = .zero,
+    opening: ClockReading = .zero
+  ) {
     self.site = site
     self.reading = reading
     self.beyond = beyond
+    self.opening = opening
     self.siteHash = siteHash
     readingHash = StateHash.stamp(reading, siteHash)
   }
@@ -30,6 +39,16 @@ package struct Stamping: Sendable {
   func reading(after latest: ClockReading) -> ClockReading {
     latest < reading ? reading : max(latest, beyond).next
   }
+
+  /// Whether a writer of the site, born at `birth`, is this opening's own, which goes on under that name.
+  ///
+  /// Births are readings of the clock, also where a document's history is ahead of it: so they tell the openings apart.
+  @inline(__always)
+  func goesOn(from birth: ClockReading) -> Bool { birth >= opening && birth <= reading }
+
+  /// The birth of a new writer: no opening of this store or of a copy of it has another of that name.
+  @inline(__always)
+  var newBirth: ClockReading { reading }
 
   /// The hash of a stamp of the site, which as a rule is at the transaction's reading.
   @inline(__always)
@@ -96,7 +115,8 @@ extension DocumentState {
   private mutating func pen(_ stamping: Stamping) -> Pen {
     let seen = max(vector.latest, life.reading, floor.reading)
     let reading = stamping.reading(after: seen)
-    let birth = ownBirth ?? reading
+    var birth = stamping.newBirth
+    if let ownBirth, stamping.goesOn(from: ownBirth) { birth = ownBirth }
     ownBirth = birth
     vector.advance(Writer(site: stamping.site, birth: birth), to: reading)
     return Pen(stamp: Stamp(reading: reading, site: stamping.site), birth: birth)

@@ -14,7 +14,7 @@ package struct DocumentState: Hashable, Sendable {
   var lifeBirth: ClockReading
   /// The document's floor: entries at or under it do not exist.
   var floor: Stamp = .zero
-  /// The birth of this store's own writer since the store holds the document.
+  /// The birth of this store's own writer since the store holds the document, in this opening or a former one.
   var ownBirth: ClockReading?
   /// What a receiver of this delta must already include; empty for a whole document.
   var base = VersionVector()

@@ -31,20 +31,44 @@ package struct SecretFile: Sendable {
       throw StoreError(engine: errno, "open", path: path)
     }
     defer { close(descriptor) }
-    var status = stat()
-    // SAFETY: the call fills the local structure.
-    guard unsafe fstat(descriptor, &status) == 0 else { throw StoreError(engine: errno, "fstat", path: path) }
-    guard status.st_mode & 0o077 == 0 else {
-      throw StoreError(
-        .permission,
-        "\(HeldDirectory.shown(path)) can be read by others and is secret: take their permissions away (chmod 600)",
-        operation: "open")
-    }
+    try Self.check(descriptor, path, sparing: 0, warn: { _ in })
     var bytes = [UInt8](repeating: 0, count: limit + 1)
     // SAFETY: the call writes at most as many bytes as there is room.
     let count = unsafe bytes.withUnsafeMutableBytes { unsafe pread(descriptor, $0.baseAddress, $0.count, 0) }
     guard count >= 0 else { throw StoreError(engine: errno, "read", path: path) }
     return Array(bytes[..<count])
+  }
+
+  /// Sees to it that nobody else can read a file that is secret; one that belongs to root may be for a group, as those of web
+  /// servers are.
+  ///
+  /// - Parameters:
+  ///   - path: The file; a symbolic link is followed.
+  ///   - warn: Takes a line where the file system keeps no permissions, so that nobody can take them away.
+  /// - Throws: `permission`, saying what to do; `notFound`, `io`.
+  package static func check(_ path: String, warn: (String) -> Void) throws(StoreError) {
+    // SAFETY: the path is read during the call only.
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw StoreError(engine: errno, "open", path: path) }
+    defer { close(descriptor) }
+    try check(descriptor, path, sparing: S_IRGRP, warn: warn)
+  }
+
+  /// - Parameter sparing: What others may do with a file of root's.
+  private static func check(
+    _ descriptor: Int32, _ path: String, sparing: mode_t, warn: (String) -> Void
+  ) throws(StoreError) {
+    var status = stat()
+    // SAFETY: the call fills the local structure.
+    guard unsafe fstat(descriptor, &status) == 0 else { throw StoreError(engine: errno, "fstat", path: path) }
+    let spared = status.st_uid == 0 ? sparing : 0
+    guard status.st_mode & 0o077 & ~spared != 0 else { return }
+    let found = "\(HeldDirectory.shown(path)) can be read by others and is secret"
+    guard FileSystemKind(descriptor).keepsPermissions else {
+      return warn("\(found); its file system keeps no permissions, so keep others from the whole of it")
+    }
+    throw StoreError(
+      .permission, "\(found): take their permissions away (chmod 600)", operation: "open")
   }
 
   /// Puts the file in its place: afterwards it is there whole and for good, or what was there before is.

@@ -33,11 +33,12 @@ struct StoreFiles {
   ///   - fill: Writes the first contents.
   ///   - prepare: Called when they are durable under the draft's name, before the data file is there.
   ///   - options: Hears of the steps.
+  /// - Returns: Whether it was made.
   /// - Throws: `corrupt` when there is an empty file; what the system reports.
   func createIfMissing(
     fill: (PageAccess, Tables) throws(StoreError) -> Void,
     prepare: (FileMark) throws(StoreError) -> Void, options: StoreOptions
-  ) throws(StoreError) {
+  ) throws(StoreError) -> Bool {
     var status = stat()
     // SAFETY: the call fills the local structure.
     if unsafe lstat(data, &status) == 0 {
@@ -45,7 +46,8 @@ struct StoreFiles {
         throw StoreError(.corrupt, "The store's file is empty", operation: "open")
       }
       // A creation may have been cut short after the renaming, too.
-      return removeDraft()
+      removeDraft()
+      return false
     }
     guard errno == ENOENT else { throw StoreError(engine: errno, "lstat", path: data) }
     removeDraft()
@@ -63,6 +65,7 @@ struct StoreFiles {
     try options.reach(.creationRenamed)
     removeDraft()
     try syncDirectory()
+    return true
   }
 
   /// The length of a file; 0 when there is none.

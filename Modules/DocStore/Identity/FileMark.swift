@@ -4,7 +4,8 @@ import Platform
 
 /// What tells a file from every copy of it: its file system, its number there, and when it was made.
 ///
-/// The file system counts by its own name and not by its device's number, which a restart may change.
+/// The file system counts by its own name and not by its device's number, which a restart may change. Where it draws its files'
+/// numbers anew with each mount, all marks are ``none``, and say nothing.
 struct FileMark: Hashable, Sendable {
   let fileSystem: UInt64
   let inode: UInt64
@@ -24,6 +25,10 @@ struct FileMark: Hashable, Sendable {
     var status = stat()
     // SAFETY: the call fills the local structure.
     guard unsafe fstat(descriptor, &status) == 0 else { throw StoreError(engine: errno, "fstat") }
+    guard FileSystemKind(descriptor).keepsNumbers else {
+      (fileSystem, inode, birth) = (0, 0, 0)
+      return
+    }
     inode = UInt64(truncatingIfNeeded: status.st_ino)
     #if canImport(Darwin)
       fileSystem = UInt64(truncatingIfNeeded: status.st_dev)

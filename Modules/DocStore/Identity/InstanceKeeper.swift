@@ -10,7 +10,10 @@ final class InstanceKeeper: @unchecked Sendable {
   private(set) var identity: StoreIdentity
   /// What was found to have happened to the store, where it had to become a new site.
   private(set) var change: IdentityChange?
+  /// The first reading of the opening that this session is or goes on as.
+  private(set) var opening = ClockReading.zero
   let files: StoreFiles
+  private var witness: OpeningWitness?
   private let options: StoreOptions
   private var file: InstanceFile
   /// Whether this session's nonce has been committed.
@@ -30,6 +33,7 @@ final class InstanceKeeper: @unchecked Sendable {
       defer { environment.recycle(reader) }
       stored = try StoreIdentity(reader.access, environment.tables)
     }
+    witness = OpeningWitness(in: options.witnessDirectory, of: stored.site)
     let data = try FileMark(try environment.dataDescriptor())
     let finding = try InstanceFile.read(files.instance)
     switch Self.compare(stored, data, log, with: finding, isTrusting: options.trustsCopies) {
@@ -49,6 +53,22 @@ final class InstanceKeeper: @unchecked Sendable {
       try take(environment, log, reason)
       options.write(.warning, change.line)
     }
+  }
+
+  /// Goes on as the last opening where that is known to have left the store so, else begins one.
+  ///
+  /// What an opening writes bears readings that none of a copy bears.
+  ///
+  /// - Parameters:
+  ///   - log: Has the clock.
+  ///   - random: Random bits of this opening.
+  func begin(_ log: inout LogState, random: UInt64) {
+    guard options.namesOpenings else { return }
+    let place = OpeningWitness.Place(
+      nonce: identity.nonce, sequence: log.sequence, commitID: log.commitID)
+    let former = change == nil ? witness?.opening(at: place) : nil
+    log.clock.diverge(by: random, now: options.now())
+    opening = former ?? log.clock.latest.next
   }
 
   /// Takes a new site, epoch and nonce.
@@ -142,15 +162,19 @@ final class InstanceKeeper: @unchecked Sendable {
     return change
   }
 
-  /// Lets a transaction carry this session's nonce, when it is the first that writes.
-  func renew(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
-    guard !isRenewed else { return }
+  /// Lets a transaction that comes to `log` carry this session's nonce, when it is the first that writes.
+  func renew(_ access: PageAccess, _ tables: Tables, _ log: LogState) throws(StoreError) {
     var renewed = identity
-    renewed.nonce = file.next
-    try renewed.write(access, tables)
+    if !isRenewed {
+      renewed.nonce = file.next
+      try renewed.write(access, tables)
+    }
+    let place = OpeningWitness.Place(
+      nonce: renewed.nonce, sequence: log.sequence, commitID: log.commitID)
+    witness?.note(place, of: opening)
   }
 
-  /// Takes note of a commit that ``renew(_:_:)`` was called for; the file is brought up to date soon.
+  /// Takes note of a commit that ``renew(_:_:_:)`` was called for; the file is brought up to date soon.
   func didCommit() {
     guard !isRenewed else { return }
     isRenewed = true
@@ -170,6 +194,9 @@ final class InstanceKeeper: @unchecked Sendable {
     replace(by: new)
     try? options.reach(.nonceMarked)
   }
+
+  /// Ends the session; another may go on as its opening.
+  func letGo() { witness = nil }
 
   /// Notes how far the log came, at the end of a session.
   func finish(_ log: LogState) {

@@ -261,7 +261,8 @@ public final class WriteTransaction {
     if let stamp { return stamp }
     let reading = state.log.clock.tick(now: settings.options.now())
     settings.issued.note(reading, met: state.highestMet)
-    let stamping = Stamping(site: settings.site, reading: reading, beyond: beyond)
+    let stamping = Stamping(
+      site: settings.site, reading: reading, beyond: beyond, opening: settings.opening)
     stamp = stamping
     return stamping
   }
@@ -445,6 +446,8 @@ public final class WriteTransaction {
 struct WriterSettings: Sendable {
   /// Whose entries are written now.
   var site: SiteID
+  /// The first reading of this opening of the store, which writes under names of its own.
+  let opening: ClockReading
   let options: StoreOptions
   var pageLimit: Int
   let sizes: SizeLimits

@@ -161,6 +161,7 @@ final class Writer: @unchecked Sendable {
     if isManual {
       precondition(!isStepping, "A step under way cannot be left by a crash")
       (batch, environment) = (nil, nil)
+      keeper.letGo()
     } else {
       for job in lost { job.finish(.failure(Self.closed)) }
       if !isCurrentThread { _ = ended.wait { $0 ? true : nil } }
@@ -232,6 +233,7 @@ final class Writer: @unchecked Sendable {
   func end() {
     guard environment != nil else { return }
     if failure == nil, !queue.withLock({ $0.isAbandoned }) { keeper.finish(state.log) }
+    keeper.letGo()
     told.keep([])
     environment = nil
   }
@@ -281,7 +283,7 @@ final class Writer: @unchecked Sendable {
     let changesAnything = batch.changesAnything
     do throws(StoreError) {
       publish(to: environment)
-      if changesAnything { try keeper.renew(batch.access, environment.tables) }
+      if changesAnything { try keeper.renew(batch.access, environment.tables, state.log) }
       try StoreError.check(settings.options.commitFault?() ?? MDB_SUCCESS, "mdb_txn_commit")
       try batch.commit()
       if changesAnything { try keeper.files.checkData(try environment.dataDescriptor()) }

@@ -46,10 +46,10 @@
     }
 
     /// The site of a store that was just made, or that becomes another one for a reason; a store that is a copy takes a key
-    /// of its own.
+    /// of its own where that costs nothing.
     func site(salt: SiteSalt, for reason: IdentityChange.Reason?) throws(StoreError) -> SiteID {
       do {
-        if reason == .copied || reason == .cloned && isFree {
+        if reason == .copied || reason == .cloned, isFree {
           return try known.withLock { try Self.make(&$0, keys) }.peerKey.site(salt: salt)
         }
         return try key().peerKey.site(salt: salt)
@@ -60,9 +60,9 @@
       }
     }
 
-    /// Whether the device may take another key on a peer's word: with a shared key it costs nothing.
+    /// Whether the device may take another key unasked: with a shared key it costs nothing.
     ///
-    /// A certificate is for one key, and what a peer says must not cost a device its login.
+    /// A certificate is for one key. Neither what a peer says nor a file system that counts its files anew must cost a device its login.
     private var isFree: Bool {
       switch proof.withLock({ $0 }) {
       case .none, .sharedKey: true

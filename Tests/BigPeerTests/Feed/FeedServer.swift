@@ -44,7 +44,7 @@
       let router = Router(context: ServerContext.self)
       var http = BigPeerConfiguration.HTTP()
       http.limits = limits
-      FeedRoutes(gate: APIGate(applications, http, now: now)).add(to: router)
+      FeedRoutes(gate: APIGate(applications, http, now: now), now: now).add(to: router)
       let (starts, start) = AsyncStream.makeStream(of: Int.self)
       let server = Application(
         router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),

@@ -146,6 +146,37 @@
       withExtendedLifetime(folder) {}
     }
 
+    @Test func `a webhook that is registered twice with one key is one, with one secret`() async throws {
+      let (receiver, settings) = try await Self.receiver()
+      try await FeedServer.with(settings) { server in
+        let url = "https://localhost:\(receiver.port)/"
+        let key = [("Idempotency-Key", "one")]
+        let answers = try await [
+          server.ask("POST", "/api/v4/webhooks", Self.body(url), key),
+          server.ask("POST", "/api/v4/webhooks", Self.body(url), key),
+        ]
+        for answer in answers {
+          expectEqual(answer.status, 201, "\(answer.text)")
+          expectEqual(answer.text, answers[0].text)
+          expectEqual(answer.headers.first(name: "location"), answers[0].headers.first(name: "location"))
+        }
+        #expect(answers.map { $0.headers.first(name: "idempotency-replayed") } == [nil, "true"])
+        #expect(answers[0].fields.string("secret") != nil)
+        #expect(server.feed.webhooks.all.count == 1)
+        let other = try await server.ask("POST", "/api/v4/webhooks", Self.body(url + "other"), key)
+        #expect(other.status == 422)
+        #expect(other.text.contains("idempotencyKey"))
+        _ = try await Self.add(server, Self.body(url))
+        #expect(server.feed.webhooks.all.count == 2)
+        // A request that fails is not kept.
+        let bad = try await server.ask("POST", "/api/v4/webhooks", "{}", [("Idempotency-Key", "two")])
+        #expect(bad.status == 400)
+        let mended = try await server.ask(
+          "POST", "/api/v4/webhooks", Self.body(url), [("Idempotency-Key", "two")])
+        #expect(mended.status == 201)
+      }
+    }
+
     @Test func `a webhook can begin at a position`() async throws {
       let (receiver, settings) = try await Self.receiver()
       try await FeedServer.with(settings) { server in

@@ -55,8 +55,8 @@ extension ModelDocument {
 
   private mutating func pen(_ site: Int, _ reading: UInt64) -> Pen {
     let seen = max(vector.values.max() ?? 0, life?.stamp.reading ?? 0, low.reading)
-    let reading = max(reading, seen + 1)
     let born = birth ?? (controls.contains(.noBirth) ? 1 : reading)
+    let reading = max(reading, seen + 1)
     birth = born
     let writer = ModelWriter(site: site, birth: born)
     vector[writer] = reading

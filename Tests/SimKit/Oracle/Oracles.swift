@@ -8,8 +8,8 @@ final class Oracles {
   /// Documents by what stores call them.
   private let names: [String: [DocumentID: DocumentName]]
   private(set) var shadows: [Shadow]
-  /// Two lives of one site have gone apart without a sign: what they wrote before they met bears the same names, so
-  /// nothing can be promised of it but that all comes to rest.
+  /// Two stores of one site have gone apart without a sign, and each takes the other's log for its own: then what belongs
+  /// together may come in parts. Nothing is lost, since what they write bears different names.
   var areCopiesUnnoticed = false
   private var contents: [StateName: Summary] = [:]
   /// Bytes of all documents' records, each as long as it has ever been anywhere.
@@ -167,7 +167,6 @@ final class Oracles {
   }
 
   private func check(_ known: Shadow.Known, of name: DocumentName, at peer: SimPeer) throws {
-    guard !areCopiesUnnoticed else { return }
     if let before = shadows[peer.number].documents[name] {
       guard known.vector.dominates(before.vector) || !script.rules.keepsDeletions else {
         throw Violation(
@@ -221,9 +220,10 @@ final class Oracles {
   /// Judges a world that has come to rest.
   func judge(_ world: World) throws {
     for link in world.links { try link.checkSites() }
-    guard !areCopiesUnnoticed else { return }
-    try atomicity.judge(world)
-    try leaves.judge(world)
+    if !areCopiesUnnoticed {
+      try atomicity.judge(world)
+      try leaves.judge(world)
+    }
     try DebtOracle(world).check()
     try CounterOracle(world).check()
     try ModelOracle(world).check()

@@ -240,7 +240,7 @@ package struct Swarm {
     case .freeze: return .freeze(peer: peer, for: SimTime(draws.logarithmic(in: 1_000...10_000_000)))
     case .forget: return .forget(peer: peer)
     case .backup: return .backup(peer: peer)
-    case .restore: return .restore(peer: peer, inPlace: draws.oneIn(2), unnoticed: false)
+    case .restore: return .restore(peer: peer, inPlace: draws.oneIn(2), unnoticed: draws.oneIn(3))
     case .index: return .index(peer: peer, collection: draws.int(below: script.rules.collections))
     }
   }

@@ -89,6 +89,8 @@ package final class SimPeer {
     options.numberCapacity = 1 << 10
     options.recentIDs = 16
     options.trustsCopies = trustsCopies
+    // The others begin an opening each time.
+    options.witnessDirectory = number.isMultiple(of: 2) ? directory : nil
     // Sites that are looked up on disk, and come into the table again.
     if let memory = plan.memory { (options.keptSites, options.siteRun) = ([0, 1, 3, 16_384][memory % 4], 2) }
     let store = try Store.open(at: files, options: options)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import DocStore
 import Facade
 import Foundation
 
@@ -64,7 +65,7 @@ struct IdentityOptions: ParsableArguments {
     get throws {
       #if TLS
         if let sharedKey {
-          return .sharedKey(appID: app, key: try DunlinSharedKey(try TextFile.read(sharedKey)))
+          return .sharedKey(appID: app, key: try DunlinSharedKey(try TextFile.readSecret(sharedKey)))
         }
         if let certificate, let authority {
           return .certificate(
@@ -87,7 +88,7 @@ struct IdentityOptions: ParsableArguments {
 private enum Token {
   /// Reads it from a file, or from the environment where none is named.
   static func read(from file: String?) throws -> String {
-    if let file { return try TextFile.read(file).trimmingCharacters(in: .whitespacesAndNewlines) }
+    if let file { return try TextFile.readSecret(file).trimmingCharacters(in: .whitespacesAndNewlines) }
     guard let token = ProcessInfo.processInfo.environment["DUNLIN_TOKEN"], !token.isEmpty else {
       throw ToolError("--login needs a token: name its file with --token-file, or set DUNLIN_TOKEN")
     }
@@ -99,6 +100,18 @@ private enum Token {
 enum TextFile {
   /// Bytes that one may have.
   private static let limit = 64 << 10
+
+  /// Reads a file that only its owner can read, and refuses any other.
+  static func readSecret(_ path: String) throws -> String {
+    do {
+      try SecretFile.check(path) { line in FileHandle.standardError.write(Data("\(line)\n".utf8)) }
+    } catch where error.code == .permission && FileManager.default.isReadableFile(atPath: path) {
+      throw ToolError(error.message)
+    } catch {
+      // What is wrong with it is told below.
+    }
+    return try read(path)
+  }
 
   static func read(_ path: String) throws -> String {
     let handle: FileHandle

@@ -124,7 +124,7 @@
       func validate() throws { try Validity.check(days) }
 
       func run() throws {
-        let made = try DunlinAuthority(text: try TextFile.read(authority)).makeIntermediate(
+        let made = try DunlinAuthority(text: try TextFile.readSecret(authority)).makeIntermediate(
           validity: Validity.fromNow(days))
         try TextFile.write(try made.text, to: out, isSecret: true)
         let end = made.validUntil.formatted(.iso8601)
@@ -148,7 +148,7 @@
       var json = false
 
       func run() throws {
-        let certificate = try DunlinAuthority(text: try TextFile.read(file)).certificate
+        let certificate = try DunlinAuthority(text: try TextFile.readSecret(file)).certificate
         guard json else { return print(certificate, terminator: "") }
         try Output.print(json: ["certificate": .string(certificate)])
       }
@@ -237,7 +237,7 @@
 
     func validate() throws { try Validity.check(days) }
 
-    var opened: DunlinAuthority { get throws { try DunlinAuthority(text: try TextFile.read(authority)) } }
+    var opened: DunlinAuthority { get throws { try DunlinAuthority(text: try TextFile.readSecret(authority)) } }
 
     func issue(by authority: DunlinAuthority, for deviceKey: String, user: String?) throws {
       let text = try authority.issue(deviceKey: deviceKey, user: user, validity: Validity.fromNow(days))

@@ -67,6 +67,10 @@ struct ServeCommand: AsyncParsableCommand {
   var answerQueries = false
   @Flag(help: "Keep what ALTER SYSTEM sets, sync scopes among it, over a restart.")
   var keepParameters = false
+  @Flag(
+    help:
+      "Go on as the same peer though the files were copied: for a store that was moved, and whose original is never opened again.")
+  var trustCopies = false
   @Flag(help: "Answer no other commands while it runs.")
   var noControlSocket = false
   @Flag(help: .hidden)
@@ -81,6 +85,7 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.webProxies = Set(webProxies)
     configuration.webAuthority = identity.webAuthority
     configuration.keepsSystemParameters = keepParameters
+    configuration.trustsCopies = trustCopies
     let dunlin = try Dunlin(path: store, identity: try identity.identity, configuration: configuration)
     if !scope.isEmpty {
       let scopes = Dictionary(scope.map { ($0.collection, $0.scope) }, uniquingKeysWith: { $1 })

@@ -48,22 +48,39 @@
 
     private func addWebhook(_ request: Request, _ admission: Admission) async throws -> Response {
       let feed = admission.application.feed
-      var fields = try RequestFields(try await request.json(admission).value)
+      let (body, bytes) = try await request.json(admission)
+      var fields = try RequestFields(body)
       let url = try fields.requiredText("url")
       let statements = try fields.statements()
       let arguments = try fields.map("args") ?? [:]
       let secret = try fields.text("secret")
       let start = try fields.text("after").map { text throws(Problem) in try FeedQuery.Start(text) }
       try fields.finish()
-      let entry = try await feed.webhooks.add(
-        Webhooks.Request(
-          url: url, statements: statements, arguments: arguments, secret: secret,
-          position: start?.position(in: feed.store)))
-      // The secret is told this once.
-      var answer = entry.fields
-      answer["secret"] = .string(entry.webhook.secret)
-      return Self.json(
-        answer, status: .created, headers: [.location: "/api/v4/webhooks/\(entry.webhook.id)"])
+      let key = try IdempotencyKey.read(
+        request.headers, of: admission.key.id, path: request.uri.path, body: bytes)
+      let making = IdempotentMaking(key, now)
+      let wanted = Webhooks.Request(
+        url: url, statements: statements, arguments: arguments, secret: secret,
+        position: start?.position(in: feed.store))
+      return try await making.carryOut(in: admission.application.dunlin.store.database, Self.made) {
+        Self.bytes(
+          try await feed.webhooks.add(wanted) { try making.keep(Self.bytes($0.fieldsWithSecret), in: $1) }
+            .fieldsWithSecret)
+      }
+    }
+
+    private static func made(_ answer: [UInt8]) throws -> Response {
+      guard case .map(let fields) = try JSON.parse(answer), let id = fields["id"]?.stringValue else {
+        throw Problem(.internalServerError, "corrupt", "the answer that was kept is not a webhook")
+      }
+      return json(answer, status: .created, headers: [.location: "/api/v4/webhooks/\(id)"])
+    }
+  }
+
+  extension Webhooks.Entry {
+    /// What is told once, when the webhook is made.
+    fileprivate var fieldsWithSecret: [TextKey: Value] {
+      fields.merging(["secret": .string(webhook.secret)]) { $1 }
     }
   }
 #endif

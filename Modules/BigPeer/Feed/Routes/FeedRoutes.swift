@@ -8,9 +8,12 @@
   package struct FeedRoutes: ServerRoute {
     let gate: APIGate
     let seats: StreamSeats
+    /// Milliseconds since 1970.
+    let now: @Sendable () -> Int64
 
-    package init(gate: APIGate) {
+    package init(gate: APIGate, now: @escaping @Sendable () -> Int64) {
       self.gate = gate
+      self.now = now
       seats = StreamSeats(gate.limits)
     }
 
@@ -47,8 +50,18 @@
     static func json(
       _ fields: [TextKey: Value], status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]
     ) -> Response {
+      json(bytes(fields), status: status, headers: headers)
+    }
+
+    static func bytes(_ fields: [TextKey: Value]) -> [UInt8] {
       var bytes: [UInt8] = []
       JSON.write(.map(fields), to: &bytes)
+      return bytes
+    }
+
+    static func json(
+      _ bytes: [UInt8], status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]
+    ) -> Response {
       var headers = headers
       headers[.contentType] = "application/json"
       headers[.cacheControl] = "no-store"

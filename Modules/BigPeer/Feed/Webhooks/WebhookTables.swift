@@ -38,8 +38,12 @@
       }
     }
 
-    static func add(_ webhook: Webhook, _ progress: WebhookProgress, to store: DunlinStore) async throws {
-      try await store.write { transaction in
+    static func add(
+      _ webhook: Webhook, _ progress: WebhookProgress, to store: DunlinStore,
+      alongside: @escaping @Sendable (WriteTransaction) throws -> Void
+    ) async throws {
+      _ = try await store.database.write { transaction in
+        try alongside(transaction)
         try transaction.setSideValue(webhook.encoded, webhooks, key: key(webhook.id))
         try transaction.setSideValue(progress.encoded, positions, key: key(webhook.id))
       }

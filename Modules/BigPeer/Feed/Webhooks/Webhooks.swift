@@ -1,5 +1,6 @@
 #if Server
   package import CRDTCore
+  package import DocStore
   package import Facade
   package import Foundation
   package import Logging
@@ -98,9 +99,15 @@
 
     /// Registers a webhook, which gets changes from now on.
     ///
+    /// - Parameters:
+    ///   - request: What was asked for.
+    ///   - alongside: Called in the transaction that stores the webhook.
     /// - Returns: The webhook, whose secret is told this once.
-    /// - Throws: `argument`, `limit`; the codes of queries; what writing throws.
-    package func add(_ request: Request) async throws -> Entry {
+    /// - Throws: `argument`, `limit`; the codes of queries; what `alongside` and writing throw.
+    package func add(
+      _ request: Request,
+      alongside: @escaping @Sendable (Entry, WriteTransaction) throws -> Void = { _, _ in }
+    ) async throws -> Entry {
       let webhook = try Webhook(
         url: request.url, statements: request.statements, arguments: request.arguments,
         secret: request.secret, now: UInt64(max(now().timeIntervalSince1970, 0) * 1_000), settings)
@@ -117,9 +124,10 @@
         throw DunlinError(.limit, "an application has at most \(settings.webhooks) webhooks")
       }
       defer { state.withLock { $0.adding -= 1 } }
-      try await WebhookTables.add(webhook, progress, to: store)
+      let entry = Entry(webhook: webhook, progress: progress)
+      try await WebhookTables.add(webhook, progress, to: store) { try alongside(entry, $0) }
       begin(webhook, progress)
-      return Entry(webhook: webhook, progress: progress)
+      return entry
     }
 
     /// All webhooks, those registered first first.

@@ -26,13 +26,13 @@
     ///
     /// - Parameters:
     ///   - headers: The request's headers.
-    ///   - key: Whose request it is: the same text of another API key is another key.
+    ///   - owner: Whose request it is, such as an API key's id: the same text of another one is another key.
     ///   - path: What was asked for.
     ///   - body: The bytes that were sent.
     /// - Returns: `nil` where there is no such header.
     /// - Throws: `request` for a text that cannot be a key.
     static func read(
-      _ headers: HTTPFields, _ key: APIKey, path: String, body: [UInt8]
+      _ headers: HTTPFields, of owner: String, path: String, body: [UInt8]
     ) throws(Problem) -> IdempotencyKey? {
       let texts = headers[values: .idempotencyKey]
       guard let text = texts.first else { return nil }
@@ -43,7 +43,7 @@
           "the header Idempotency-Key must be one text of 1 to \(textBytes) visible characters of ASCII")
       }
       return IdempotencyKey(
-        hash: Array(SHA256.hash(data: Array("\(key.id)\n\(text)".utf8))),
+        hash: Array(SHA256.hash(data: Array("\(owner)\n\(text)".utf8))),
         fingerprint: Array(SHA256.hash(data: Array("\(path)\n".utf8) + body)))
     }
 

@@ -1,6 +1,6 @@
 #if Server
   import HTTPTypes
-  import DocStore
+  package import DocStore
   import Synchronization
 
   /// The API keys of one application, kept in its store.
@@ -55,10 +55,12 @@
     ///   - right: What it may do.
     ///   - now: Milliseconds since 1970.
     ///   - expires: From when on it is refused; `nil` is never.
-    /// - Returns: The key, and its token, which is not kept anywhere.
-    /// - Throws: `Problem` when there are too many; `StoreError`.
+    ///   - alongside: Called with key and token in the transaction that stores the key.
+    /// - Returns: The key, and its token, which is not kept here.
+    /// - Throws: `Problem` when there are too many; `StoreError`; what `alongside` throws.
     package func make(
-      name: String, right: APIKey.Right, now: Int64, expires: Int64?
+      name: String, right: APIKey.Right, now: Int64, expires: Int64?,
+      alongside: @escaping @Sendable (APIKey, String, WriteTransaction) throws -> Void = { _, _, _ in }
     ) async throws -> (key: APIKey, token: String) {
       guard known.withLock({ $0.count }) < Self.limit else {
         throw Problem(
@@ -67,7 +69,10 @@
       let token = APIKeyToken()
       let key = APIKey(
         id: token.id, name: name, right: right, created: now, expires: expires, hash: token.hash)
-      try await store.write { try $0.setSideValue(key.stored, Self.table, key: Array(key.id.utf8)) }
+      try await store.write { transaction in
+        try alongside(key, token.text, transaction)
+        try transaction.setSideValue(key.stored, Self.table, key: Array(key.id.utf8))
+      }
       known.withLock { $0[key.id] = key }
       return (key, token.text)
     }

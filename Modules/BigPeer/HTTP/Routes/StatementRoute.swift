@@ -29,7 +29,7 @@
       let arguments = try fields.map("args") ?? [:]
       try fields.finish()
       let key = try IdempotencyKey.read(
-        request.headers, admission.key, path: request.uri.path, body: bytes)
+        request.headers, of: admission.key.id, path: request.uri.path, body: bytes)
       try await admission.application.transactions.satisfy(request.headers)
       let engine = admission.application.dunlin.store.engine
       do {

@@ -24,7 +24,8 @@
       let list = try fields.list("commands", count: 1...Self.commandLimit)
       try fields.finish()
       guard let list else { throw Problem.request("commands is missing") }
-      let key = try IdempotencyKey.read(request.headers, admission.key, path: request.uri.path, body: bytes)
+      let key = try IdempotencyKey.read(
+        request.headers, of: admission.key.id, path: request.uri.path, body: bytes)
       try await admission.application.transactions.satisfy(request.headers)
       do {
         let commands = try zip(list.indices, list).map { index, command in

@@ -1,0 +1,51 @@
+import CLMDB
+import Platform
+
+/// What the file system of an open file keeps of its files.
+struct FileSystemKind {
+  /// Whether a file has the same number after the next mount.
+  let keepsNumbers: Bool
+  /// Whether it keeps who may read a file; else all files have the permissions that the mount says.
+  let keepsPermissions: Bool
+
+  init(_ descriptor: Int32) {
+    #if canImport(Darwin)
+      var status = statfs()
+      // SAFETY: the call fills the local structure.
+      guard unsafe fstatfs(descriptor, &status) == 0 else {
+        self.init(keepsNumbers: true, keepsPermissions: true)
+        return
+      }
+      let name = withUnsafeBytes(of: &status.f_fstypename) { bytes in
+        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      self.init(named: name)
+    #else
+      self.init(number: dunlin_file_system_kind(descriptor))
+    #endif
+  }
+
+  init(keepsNumbers: Bool, keepsPermissions: Bool) {
+    (self.keepsNumbers, self.keepsPermissions) = (keepsNumbers, keepsPermissions)
+  }
+
+  /// By the name that Apple systems give it.
+  init(named name: String) {
+    switch name {
+    case "nfs": self.init(keepsNumbers: false, keepsPermissions: true)
+    case "msdos", "exfat", "ntfs", "smbfs", "webdav", "macfuse", "osxfuse":
+      self.init(keepsNumbers: false, keepsPermissions: false)
+    default: self.init(keepsNumbers: true, keepsPermissions: true)
+    }
+  }
+
+  /// By the number that Linux gives it: those of FAT, exFAT, NTFS, SMB, FUSE, 9P and NFS are special.
+  init(number: UInt32) {
+    switch number {
+    case 0x6969: self.init(keepsNumbers: false, keepsPermissions: true)
+    case 0x4D44, 0x2011_BAB0, 0x5346_544E, 0x7366_746E, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x6573_5546, 0x0102_1997:
+      self.init(keepsNumbers: false, keepsPermissions: false)
+    default: self.init(keepsNumbers: true, keepsPermissions: true)
+    }
+  }
+}
