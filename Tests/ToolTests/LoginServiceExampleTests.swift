@@ -42,6 +42,8 @@
       let authority = try DunlinAuthority(
         appID: "garage", validity: Date(timeIntervalSinceNow: -7_200)..<Date(timeIntervalSinceNow: 864_000))
       try Data(try authority.text.utf8).write(to: URL(filePath: directory.file("ca.pem")))
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o600], ofItemAtPath: directory.file("ca.pem"))
       // A port that is free now, and most probably a moment later.
       let trial = try await TCPListener.bind()
       await trial.close()
