@@ -46,7 +46,8 @@
 
     @Test func `a key that others can read is refused, with what to do`() async throws {
       let (certificate, key) = try WebAuthority().issue()
-      let (chain, secret, shared) = (folder.file("chain.pem"), folder.file("key.pem"), folder.file("shared.key"))
+      let (chain, secret) = (folder.file("chain.pem"), folder.file("key.pem"))
+      let shared = folder.file("shared.key")
       try LoginRig.write(certificate, to: chain, mode: 0o644)
       var tls = RunningBigPeer.configuration(in: folder)
       tls.http.tls = BigPeerConfiguration.TLS(certificate: chain, key: secret)

@@ -430,7 +430,7 @@
     }
 
     /// On some file systems every start looks like a copy, and must not cost the device its login.
-    @Test func `files that look like a copy keep the key that the certificate names, until they are told not to`()
+    @Test func `files that look like a copy keep the key that the certificate names, until that is removed`()
       async throws
     {
       let tablet = try ann.open(service)

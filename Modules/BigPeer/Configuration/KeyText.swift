@@ -15,7 +15,7 @@
         try SecretFile.check(path) { line in
           FileHandle.standardError.write(Data("\(line)\n".utf8))
         }
-      } catch where error.code == .permission && FileManager.default.isReadableFile(atPath: path) {
+      } catch  where error.code == .permission && FileManager.default.isReadableFile(atPath: path) {
         throw BigPeerError(error.message, underlying: error)
       } catch {
         // What else is wrong with the file tells who reads it.

@@ -72,7 +72,10 @@ extension RecordPatch {
     return PatchWriters.with(view, adding: 1, own: stamping.site, tables.sites) { writers, reader in
       let reading = stamping.reading(after: writers.latest)
       var birth = stamping.newBirth
-      if writers.own > 0, stamping.goesOn(from: writers[writers.own].birth) { birth = writers[writers.own].birth }
+      if writers.own > 0 {
+        let former = writers[writers.own].birth
+        if stamping.goesOn(from: former) { birth = former }
+      }
       let place = writers.advance(stamping.site, born: birth, to: reading, &tables.sites, &summary)
       writers.setOwn(place)
       if writesLife { writers.live(place, reading, isAlive: true, &summary) }

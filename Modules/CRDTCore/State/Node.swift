@@ -106,6 +106,10 @@ struct Node: Hashable, Sendable {
   }
 
   mutating func raiseFloor(to stamp: Stamp, birth: ClockReading) {
+    if let floor, floor.stamp == stamp {
+      self.floor?.birth = max(floor.birth, birth)
+      return
+    }
     guard stamp > effectiveFloor else { return }
     floor = Floor(stamp: stamp, birth: birth)
   }

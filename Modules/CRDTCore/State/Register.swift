@@ -27,9 +27,12 @@ struct Register: Hashable, Sendable {
   var isRemoved: Bool { content.isRemoved }
 
   /// Whether this register wins against `other`: by stamp, then by the bytes of its content.
+  ///
+  /// Of one stamp and one content, which two openings of a store can come to, the later birth stands everywhere.
   func beats(_ other: Register) -> Bool {
     if stamp != other.stamp { return stamp > other.stamp }
-    return other.content.tieBreak.lexicographicallyPrecedes(content.tieBreak)
+    let (mine, theirs) = (content.tieBreak, other.content.tieBreak)
+    return mine == theirs ? birth > other.birth : theirs.lexicographicallyPrecedes(mine)
   }
 }
 

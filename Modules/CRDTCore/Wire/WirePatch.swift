@@ -203,7 +203,9 @@ struct WirePatch: ~Escapable {
       elements[index].place = writers.find(elements[index].site, elements[index].birth).place
     }
     let (place, stamp) = lifeWriter == 0 ? (0, Stamp.zero) : stamp(of: lifeWriter, life)
-    if stamp > writers.stamp(place: writers.life.place, writers.life.reading) {
+    let standing = writers.stamp(place: writers.life.place, writers.life.reading)
+    // Of one stamp the later birth, as in the tree: a site's writers stand in that order.
+    if stamp > standing || stamp == standing && place > writers.life.place {
       writers.live(place, life, isAlive: true, &summary)
       hasChanged = true
     }

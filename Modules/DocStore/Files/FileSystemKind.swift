@@ -31,19 +31,20 @@ struct FileSystemKind {
 
   /// By the name that Apple systems give it.
   init(named name: String) {
-    switch name {
-    case "nfs": self.init(keepsNumbers: false, keepsPermissions: true)
-    case "msdos", "exfat", "ntfs", "smbfs", "webdav", "macfuse", "osxfuse":
-      self.init(keepsNumbers: false, keepsPermissions: false)
-    default: self.init(keepsNumbers: true, keepsPermissions: true)
-    }
+    let isOfOthers = Self.withoutPermissions.contains { $0.isSame(as: name) }
+    self.init(keepsNumbers: !isOfOthers && !name.isSame(as: "nfs"), keepsPermissions: !isOfOthers)
   }
+
+  private static let withoutPermissions = [
+    "msdos", "exfat", "ntfs", "smbfs", "webdav", "macfuse", "osxfuse",
+  ]
 
   /// By the number that Linux gives it: those of FAT, exFAT, NTFS, SMB, FUSE, 9P and NFS are special.
   init(number: UInt32) {
     switch number {
     case 0x6969: self.init(keepsNumbers: false, keepsPermissions: true)
-    case 0x4D44, 0x2011_BAB0, 0x5346_544E, 0x7366_746E, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x6573_5546, 0x0102_1997:
+    case 0x4D44, 0x2011_BAB0, 0x5346_544E, 0x7366_746E, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x6573_5546,
+      0x0102_1997:
       self.init(keepsNumbers: false, keepsPermissions: false)
     default: self.init(keepsNumbers: true, keepsPermissions: true)
     }

@@ -54,7 +54,7 @@ package struct SecretFile: Sendable {
     try check(descriptor, path, sparing: S_IRGRP, warn: warn)
   }
 
-  /// - Parameter sparing: What others may do with a file of root's.
+  // What others may do with a file of root's is spared.
   private static func check(
     _ descriptor: Int32, _ path: String, sparing: mode_t, warn: (String) -> Void
   ) throws(StoreError) {

@@ -24,10 +24,11 @@ final class OpeningWitness: Sendable {
   private static let formatVersion: UInt32 = 1
   private static let key = Array("opening".utf8)
 
+  /// Opens a store's witness; `nil` where another open store has the file, or the system gives none.
+  ///
   /// - Parameters:
   ///   - directory: The user's own, on no disk; without it there is no witness.
   ///   - site: The store's.
-  /// - Returns: `nil` where another open store has the file, or the system gives none.
   init?(in directory: String?, of site: SiteID) {
     guard let directory, let boot = Self.boot else { return nil }
     let path = "\(directory)/\((site.high ^ site.low) % Self.fileCount)"

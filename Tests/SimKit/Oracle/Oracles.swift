@@ -8,8 +8,10 @@ final class Oracles {
   /// Documents by what stores call them.
   private let names: [String: [DocumentID: DocumentName]]
   private(set) var shadows: [Shadow]
-  /// Two stores of one site have gone apart without a sign, and each takes the other's log for its own: then what belongs
-  /// together may come in parts. Nothing is lost, since what they write bears different names.
+  /// Two stores of one site have gone apart without a sign.
+  ///
+  /// Each takes the other's log for its own, and what belongs together may come in parts. Nothing is lost, since what they write
+  /// bears different names.
   var areCopiesUnnoticed = false
   private var contents: [StateName: Summary] = [:]
   /// Bytes of all documents' records, each as long as it has ever been anywhere.

@@ -105,7 +105,7 @@ enum TextFile {
   static func readSecret(_ path: String) throws -> String {
     do {
       try SecretFile.check(path) { line in FileHandle.standardError.write(Data("\(line)\n".utf8)) }
-    } catch where error.code == .permission && FileManager.default.isReadableFile(atPath: path) {
+    } catch  where error.code == .permission && FileManager.default.isReadableFile(atPath: path) {
       throw ToolError(error.message)
     } catch {
       // What is wrong with it is told below.

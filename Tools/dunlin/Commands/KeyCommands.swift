@@ -237,7 +237,9 @@
 
     func validate() throws { try Validity.check(days) }
 
-    var opened: DunlinAuthority { get throws { try DunlinAuthority(text: try TextFile.readSecret(authority)) } }
+    var opened: DunlinAuthority {
+      get throws { try DunlinAuthority(text: try TextFile.readSecret(authority)) }
+    }
 
     func issue(by authority: DunlinAuthority, for deviceKey: String, user: String?) throws {
       let text = try authority.issue(deviceKey: deviceKey, user: user, validity: Validity.fromNow(days))

@@ -69,7 +69,8 @@ struct ServeCommand: AsyncParsableCommand {
   var keepParameters = false
   @Flag(
     help:
-      "Go on as the same peer though the files were copied: for a store that was moved, and whose original is never opened again.")
+      "Go on as the same peer though the files were copied: for a store that was moved, and whose original is never opened again."
+  )
   var trustCopies = false
   @Flag(help: "Answer no other commands while it runs.")
   var noControlSocket = false
