@@ -162,7 +162,7 @@ final class InstanceKeeper: @unchecked Sendable {
     return change
   }
 
-  /// Lets a transaction that comes to `log` carry this session's nonce, when it is the first that writes.
+  /// Writes this session's nonce into the session's first transaction that writes, and tells the witness of each commit to come.
   func renew(_ access: PageAccess, _ tables: Tables, _ log: LogState) throws(StoreError) {
     var renewed = identity
     if !isRenewed {
