@@ -48,7 +48,8 @@ final class Core: Sendable {
 
   init(path: String, identity: DunlinIdentity, configuration: DunlinConfiguration) throws {
     let reporter = Reporter(configuration, path: path)
-    let control = ControlSocket(idleTime: configuration.controlIdleTime)
+    let control = ControlSocket(
+      idleTime: configuration.controlIdleTime, isPlaceless: configuration.refusesLocalSockets)
     self.control = control
     membership = (identity.appID, identity.proof.name)
     self.reporter = reporter

@@ -59,6 +59,8 @@ public struct DunlinConfiguration: Sendable {
   public var keyStore: (any DunlinKeyStore)?
   /// How long a client of the control socket may ask for nothing, or take nothing of what it has asked for, for tests.
   package var controlIdleTime = ControlProtocol.idleTime
+  /// Stands in for a file system that has no sockets, for tests.
+  package var refusesLocalSockets = false
   #if TLS
     /// Stands in for the time that logins go by, for tests that look at each wait.
     package var loginTime: LoginTime?

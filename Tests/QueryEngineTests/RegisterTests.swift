@@ -11,10 +11,13 @@ import Testing
     let store: Store
     let engine: Engine
 
-    init() throws {
+    /// - Parameter lead: Milliseconds that its wall clock is ahead, so that its writes are the later ones.
+    /// - Throws: What opening a store throws.
+    init(lead: UInt64 = 0) throws {
       directory = try TemporaryDirectory()
+      let now = { @Sendable in StoreOptions.systemMilliseconds() + lead }
       store = try Store.open(
-        at: directory.file("store"), options: StoreOptions(mapBytes: 64 << 20, log: { _, _ in }))
+        at: directory.file("store"), options: StoreOptions(mapBytes: 64 << 20, now: now, log: { _, _ in }))
       engine = Engine(store: store, parameters: SystemParameters(), environment: .still)
     }
 
@@ -43,7 +46,7 @@ import Testing
 
   init() throws {
     first = try Device()
-    second = try Device()
+    second = try Device(lead: 1_000)
   }
 
   private func meet() throws {

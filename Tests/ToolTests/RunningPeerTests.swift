@@ -13,6 +13,61 @@ import Testing
 
   init() throws { directory = try TemporaryDirectory() }
 
+  /// Runs a command that asks this process, on a thread of its own: tasks share a few, on which this process answers.
+  private func run(_ arguments: [String]) async throws -> Tool.Outcome {
+    let folder = directory.path
+    return try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(with: Result { try Tool.run(arguments, in: folder) }) }
+    }
+  }
+
+  @Test func `a peer is found whose store's file system has no sockets`() async throws {
+    var configuration = DunlinConfiguration()
+    configuration.refusesLocalSockets = true
+    let store = directory.file("placeless")
+    let dunlin = try Dunlin(
+      path: store, identity: .unsafeDevelopment(appID: "tests"), configuration: configuration)
+    try dunlin.openControlSocket()
+    let open = try await run(["stats", store, "--json"])
+    #expect(open.status == 0, "\(open.errors)")
+    #expect(open.output.contains("\"documents\":0"))
+    try dunlin.close()
+    let closed = try await run(["stats", store, "--json"])
+    #expect(closed.output == open.output)
+  }
+
+  @Test func `a clock that was ahead is shown and put right, whether the store is open elsewhere or not`()
+    async throws
+  {
+    for isServed in [false, true] {
+      let store = directory.file("ahead \(isServed)")
+      var configuration = DunlinConfiguration()
+      configuration.clock = { Date() + 86_400 }
+      let ahead = try Dunlin(
+        path: store, identity: .unsafeDevelopment(appID: "tests"), configuration: configuration)
+      try await ahead.store.write { tx in _ = try tx["cars"].upsert(["_id": "a"]) }
+      let site = try ahead.store.statistics().id
+      try ahead.close()
+      let served = isServed ? try Dunlin(path: store, identity: .unsafeDevelopment(appID: "tests")) : nil
+      try served?.openControlSocket()
+      let shown = try await run(["clock", store])
+      expect(shown.status == 0 && shown.output.contains(" s ahead of the wall clock"), "\(shown)")
+      let stats = try await run(["stats", store])
+      expect(stats.output.contains("'dunlin clock' says more"), "\(stats)")
+      if isServed {
+        let status = try await run(["status", store])
+        expect(status.output.contains("ahead of the wall clock"), "\(status)")
+      }
+      let trusted = try await run(["clock", store, "--trust", "--json"])
+      expect(trusted.output.contains("\"beganAnew\":true"), "\(trusted)")
+      let after = try await run(["clock", store])
+      expectEqual(after.output, "the store's clock is right by the wall clock\n")
+      let now = try await run(["stats", store, "--json"])
+      expect(!now.output.contains(site), "\(now)")
+      try served?.close()
+    }
+  }
+
   /// What a command prints, but for how long it took.
   private func same(_ outcome: Tool.Outcome) -> [String] {
     [

@@ -29,4 +29,29 @@ import Transports
     await left.end()
     await right.end()
   }
+
+  /// Neither meets the other: a third one, at which both want to be, tells the second that it is a copy.
+  @Test func `a twin of a peer that is connected is told so without any proof, and comes as another`()
+    async throws
+  {
+    let (hub, first) = (try TestPeer("hub"), try TestPeer("first"))
+    try await first.fill("things", 0..<5)
+    let second = try TestPeer("second", twinOf: first)
+    let site = first.store.site
+    #expect(second.store.site == site)
+    hub.network.subscribe(to: try everything("things"))
+    try hub.network.start()
+    let port = try #require(try hub.network.listen())
+    for peer in [first, second] {
+      peer.network.connect(host: "127.0.0.1", port: port)
+      try peer.network.start()
+      if peer === first { try await hub.wait { try hub.documents("things").count == 5 } }
+    }
+    try await second.set("things", 7, "own", .int(1))
+    try await hub.wait { try hub.documents("things").count == 6 }
+    try await hub.wait(forConnections: { Set($0.compactMap { $0.peer?.name }) == ["first", "second"] })
+    #expect(first.store.site == site)
+    #expect(second.store.site != site)
+    for peer in [first, second, hub] { await peer.end() }
+  }
 }

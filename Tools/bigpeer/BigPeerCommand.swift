@@ -27,7 +27,8 @@ import ArgumentParser
         """, version: "bigpeer \(Dunlin.version)",
       subcommands: [
         RunCommand.self, CheckCommand.self, KeyCommand.self, DevicesCommand.self, RevokeCommand.self,
-        AuditCommand.self, BackupCommand.self, VerifyCommand.self, ReloadCommand.self,
+        AuditCommand.self, BackupCommand.self, RestoreCommand.self, ResumeCommand.self, VerifyCommand.self,
+        ReloadCommand.self,
       ])
 
     static func main() async {

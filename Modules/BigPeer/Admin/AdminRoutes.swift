@@ -154,6 +154,16 @@
         application.logger.notice("The store was backed up", metadata: ["directory": "\(path)"])
         return try json(["directory": .string(path)])
       }
+      router.post("/admin/applications/:application/resume") { request, context in
+        let application = try application(request, context)
+        do {
+          let wasRestored = try await application.resume()
+          if wasRestored { application.logger.notice("The store takes the place of the original") }
+          return try json(["wasRestored": .bool(wasRestored)])
+        } catch {
+          throw Self.maintenance(error)
+        }
+      }
       router.post("/admin/applications/:application/verify") { request, context in
         let application = try application(request, context)
         do {
@@ -187,7 +197,8 @@
         "failure": statistics.failure.map { .string("\($0)") } ?? .null,
         "listening": .array(deviceAddresses.map { .string($0) }),
         "devices": .count(dunlin.sync.standings.count(where: \.isConnected)),
-        "keys": .count(keys.all.count), "collectionsNotPulled": .count(missingCollectionCount),
+        "isRestored": .bool(origin.isRestored), "keys": .count(keys.all.count),
+        "collectionsNotPulled": .count(missingCollectionCount),
         "subscriptions": .array(dunlin.sync.subscriptions.map { .string($0.queryText) }.sortedByText()),
       ]
     }

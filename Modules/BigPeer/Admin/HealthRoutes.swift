@@ -46,6 +46,7 @@
       } catch {
         return "\(id): \(error)"
       }
+      if origin.isRestored { return "\(id): \(StoreOrigin.sentence)" }
       return dunlin.isSyncActive ? nil : "\(id): devices cannot connect"
     }
   }

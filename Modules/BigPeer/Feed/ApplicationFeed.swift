@@ -25,15 +25,16 @@
 
     /// Makes the feed of a database.
     ///
+    /// Where `holdsDeliveries` is set, no webhook gets anything until they are released.
     /// - Throws: What reading the store throws.
     package init(
-      _ store: DunlinStore, _ settings: FeedSettings, logger: Logger,
+      _ store: DunlinStore, _ settings: FeedSettings, holdsDeliveries: Bool = false, logger: Logger,
       now: @escaping @Sendable () -> Date = { Date() }
     ) throws {
       self.store = store
       self.settings = settings
       self.logger = logger
-      webhooks = Webhooks(store, settings, logger: logger, now: now)
+      webhooks = Webhooks(store, settings, isHeld: holdsDeliveries, logger: logger, now: now)
       history = try store.keepHistory { logger.error("\($0)") }
     }
 

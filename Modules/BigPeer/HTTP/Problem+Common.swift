@@ -18,6 +18,11 @@
       .unauthorized, "authentication", "the API key is unknown, was revoked, or has expired",
       headers: challenge("invalid_token"))
 
+    /// The key came with a copy of the store.
+    static let restored = Problem(
+      .serviceUnavailable, "restored",
+      "this server runs on a copy of its data that was restored: ask those who run it")
+
     /// The key may not do it.
     static let permission = Problem(
       .forbidden, "permission", "the API key may only read", headers: challenge("insufficient_scope"))

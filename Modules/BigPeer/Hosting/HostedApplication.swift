@@ -21,6 +21,8 @@
     package let logins: ApplicationLogins
     /// The keys of its web back ends.
     package let keys: APIKeys
+    /// Whether its store is a copy that keeps quiet.
+    package let origin: StoreOrigin
     /// Its transactions, for those who demand one that they have seen.
     package let transactions: TransactionWatch
     private let interest: ApplicationInterest
@@ -49,10 +51,13 @@
           configuration: Self.dunlinConfiguration(configuration, logger))
         self.dunlin = dunlin
         logins = try ApplicationLogins(dunlin, configuration, material, logger: logger)
+        origin = try StoreOrigin(dunlin.store.database)
         keys = try APIKeys(dunlin.store.database) { [logger] in logger.error("\($0)") }
         transactions = try TransactionWatch(dunlin.store.database)
         interest = ApplicationInterest(dunlin, configuration, logger)
-        feed = try ApplicationFeed(dunlin.store, configuration.feed, logger: logger)
+        feed = try ApplicationFeed(
+          dunlin.store, configuration.feed, holdsDeliveries: origin.isRestored, logger: logger)
+        if origin.isRestored { logger.warning("\(StoreOrigin.sentence)") }
       } catch {
         throw BigPeerError("the application \(configuration.id): \(error)", underlying: error)
       }
@@ -118,6 +123,16 @@
         throw BigPeerError("the application \(id): \(error)", underlying: error)
       }
       if let issuer = material.issuer { logins.endpoint?.renew(issuer) }
+    }
+
+    /// Has a store that is a copy take the place of the original: webhooks and API keys go on, durably.
+    ///
+    /// - Returns: `false` where it was none.
+    /// - Throws: `StoreError`.
+    package func resume() async throws -> Bool {
+      guard try await origin.resume() else { return false }
+      feed.webhooks.release()
+      return true
     }
 
     /// Collections that should be pulled from devices and are not.

@@ -21,6 +21,8 @@ public struct IdentityChange: Hashable, Sendable {
     public static let key = Reason(rawValue: "key")
     /// A peer has met a store that writes as the same site, and has written more or other things.
     public static let cloned = Reason(rawValue: "cloned")
+    /// The store's clock had run ahead, and begins anew at the wall clock.
+    public static let clock = Reason(rawValue: "clock")
   }
 
   public let reason: Reason
@@ -47,6 +49,7 @@ extension IdentityChange {
       case .backup: "it was made as a backup"
       case .key: "the one that it had does not follow from the device's key"
       case .cloned: "a peer has met another store that writes as the same site"
+      case .clock: "its clock had run ahead and begins anew"
       default: "the file that says whether it was copied is missing"
       }
     return "The store takes a new site, because \(cause); it was site \(previousSite)"

@@ -71,7 +71,7 @@ final class InstanceKeeper: @unchecked Sendable {
     opening = former ?? log.clock.latest.next
   }
 
-  /// Takes a new site, epoch and nonce.
+  /// Takes a new site, epoch and nonce; where the clock is the reason, also the clock of `log`.
   private func take(_ environment: Environment, _ log: LogState, _ reason: IdentityChange.Reason)
     throws(StoreError)
   {
@@ -86,10 +86,14 @@ final class InstanceKeeper: @unchecked Sendable {
     try options.reach(.siteMarked)
     let transaction = try LMDBTransaction(environment)
     try fresh.write(transaction.access, environment.tables)
+    if reason == .clock { try log.write(transaction.access, environment.tables) }
     try transaction.commit()
     try options.reach(.siteCommitted)
     identity = fresh
     (isRenewed, isBehind) = (true, false)
+    // Nothing of the new site is written yet, and so all that will be is this opening's.
+    if reason == .clock { opening = .zero }
+    witness = OpeningWitness(in: options.witnessDirectory, of: fresh.site)
   }
 
   /// Brings the file up to date after a crash.

@@ -14,10 +14,13 @@ struct DirectoryDraft {
   ///
   /// - Parameters:
   ///   - given: The path that the directory gets.
+  ///   - replacing: Whether it may take the place of another one.
   ///   - carried: The names of small files that go along from the old directory, where it has them.
   ///   - operation: For errors.
   /// - Throws: `exists` when there is anything at the path; `notFound`, `permission`, `io`.
-  init(of given: String, carrying carried: [String], operation: String) throws(StoreError) {
+  init(
+    of given: String, replacing: Bool = false, carrying carried: [String], operation: String
+  ) throws(StoreError) {
     self.carried = carried
     var path = given
     while path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") {
@@ -26,7 +29,7 @@ struct DirectoryDraft {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw StoreError(.notFound, "The new store's path is empty or contains a NUL", operation: operation)
     }
-    guard Self.isFree(path) else {
+    guard replacing || Self.isFree(path) else {
       throw StoreError(.exists, "There is something at the path already: \(path)", operation: operation)
     }
     self.path = path
@@ -42,7 +45,7 @@ struct DirectoryDraft {
   }
 
   /// Whether nothing is there, or an empty directory.
-  private static func isFree(_ path: String) -> Bool {
+  static func isFree(_ path: String) -> Bool {
     var status = stat()
     // SAFETY: the call fills the local structure.
     guard unsafe lstat(path, &status) == 0 else { return errno == ENOENT }
@@ -60,8 +63,11 @@ struct DirectoryDraft {
   /// Takes files of a layer above along.
   ///
   /// - Throws: `permission` for a file that others can read; `limit` for one above 1 MiB; `full`, `io`.
-  func carry(from directory: HeldDirectory) throws(StoreError) {
-    for name in carried {
+  func carry(from directory: HeldDirectory) throws(StoreError) { try carry(carried, from: directory) }
+
+  /// The same with files of other names.
+  func carry(_ names: [String], from directory: HeldDirectory) throws(StoreError) {
+    for name in names {
       guard let bytes = try SecretFile(name, in: directory).read(atMost: Self.carriedBytes) else { continue }
       guard bytes.count <= Self.carriedBytes else {
         throw StoreError(
@@ -72,10 +78,22 @@ struct DirectoryDraft {
   }
 
   /// Gives the directory its name, which fails where something is there by now.
-  func complete(_ options: StoreOptions) throws(StoreError) {
+  ///
+  /// - Parameters:
+  ///   - options: For failpoints.
+  ///   - former: What the directory is called afterwards whose place it takes.
+  /// - Throws: `exists`, `io`; what a failpoint throws.
+  func complete(_ options: StoreOptions, keepingFormerAt former: String? = nil) throws(StoreError) {
     try StoreFiles.sync(draft)
     try options.reach(.backupSynced)
-    guard unsafe rename(draft, path) == 0 else { throw StoreError(engine: errno, "rename", path: path) }
+    if let former, unsafe rename(path, former) != 0 {
+      throw StoreError(engine: errno, "rename", path: path)
+    }
+    guard unsafe rename(draft, path) == 0 else {
+      let rc = errno
+      if let former { _ = unsafe rename(former, path) }
+      throw StoreError(engine: rc, "rename", path: path)
+    }
     try options.reach(.backupRenamed)
     try StoreFiles.sync(StoreFiles.parent(of: path))
   }
@@ -88,8 +106,10 @@ struct DirectoryDraft {
     files.removeLeftovers()
   }
 
-  func discard() {
+  /// Removes the draft, with files of other names that were carried into it.
+  func discard(_ others: [String] = []) {
     clear()
+    for name in others { _ = unsafe unlink(draft + "/" + name) }
     _ = unsafe unlink(draft + "/lock")
     _ = unsafe rmdir(draft)
   }

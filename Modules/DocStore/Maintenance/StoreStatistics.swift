@@ -15,6 +15,8 @@ public struct StoreStatistics: Sendable {
   public internal(set) var lastCommit: UInt64?
   /// Why no write is taken any more; `nil` while writes are.
   public internal(set) var failure: StoreError?
+  /// How far the store's clock is ahead of the wall clock: see ``Store/clockLead()``.
+  public internal(set) var clockLead: Duration = .zero
   /// All collections ever written, by name, with their counts.
   public internal(set) var collections: [CollectionInfo] = []
   /// Sites that wrote anything that is here.
@@ -62,6 +64,7 @@ extension Store {
     let log = try LogState(reader.access, environment.tables)
     var result = StoreStatistics(site: site, epoch: epoch)
     result.identityChange = identityChange
+    result.clockLead = Self.lead(of: log.clock.latest.milliseconds, options.now())
     (result.sequence, result.commitID) = (log.sequence, log.commitID)
     (result.lastCommit, result.failure) = writer.health.withLock { ($0.lastCommit, $0.failure) }
     result.collections = try pages.collections()

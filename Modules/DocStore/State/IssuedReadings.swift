@@ -33,6 +33,9 @@ final class IssuedReadings: Sendable {
     }
   }
 
+  /// Begins anew, for a site that has written nothing.
+  func forget() { state.withLock { $0 = State(unknownThrough: 0) } }
+
   /// Whether the store may have written in the reading's millisecond, or in a later one.
   func reaches(_ reading: ClockReading) -> Bool {
     state.withLock { max($0.unknownThrough, $0.known.last?.upperBound ?? 0) } >= reading.milliseconds

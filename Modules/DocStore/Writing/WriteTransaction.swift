@@ -259,7 +259,9 @@ public final class WriteTransaction {
   /// The site and time of this transaction's writes: one reading for all its documents.
   func stamping() -> Stamping {
     if let stamp { return stamp }
-    let reading = state.log.clock.tick(now: settings.options.now())
+    let now = settings.options.now()
+    let reading = state.log.clock.tick(now: now)
+    if reading.milliseconds > now + WriterSettings.tolerableLead { settings.warnOfLead(reading, now) }
     settings.issued.note(reading, met: state.highestMet)
     let stamping = Stamping(
       site: settings.site, reading: reading, beyond: beyond, opening: settings.opening)
@@ -447,7 +449,7 @@ struct WriterSettings: Sendable {
   /// Whose entries are written now.
   var site: SiteID
   /// The first reading of this opening of the store, which writes under names of its own.
-  let opening: ClockReading
+  var opening: ClockReading
   let options: StoreOptions
   var pageLimit: Int
   let sizes: SizeLimits

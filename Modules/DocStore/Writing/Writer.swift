@@ -439,6 +439,22 @@ final class Writer: @unchecked Sendable {
     }
   }
 
+  /// Begins the clock anew at wall time, as another site, where it is ahead.
+  func trustClock(_ environment: Environment) throws(StoreError) {
+    let former = state.log.clock
+    guard former.latest.milliseconds > settings.options.now() else { return }
+    state.log.clock = HybridClock()
+    do throws(StoreError) {
+      try renewSite(.clock, environment)
+    } catch {
+      state.log.clock = former
+      throw error
+    }
+    settings.opening = .zero
+    settings.issued.forget()
+    environment.publish(state.log)
+  }
+
   /// Goes on in another environment with the same contents.
   func adopt(_ environment: Environment) {
     // Its transactions are numbered anew, and all of them have the indexes of now.

@@ -8,6 +8,8 @@ import Transports
 /// Answers other processes of the same user over a socket in the database's directory, while that is asked for.
 final class ControlSocket: Sendable {
   private struct State {
+    /// Where the socket is.
+    var path = ""
     var listener: LocalListener?
     var accepting: Task<Void, Never>?
     var sessions: [UInt64: ControlSession] = [:]
@@ -18,6 +20,7 @@ final class ControlSocket: Sendable {
   }
 
   private let idleTime: Duration
+  private let isPlaceless: Bool
   private let state = Mutex(State())
   /// Held while the socket is made, so that it is made once.
   private let opening = Mutex(())
@@ -25,8 +28,13 @@ final class ControlSocket: Sendable {
   /// How long closing waits for clients to be told.
   private static let closingTime = DispatchTimeInterval.seconds(1)
 
-  /// - Parameter idleTime: How long a client may ask for nothing, or take nothing.
-  init(idleTime: Duration) { self.idleTime = idleTime }
+  /// - Parameters:
+  ///   - idleTime: How long a client may ask for nothing, or take nothing.
+  ///   - isPlaceless: Whether no socket is made in the database's directory, as on a file system without sockets.
+  init(idleTime: Duration, isPlaceless: Bool = false) {
+    self.idleTime = idleTime
+    self.isPlaceless = isPlaceless
+  }
 
   /// Begins to listen, unless it does.
   ///
@@ -38,16 +46,14 @@ final class ControlSocket: Sendable {
       guard !isClosed else { throw DunlinError(.closed, "the database is closed") }
       if !isOpen { try listen(core) }
     }
-    return ControlProtocol.socket(in: core.store.path).path
+    return state.withLock { $0.path }
   }
 
   private func listen(_ core: Core) throws(DunlinError) {
-    let socket = ControlProtocol.socket(in: core.store.path, reachedBy: core.store.directory.path)
+    var socket = ControlProtocol.socket(in: core.store.path, reachedBy: core.store.directory.path)
     let listener: LocalListener
     do throws(LinkError) {
-      listener = try LocalListener.bind(socket, lineBytes: ControlProtocol.lineBytes) {
-        [reporter = core.reporter] in reporter.logger.warning("The control socket: \($0)")
-      }
+      (socket, listener) = try bind(socket, core)
     } catch {
       // A port is not what is in use.
       let code: DunlinError.Code? = error.code == .portInUse ? .exists : nil
@@ -62,13 +68,36 @@ final class ControlSocket: Sendable {
     }
     let isClosed = state.withLock { state in
       guard !state.isClosed else { return true }
-      (state.listener, state.accepting) = (listener, accepting)
+      (state.listener, state.accepting, state.path) = (listener, accepting, socket.path)
       return false
     }
     // The database may have been closed in between.
     guard isClosed else { return }
     listener.closeBlocking()
     throw DunlinError(.closed, "the database is closed")
+  }
+
+  /// Makes the socket, elsewhere where none can stand in the database's directory.
+  private func bind(
+    _ socket: LocalSocket, _ core: Core
+  ) throws(LinkError) -> (LocalSocket, LocalListener) {
+    do throws(LinkError) {
+      guard !isPlaceless else { throw socket.unsupported }
+      return (socket, try Self.listen(socket, core))
+    } catch {
+      guard error.isOfPlace, let other = socket.substitute else { throw error }
+      let listener = try Self.listen(other, core)
+      core.reporter.logger.notice(
+        "No socket can stand in the database's directory (\(error.message)): the control socket is \(other.path)"
+      )
+      return (other, listener)
+    }
+  }
+
+  private static func listen(_ socket: LocalSocket, _ core: Core) throws(LinkError) -> LocalListener {
+    try LocalListener.bind(socket, lineBytes: ControlProtocol.lineBytes) {
+      [reporter = core.reporter] in reporter.logger.warning("The control socket: \($0)")
+    }
   }
 
   /// Stops listening, and tells clients that their requests have ended.

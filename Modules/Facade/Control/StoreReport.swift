@@ -22,6 +22,7 @@ package enum StoreReport {
     return [
       "site": .string(statistics.site.description), "sequence": .count(statistics.sequence),
       "identityChange": statistics.identityChange.map { .string($0.reason.rawValue) } ?? .null,
+      "clockLeadSeconds": .count(Int(statistics.clockLead / .seconds(1))),
       "sites": .count(statistics.siteCount), "documents": .count(statistics.documentCount),
       "tombstones": .count(statistics.tombstoneCount), "oversize": .count(statistics.oversizeCount),
       "fileBytes": .count(statistics.fileBytes), "usedBytes": .count(statistics.usedBytes),
@@ -49,6 +50,19 @@ package enum StoreReport {
       "documents": .count(report.documentCount), "entries": .count(report.entryCount),
       "pages": .count(report.pageCount), "isIntact": .bool(report.isIntact),
     ]
+  }
+
+  /// How far a store's clock is ahead of the wall clock, which may be declared right.
+  ///
+  /// - Parameters:
+  ///   - store: The store.
+  ///   - isTrusted: Whether the clock begins anew at the wall clock.
+  /// - Returns: How far it was ahead, and whether it has begun anew.
+  /// - Throws: What the store throws.
+  package static func clock(of store: Store, isTrusted: Bool) throws -> [TextKey: Value] {
+    let lead = try store.clockLead()
+    let hasBegun = isTrusted ? try store.trustClock() : false
+    return ["leadSeconds": .count(Int(lead / .seconds(1))), "beganAnew": .bool(hasBegun)]
   }
 
   // MARK: - What is not there

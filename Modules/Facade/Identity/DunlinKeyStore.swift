@@ -13,11 +13,13 @@ public protocol DunlinKeyStore: Sendable {
 ///
 /// Backups and compacted copies of a database do not contain it.
 struct KeyFile: DunlinKeyStore {
+  static let name = "device.key"
+
   private let file: SecretFile
 
-  init(directory: HeldDirectory) { file = SecretFile("device.key", in: directory) }
+  init(directory: HeldDirectory) { file = SecretFile(Self.name, in: directory) }
 
-  init(directory: String) { file = SecretFile("device.key", in: directory) }
+  init(directory: String) { file = SecretFile(Self.name, in: directory) }
 
   func loadKey() throws -> [UInt8]? { try file.read(atMost: 32) }
 

@@ -77,4 +77,7 @@ final class KeptParameters: Sendable {
 extension Dunlin {
   /// The files of a database's directory that go along with its data into a copy.
   package static var carriedFiles: [String] { [KeptParameters.name] }
+
+  /// The files that belong to the device and not to the data: they stay where a copy takes the data's place.
+  package static var ownFiles: [String] { [KeyFile.name] }
 }

@@ -19,6 +19,8 @@ public struct DunlinStatistics: Sendable {
   public let sequence: UInt64
   /// Why nothing is written any more; `nil` while writes are taken.
   public let failure: DunlinError?
+  /// How far the database's clock is ahead of the wall clock: see ``DunlinStore/trustClock()``.
+  public let clockLead: Duration
   /// All collections ever written, by name.
   public let collections: [Collection]
   /// Peers that wrote anything that is here.
@@ -48,6 +50,7 @@ public struct DunlinStatistics: Sendable {
     identityChange = statistics.identityChange?.reason.description
     sequence = statistics.sequence
     failure = statistics.failure.map { DunlinError($0) }
+    clockLead = statistics.clockLead
     collections = statistics.collections.map {
       Collection(name: $0.name, documentCount: $0.documentCount, tombstoneCount: $0.tombstoneCount)
     }

@@ -64,6 +64,19 @@ extension DunlinStore {
     }
   }
 
+  /// Has the database's clock begin anew at the wall clock, since that is right and was ahead once.
+  ///
+  /// Each write is later than those before. A device whose clock was two years ahead for one write goes on from there, and wins
+  /// every conflict for two years; the log says so, as do ``statistics()`` and `system:vitals`. Peers whose clocks agree
+  /// with this device's put it right by themselves; this is for who knows it without them. The database becomes another
+  /// peer. What was written keeps its time.
+  /// - Returns: Whether it was ahead; else nothing is changed.
+  /// - Throws: `nestedWriteTransaction`, `poisoned`, `full`, `io`, `closed`.
+  @discardableResult
+  public func trustClock() async throws -> Bool {
+    try await besideTasks { [core] _ in try core.store.trustClock() }
+  }
+
   /// A document's bytes as they are stored, whole or damaged; `nil` when there are none.
   ///
   /// - Throws: `closed`, `io`.

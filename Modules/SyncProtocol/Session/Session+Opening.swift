@@ -6,13 +6,17 @@ import Failpoints
 extension Session {
   func sendHello() throws(SyncError) {
     let configuration = context.configuration
-    let highest = try context.read { try $0.highestReading() }
+    let (highest, wallTime) = try context.read { transaction in
+      (try transaction.highestReading(), context.store.wallTime(unlessBehind: transaction.latestReading))
+    }
     highestTold = highest
     let hello = Hello(
       versions: SyncLimits.versions, kind: configuration.kind, appID: configuration.appID,
       peerName: configuration.peerName.prefix(utf8Bytes: SyncLimits.nameBytes), site: context.store.site,
       logEpoch: context.store.epoch, highest: highest,
-      silence: configuration.silence == SessionConfiguration.usualSilence ? nil : configuration.silence)
+      silence: configuration.silence == SessionConfiguration.usualSilence ? nil : configuration.silence,
+      wallTime: wallTime.flatMap { $0 >= SyncLimits.releaseTime ? $0 : nil },
+      incarnation: UInt32(truncatingIfNeeded: context.store.incarnation))
     context.send(.hello) { hello.encode(to: &$0) }
   }
 
@@ -33,7 +37,8 @@ extension Session {
     pusher.queue.begin(helloDelay: context.now - health.startedAt)
     context.hello = hello
     let peer = PeerInfo(
-      kind: hello.kind, name: hello.peerName, site: hello.site, logEpoch: hello.logEpoch, version: version)
+      kind: hello.kind, name: hello.peerName, site: hello.site, logEpoch: hello.logEpoch, version: version,
+      wallTime: hello.wallTime, incarnation: hello.incarnation)
     guard context.configuration.asksForAdmission else { return try begin(with: peer, hello) }
     enter(.met(hello, peer))
     context.ask(.admission(.met(peer)))

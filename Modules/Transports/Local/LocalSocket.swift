@@ -1,3 +1,4 @@
+import CRDTCore
 import Platform
 
 /// A UNIX domain socket in a directory, which processes of one user on one machine talk through.
@@ -23,6 +24,25 @@ package struct LocalSocket: Hashable, Sendable {
 
   /// The socket's path, for people.
   package var path: String { shown + "/" + name }
+
+  /// Where a socket stands instead that cannot be made in its directory: in the user's own directory for what runs, under a
+  /// hash of the path; `nil` where the system has no such directory, or it is not the user's alone.
+  package var substitute: LocalSocket? {
+    guard let folder = RunDirectory.path, let real = Self.real(directory) else { return nil }
+    let hash = HashLanes("\(real)/\(name)")
+    let digits = [hash.first, hash.second].map { word in
+      let digits = String(word, radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+    return LocalSocket(directory: folder, name: digits.joined() + ".sock")
+  }
+
+  /// A path without symbolic links, of a directory that is there.
+  private static func real(_ path: String) -> String? {
+    guard let found = realpath(path, nil) else { return nil }
+    defer { free(found) }
+    return String(cString: found)
+  }
 
   /// The socket's path, for the system.
   var place: String { directory + "/" + name }
@@ -70,6 +90,9 @@ package struct LocalSocket: Hashable, Sendable {
     return LinkError(
       code, "The socket \(path) \(what): \(String(cString: strerror(number)))", underlying: number)
   }
+
+  /// The error of a directory whose file system has no sockets.
+  package var unsupported: LinkError { failure("cannot be made", EPERM) }
 
   // MARK: - Descriptors
 
@@ -174,4 +197,11 @@ private func systemConnect(
   _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
 ) -> Int32 {
   Platform.connect(descriptor, address, length)
+}
+
+extension LinkError {
+  /// Whether a local socket cannot stand where it should: the file system has none, or the path is too long for one.
+  package var isOfPlace: Bool {
+    code == .unreachable || [EPERM, EINVAL, EOPNOTSUPP, ENOTSUP, ENOSYS].contains(underlying)
+  }
 }

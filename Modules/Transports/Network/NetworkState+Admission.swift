@@ -93,13 +93,18 @@ extension NetworkState {
     return claims(of: site).flatMap { close($0, second($0, to: id)) }
   }
 
-  /// Why a session cannot stay beside the one that its peer's site has: two processes with one key are copies.
+  /// Why a session cannot stay beside the one that its peer's site has: two processes with one key are copies, and so are two
+  /// openings of one site where peers prove nothing.
   private func second(_ id: UInt64, to first: UInt64) -> SyncError {
-    let peers = (sessions[id]?.provenPeer, sessions[first]?.provenPeer)
-    guard let second = peers.0, let first = peers.1, second.instance != first.instance else {
-      return .siteIsConnected
+    guard let second = sessions[id], let first = sessions[first] else { return .siteIsConnected }
+    switch (second.provenPeer, first.provenPeer) {
+    case (let second?, let first?): return second.instance != first.instance ? .sameKey : .siteIsConnected
+    case (nil, nil):
+      guard let one = second.saidPeer?.incarnation, let other = first.saidPeer?.incarnation, one != other
+      else { return .siteIsConnected }
+      return .sameKey
+    case (_?, nil), (nil, _?): return .siteIsConnected
     }
-    return .sameKey
   }
 
   /// Takes that a session is over, and lets those go on who waited for that.
@@ -220,7 +225,7 @@ extension SyncError {
 
   fileprivate static let sameKey = SyncError(
     .keyClash,
-    "Another process with the key of this peer is connected, and answers: one is a copy of the other")
+    "Another process that is this peer is connected, and answers: one is a copy of the other")
 
   fileprivate static let unprovenSite = SyncError(
     .siteClash, "The peer says hello as another site than the one that its key proves")

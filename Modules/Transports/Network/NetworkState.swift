@@ -94,6 +94,7 @@ struct NetworkState {
   var conditions: [ConditionSource: Set<TransportCondition>] = [:]
   /// When the store was last given a new site because of a peer.
   var lastRenewal: Duration?
+  var clockJury = ClockJury()
   private var lastID: UInt64 = 0
 
   init(_ options: PeerNetwork.Options, presence: PresenceState) {

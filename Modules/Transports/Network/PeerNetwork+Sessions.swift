@@ -83,6 +83,7 @@ extension PeerNetwork {
         .info, .connected, connection,
         "Connected to \(Self.title(peer.name)) (\(peer.kind)) over \(connection.endpoint)")
       noteArrival(of: peer)
+      judgeClock(by: peer)
       if let dialed = state.withLockedValue({ $0.sessions[id]?.dialed }) { record(peer.kind, at: dialed) }
       announce(.connected(connection))
       setup.bell.ring()

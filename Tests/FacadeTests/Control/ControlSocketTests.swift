@@ -76,6 +76,30 @@ import Transports
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
   }
 
+  /// On exFAT, and on many file systems of networks.
+  @Test func `where no socket can stand in the directory it stands in the user's own, and is found there`()
+    async throws
+  {
+    var configuration = DunlinConfiguration()
+    configuration.refusesLocalSockets = true
+    let directory = peer.directory.file("placeless")
+    let dunlin = try Dunlin(
+      path: directory, identity: .unsafeDevelopment(appID: "tests"), configuration: configuration)
+    let path = try dunlin.openControlSocket()
+    #expect(!path.hasPrefix(directory))
+    #expect(try dunlin.openControlSocket() == path)
+    // By whatever name the directory is known.
+    let link = peer.directory.file("link")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: directory)
+    let substitutes = [directory, link].map { ControlProtocol.socket(in: $0).substitute?.path }
+    #expect(substitutes == [path, path])
+    #expect(ControlProtocol.socket(in: peer.directory.file("db")).substitute?.path != path)
+    let client = try await ControlClient(path)
+    #expect(await client.ask(#"{"id":1,"do":"clock"}"#).result?.integer("leadSeconds") == 0)
+    try dunlin.close()
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
   #if os(Linux)
     @Test func `a path that is too long for an address is reached all the same`() async throws {
       let directory = peer.directory.file(String(repeating: "long", count: 50))

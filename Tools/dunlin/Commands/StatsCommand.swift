@@ -23,6 +23,12 @@ struct StatsCommand: ParsableCommand {
     try Output.print(json ? JSON.text(of: .map(statistics)) : Self.text(statistics))
   }
 
+  /// A line where the store's clock is too far ahead.
+  private static func lead(_ seconds: Int) -> String {
+    guard seconds > 300 else { return "" }
+    return "\nclock       \(seconds.groupedDigits) s ahead of the wall clock: 'dunlin clock' says more"
+  }
+
   private static func text(_ statistics: [TextKey: Value]) -> String {
     func number(_ name: TextKey) -> Int { statistics.integer(name) ?? 0 }
     var table = TextTable(["collection", "documents", "tombstones"], rightAligned: [1, 2])
@@ -36,7 +42,7 @@ struct StatsCommand: ParsableCommand {
     let change = statistics.string("identityChange").map { ", new since this open: \($0)" }
     return """
       site        \(statistics.string("site") ?? "")\(change ?? "")
-      sequence    \(number("sequence"))
+      sequence    \(number("sequence"))\(Self.lead(number("clockLeadSeconds")))
       sites       \(number("sites").groupedDigits) that wrote what is here
       documents   \(number("documents").groupedDigits), \(number("oversize").groupedDigits) too large to be sent
       tombstones  \(number("tombstones").groupedDigits)

@@ -27,6 +27,11 @@ struct PeerStatus {
         return ($0.string("query") ?? "") + (isEvicting ? ", evicted when it leaves" : "")
       }, none: "none")
     lines += Self.list("conditions", values.strings("conditions"), none: "none")
+    if number("clockLeadSeconds") > 300 {
+      lines.append(
+        "clock          \(number("clockLeadSeconds").groupedDigits) s ahead of the wall clock: 'dunlin clock' says more"
+      )
+    }
     if let failure = values.string("failure") { lines.append("no writes      \(failure.printable)") }
     lines.append(peersText(rates: nil))
     return lines.joined(separator: "\n")

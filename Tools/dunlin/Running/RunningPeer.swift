@@ -34,20 +34,14 @@ final class RunningPeer: Sendable {
   }
 
   private static func connect(_ store: String) throws -> LineSocket? {
-    let descriptor: Int32?
-    do throws(LinkError) {
-      descriptor = try ControlProtocol.socket(in: store).connect()
-    } catch {
-      // A path that is too long for a socket has none.
-      guard error.code != .unreachable else { return nil }
-      throw ToolError(error.message)
-    }
-    guard let descriptor else { return nil }
-    let socket = LineSocket(descriptor)
-    socket.setPatience(seconds: patience)
+    let socket = ControlProtocol.socket(in: store)
+    guard let descriptor = try descriptor(of: socket) ?? socket.substitute.flatMap({ try descriptor(of: $0) })
+    else { return nil }
+    let lines = LineSocket(descriptor)
+    lines.setPatience(seconds: patience)
     // A peer that closes meanwhile says nothing.
-    guard let line = try socket.next() else { return nil }
-    socket.setPatience(seconds: 0)
+    guard let line = try lines.next() else { return nil }
+    lines.setPatience(seconds: 0)
     let greeting = try ControlProtocol.message(line)
     if let error = greeting.members("error") { throw ControlError(error) }
     guard let version = greeting.integer("protocol") else {
@@ -58,7 +52,17 @@ final class RunningPeer: Sendable {
         "\(store): the peer that has it open speaks version \(version) of the control protocol, and this command \(ControlProtocol.version): use the dunlin of that release"
       )
     }
-    return socket
+    return lines
+  }
+
+  private static func descriptor(of socket: LocalSocket) throws -> Int32? {
+    do throws(LinkError) {
+      return try socket.connect()
+    } catch {
+      // A path that is too long for a socket has none.
+      guard error.code != .unreachable else { return nil }
+      throw ToolError(error.message)
+    }
   }
 
   // MARK: - Requests

@@ -61,6 +61,14 @@ enum StoreAccess {
     }
   }
 
+  /// How far the clock is ahead of the wall clock, which may be declared right.
+  func clock(isTrusted: Bool) throws -> [TextKey: Value] {
+    switch self {
+    case .own(let store): try StoreReport.clock(of: store, isTrusted: isTrusted)
+    case .peer(let peer): try peer.ask("clock", ["trust": .bool(isTrusted)])
+    }
+  }
+
   func inspect(_ collection: String?, _ document: String?) throws -> [TextKey: Value] {
     switch self {
     case .own(let store): try StoreReport.inspect(store, collection, document)

@@ -107,6 +107,8 @@
       case failing
       /// The receiver wants no more.
       case gone
+      /// The store is a copy that was restored; this is told, and never stored.
+      case restored
     }
 
     package enum State: String, Sendable {
@@ -116,6 +118,14 @@
     package var state: State { pause != nil ? .paused : failures > 0 ? .retrying : .active }
 
     init(position: FeedPosition) { self.position = position }
+
+    /// The same as it is told where the store may be a copy that keeps quiet.
+    func shown(isHeld: Bool) -> WebhookProgress {
+      guard isHeld else { return self }
+      var shown = self
+      shown.pause = .restored
+      return shown
+    }
 
     /// What is told and stored of it.
     package var fields: [TextKey: Value] {

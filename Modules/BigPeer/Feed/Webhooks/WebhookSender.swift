@@ -15,6 +15,8 @@
       /// The server stops.
       var isOver = false
       var isRemoved = false
+      /// The store is a copy that keeps quiet: nothing is delivered, whatever is asked for.
+      var isHeld = false
     }
 
     /// Failures that are waited for at most double the wait so often.
@@ -49,12 +51,18 @@
 
     var progress: WebhookProgress { state.withLock { $0.progress } }
 
+    /// How it stands, for people.
+    var shown: WebhookProgress { state.withLock { $0.progress.shown(isHeld: $0.isHeld) } }
+
+    func setHeld(_ isHeld: Bool) { state.withLock { $0.isHeld = isHeld } }
+
     // MARK: - Begin and end
 
     /// Delivers from now on; nothing happens where it does so already, is paused, or is to do so no more.
     func start() {
       state.withLock { state in
-        guard state.task == nil, state.progress.pause == nil, !state.isOver, !state.isRemoved else { return }
+        guard state.task == nil, state.progress.pause == nil, !state.isOver, !state.isRemoved, !state.isHeld
+        else { return }
         state.task = Task { [weak self] in await self?.run() }
       }
     }

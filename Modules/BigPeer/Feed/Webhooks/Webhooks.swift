@@ -21,19 +21,22 @@
     private let settings: FeedSettings
     private let logger: Logger
     private let now: @Sendable () -> Date
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     private struct State {
       var senders: [String: WebhookSender] = [:]
       /// Those that are on their way to the table.
       var adding = 0
       var isOver = false
+      /// The store is a copy that keeps quiet.
+      var isHeld: Bool
     }
 
     package init(
-      _ store: DunlinStore, _ settings: FeedSettings, logger: Logger,
+      _ store: DunlinStore, _ settings: FeedSettings, isHeld: Bool = false, logger: Logger,
       now: @escaping @Sendable () -> Date = { Date() }
     ) {
+      state = Mutex(State(isHeld: isHeld))
       self.store = store
       self.settings = settings
       self.logger = logger
@@ -59,9 +62,22 @@
       let isNew = state.withLock { state in
         guard !state.isOver, state.senders[webhook.id] == nil else { return false }
         state.senders[webhook.id] = sender
+        sender.setHeld(state.isHeld)
         return true
       }
       if isNew { sender.start() }
+    }
+
+    /// Lets deliveries begin that were held, each where it was.
+    package func release() {
+      let all = state.withLock { state in
+        state.isHeld = false
+        return Array(state.senders.values)
+      }
+      for sender in all {
+        sender.setHeld(false)
+        sender.start()
+      }
     }
 
     /// Ends all deliveries; they go on with the next start.
@@ -124,7 +140,8 @@
         throw DunlinError(.limit, "an application has at most \(settings.webhooks) webhooks")
       }
       defer { state.withLock { $0.adding -= 1 } }
-      let entry = Entry(webhook: webhook, progress: progress)
+      let entry = Entry(
+        webhook: webhook, progress: progress.shown(isHeld: state.withLock { $0.isHeld }))
       try await WebhookTables.add(webhook, progress, to: store) { try alongside(entry, $0) }
       begin(webhook, progress)
       return entry
@@ -132,13 +149,13 @@
 
     /// All webhooks, those registered first first.
     package var all: [Entry] {
-      state.withLock { Array($0.senders.values) }.map { Entry(webhook: $0.webhook, progress: $0.progress) }
+      state.withLock { Array($0.senders.values) }.map { Entry(webhook: $0.webhook, progress: $0.shown) }
         .sorted { ($0.webhook.createdAt, $0.webhook.id) < ($1.webhook.createdAt, $1.webhook.id) }
     }
 
     /// A webhook; `nil` when there is none.
     package subscript(id: String) -> Entry? {
-      find(id).map { Entry(webhook: $0.webhook, progress: $0.progress) }
+      find(id).map { Entry(webhook: $0.webhook, progress: $0.shown) }
     }
 
     /// Pauses a webhook, or goes on from where it was.
@@ -146,7 +163,7 @@
     /// - Returns: The webhook; `nil` when there is none.
     package func setPaused(_ isPaused: Bool, _ id: String) async throws -> Entry? {
       guard let sender = find(id), try await sender.setPaused(isPaused) else { return nil }
-      return Entry(webhook: sender.webhook, progress: sender.progress)
+      return Entry(webhook: sender.webhook, progress: sender.shown)
     }
 
     /// Removes a webhook.

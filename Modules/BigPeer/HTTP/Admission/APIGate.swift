@@ -63,7 +63,7 @@
     ///   - context: Learns whose key it is.
     ///   - right: What it needs.
     /// - Returns: Whose request it is; it counts until this is let go of.
-    /// - Throws: `authentication`, `permission`, `rateLimit`, `busy`.
+    /// - Throws: `authentication`, `restored`, `permission`, `rateLimit`, `busy`.
     package func admit(
       _ request: Request, _ context: ServerContext, needing right: APIKey.Right
     ) throws(Problem) -> Admission {
@@ -90,6 +90,7 @@
       for application in applications.all {
         guard let key = application.keys.key(for: token) else { continue }
         guard !key.isOver(at: now()) else { throw Problem.wrongKey }
+        guard application.origin.accepts(key) else { throw Problem.restored }
         return (application, key)
       }
       throw Problem.wrongKey

@@ -24,6 +24,8 @@
     package let expires: Int64?
     /// SHA-256 of the secret.
     let hash: [UInt8]
+    /// The site of the store in which it was made; empty for one of an earlier release.
+    let site: String
 
     /// Whether it is refused at a time.
     package func isOver(at milliseconds: Int64) -> Bool { expires.map { $0 <= milliseconds } ?? false }
@@ -74,7 +76,7 @@
     var stored: [UInt8] {
       var fields: [TextKey: Value] = [
         "id": .string(id), "name": .string(name), "right": .string(right.rawValue), "created": .int(created),
-        "hash": .bytes(hash),
+        "hash": .bytes(hash), "site": .string(site),
       ]
       if let expires { fields["expires"] = .int(expires) }
       var bytes: [UInt8] = []
@@ -92,6 +94,7 @@
         case .int(let created)? = fields["created"], case .bytes(let hash)? = fields["hash"], hash.count == 32
       else { return nil }
       (self.id, self.name, self.right, self.created, self.hash) = (id, name, right, created, hash)
+      site = fields["site"]?.stringValue ?? ""
       if case .int(let expires)? = fields["expires"] { self.expires = expires } else { expires = nil }
     }
 

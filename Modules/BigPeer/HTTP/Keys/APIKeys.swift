@@ -68,7 +68,8 @@
       }
       let token = APIKeyToken()
       let key = APIKey(
-        id: token.id, name: name, right: right, created: now, expires: expires, hash: token.hash)
+        id: token.id, name: name, right: right, created: now, expires: expires, hash: token.hash,
+        site: store.site.description)
       try await store.write { transaction in
         try alongside(key, token.text, transaction)
         try transaction.setSideValue(key.stored, Self.table, key: Array(key.id.utf8))

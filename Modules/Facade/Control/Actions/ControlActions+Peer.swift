@@ -30,6 +30,7 @@ extension ControlActions {
       "conditions": .array(core.network.conditions.map(\.description).sorted().map { .string($0) }),
       "documents": .count(statistics.documentCount), "commit": .count(statistics.sequence),
       "fileBytes": .count(statistics.fileBytes), "waitingWriters": .count(statistics.waitingWriters),
+      "clockLeadSeconds": .count(Int(statistics.clockLead / .seconds(1))),
       "failure": statistics.failure.map { .string("\($0)") } ?? .null,
       "peers": .array(
         graph.remotePeers.map { peer in

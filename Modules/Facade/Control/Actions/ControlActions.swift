@@ -40,6 +40,8 @@ struct ControlActions: Sendable {
     case .verify: return try await verify(send)
     case .backup(let target): return try await backup(to: target, send)
     case .status: return try status()
+    case .clock(let isTrusted):
+      return try await reading { _ in try StoreReport.clock(of: store, isTrusted: isTrusted) }
     case .why(let collection, let document, let peer, let isIncoming):
       return try why(document, in: collection, peer, isIncoming: isIncoming)
     }

@@ -14,6 +14,7 @@ struct ControlRequest: Sendable {
     case verify
     case backup(target: String)
     case status
+    case clock(isTrusted: Bool)
     case why(collection: String, document: String, peer: String, isIncoming: Bool)
   }
 
@@ -89,6 +90,7 @@ extension ControlRequest.Action {
     case "verify": self = .verify
     case "backup": self = .backup(target: try fields.text("target"))
     case "status": self = .status
+    case "clock": self = .clock(isTrusted: try fields.flag("trust"))
     case "why":
       self = .why(
         collection: try fields.text("collection"), document: try fields.text("document"),

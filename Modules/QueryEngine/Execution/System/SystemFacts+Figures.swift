@@ -26,6 +26,8 @@ extension SystemFacts {
       "connections": providers.connections.count, "damaged_pages": statistics.damages.count,
     ]
     var document = figures.mapValues { Value.int(Int64($0)) }
+    // Above 300 the wall clock is behind what was written here.
+    document["clock_lead_seconds"] = .int(statistics.clockLead.components.seconds)
     document["_id"] = .string("\(site)")
     document["commits"] = .int(Int64(clamping: statistics.sequence))
     document["takes_writes"] = .bool(statistics.failure == nil)
