@@ -9,27 +9,22 @@ public struct PeerInfo: Hashable, Sendable {
   public let logEpoch: UInt64
   /// The protocol version that both ends speak.
   public let version: UInt16
-  /// The peer's wall clock when it said hello, in milliseconds since 1970, where the peer knows of nothing against it.
-  package let wallTime: UInt64?
   /// Names the opening of the peer's store, where the peer says so.
-  package let incarnation: UInt32?
+  package let incarnation: UInt16?
 
   public init(kind: PeerKind, name: String, site: SiteID, logEpoch: UInt64, version: UInt16) {
     self.init(
-      kind: kind, name: name, site: site, logEpoch: logEpoch, version: version, wallTime: nil,
-      incarnation: nil)
+      kind: kind, name: name, site: site, logEpoch: logEpoch, version: version, incarnation: nil)
   }
 
   package init(
-    kind: PeerKind, name: String, site: SiteID, logEpoch: UInt64, version: UInt16, wallTime: UInt64?,
-    incarnation: UInt32?
+    kind: PeerKind, name: String, site: SiteID, logEpoch: UInt64, version: UInt16, incarnation: UInt16?
   ) {
     self.kind = kind
     self.name = name
     self.site = site
     self.logEpoch = logEpoch
     self.version = version
-    self.wallTime = wallTime
     self.incarnation = incarnation
   }
 }
@@ -72,4 +67,6 @@ public enum SyncEvent: Hashable, Sendable {
   case groupsForgotten(through: UInt64)
   /// Local commits came faster than the link: the log or reconciliation supplies their changes.
   case overflow
+  /// The peer tells its wall clock, in milliseconds since 1970, since this store's clock seems to be ahead.
+  case wallClock(milliseconds: UInt64)
 }

@@ -6,6 +6,8 @@ package enum SyncLimits {
   package static let versions: ClosedRange<UInt16> = 2...2
   /// When this release was made, in milliseconds since 1970 (2026-11-29): no wall clock is right that is before that.
   package static let releaseTime: UInt64 = 1_795_910_400_000
+  /// Milliseconds that a peer's clock may be ahead of the wall clock without being told that.
+  package static let tolerableLead = UInt64(HybridClock.maximumLead / .milliseconds(1))
   /// The maximum of a frame's length field.
   package static let frameBytes = 128 << 10
   /// Bytes of the announcement of one transaction, which takes one frame; a longer one is sent as data.

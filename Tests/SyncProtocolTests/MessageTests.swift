@@ -54,7 +54,7 @@ import Testing
     var hello = Hello(
       versions: 1...3, kind: .big, appID: "app", peerName: "cloud", site: SiteID(high: 9, low: 8),
       logEpoch: 77, highest: ClockReading(rawValue: 12), silence: .milliseconds(2_500),
-      wallTime: 1_800_000_000_000, incarnation: 99)
+      incarnation: 99)
     hello.reserved = 5
     return hello
   }

@@ -11,32 +11,29 @@ import Transports
   private static let now = SyncLimits.releaseTime + 86_400_000
   private static let year: UInt64 = 365 * 86_400_000
 
-  private static func peer(_ number: UInt64, _ wallTime: UInt64?, kind: PeerKind = .small) -> PeerInfo {
-    PeerInfo(
-      kind: kind, name: "", site: SiteID(high: number, low: 1), logEpoch: 1, version: 2, wallTime: wallTime,
-      incarnation: nil)
+  private static func peer(_ number: UInt64, kind: PeerKind = .small) -> PeerInfo {
+    PeerInfo(kind: kind, name: "", site: SiteID(high: number, low: 1), logEpoch: 1, version: 2)
   }
 
   @Test func `two peers decide, or a big one`() {
     var jury = ClockJury()
-    jury.hear(Self.peer(1, Self.now), at: .seconds(10))
-    jury.hear(Self.peer(1, Self.now), at: .seconds(11))
+    jury.hear(Self.peer(1), wallTime: Self.now, at: .seconds(10))
+    jury.hear(Self.peer(1), wallTime: Self.now, at: .seconds(11))
     let verdict1 = jury.finds(Self.now, at: .seconds(11))
     #expect(!verdict1)
-    jury.hear(Self.peer(2, Self.now + 200_000), at: .seconds(12))
+    jury.hear(Self.peer(2), wallTime: Self.now + 200_000, at: .seconds(12))
     let verdict2 = jury.finds(Self.now, at: .seconds(12))
     #expect(verdict2)
     var other = ClockJury()
-    other.hear(Self.peer(3, Self.now, kind: .big), at: .seconds(1))
+    other.hear(Self.peer(3, kind: .big), wallTime: Self.now, at: .seconds(1))
     let verdict3 = other.finds(Self.now, at: .seconds(1))
     #expect(verdict3)
   }
 
-  @Test func `peers whose clocks are others, or unknown, decide nothing`() {
+  @Test func `peers whose clocks are others decide nothing`() {
     var jury = ClockJury()
     for number in 0..<10 {
-      jury.hear(Self.peer(UInt64(number), Self.now + Self.year), at: .seconds(number))
-      jury.hear(Self.peer(UInt64(100 + number), nil, kind: .big), at: .seconds(number))
+      jury.hear(Self.peer(UInt64(number)), wallTime: Self.now + Self.year, at: .seconds(number))
     }
     let verdict4 = jury.finds(Self.now, at: .seconds(10))
     #expect(!verdict4)
@@ -47,7 +44,7 @@ import Transports
 
   @Test func `a clock begins anew once an hour at most`() {
     var jury = ClockJury()
-    jury.hear(Self.peer(1, Self.now, kind: .big), at: .seconds(0))
+    jury.hear(Self.peer(1, kind: .big), wallTime: Self.now, at: .seconds(0))
     let verdict6 = jury.finds(Self.now, at: .seconds(0))
     #expect(verdict6)
     let verdict7 = jury.finds(Self.now + 3_599_000, at: .seconds(3_599))

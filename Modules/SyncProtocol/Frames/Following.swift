@@ -84,24 +84,37 @@ package struct SeenFrame: Hashable, Sendable {
   package var reading: ClockReading?
   /// The peer's checkpoint in the store's log, if the peer does not resume from it.
   package var place: Place?
+  /// The peer's wall clock in milliseconds since 1970, if the store's clock seems to be ahead and the peer knows of nothing against
+  /// its own; whole seconds are sent.
+  package var wallTime: UInt64?
 
-  package init(reading: ClockReading?, place: Place?) {
+  package init(reading: ClockReading?, place: Place?, wallTime: UInt64? = nil) {
     self.reading = reading
     self.place = place
+    self.wallTime = wallTime
   }
+
+  var isEmpty: Bool { reading == nil && place == nil && wallTime == nil }
 
   package func encode(to out: inout ByteWriter) {
     out.writeFixed(reading?.rawValue ?? 0)
-    guard let place else { return }
-    out.writeVarint(place.sequence)
-    out.writeFixed(place.commitCheck)
+    guard place != nil || wallTime != nil else { return }
+    // No log has a position 0.
+    out.writeVarint(place?.sequence ?? 0)
+    out.writeFixed(place?.commitCheck ?? 0)
+    if let wallTime { out.writeVarint(wallTime / 1_000) }
   }
 
   package init(from reader: inout ByteReader) throws(CodecError) {
     let reading: UInt64 = try reader.readFixed()
     self.reading = reading == 0 ? nil : ClockReading(rawValue: reading)
-    place =
-      reader.isAtEnd ? nil : Place(sequence: try reader.readVarint(), commitCheck: try reader.readFixed())
+    guard !reader.isAtEnd else { return }
+    let place = Place(sequence: try reader.readVarint(), commitCheck: try reader.readFixed())
+    self.place = place.sequence > 0 ? place : nil
+    guard !reader.isAtEnd else { return }
+    let (time, isTooLarge) = try reader.readVarint().multipliedReportingOverflow(by: 1_000)
+    guard !isTooLarge else { throw reader.failure(.malformed, "the wall clock is out of range") }
+    wallTime = time
   }
 }
 

@@ -17,15 +17,12 @@ package struct Hello: Hashable, Sendable {
   package var highest: ClockReading?
   /// The peer considers the link dead after this long without a frame; `nil` for the usual time.
   package var silence: Duration?
-  /// The wall clock in milliseconds since 1970, of a sender that knows of nothing against it; whole seconds are sent.
-  package var wallTime: UInt64?
-  /// Names the opening of the store: a copy of it has another one.
-  package var incarnation: UInt32?
+  /// Names the opening of the store: a copy of it has another one, as a rule.
+  package var incarnation: UInt16?
 
   package init(
     versions: ClosedRange<UInt16>, kind: PeerKind, appID: String, peerName: String, site: SiteID,
-    logEpoch: UInt64, highest: ClockReading? = nil, silence: Duration? = nil, wallTime: UInt64? = nil,
-    incarnation: UInt32? = nil
+    logEpoch: UInt64, highest: ClockReading? = nil, silence: Duration? = nil, incarnation: UInt16? = nil
   ) {
     self.versions = versions
     self.kind = kind
@@ -35,7 +32,6 @@ package struct Hello: Hashable, Sendable {
     self.logEpoch = logEpoch
     self.highest = highest
     self.silence = silence
-    self.wallTime = wallTime
     self.incarnation = incarnation
   }
 
@@ -48,15 +44,14 @@ package struct Hello: Hashable, Sendable {
     case logEpoch = 6
     case highest = 7
     case silence = 8
-    case wallTime = 9
-    case incarnation = 10
+    case incarnation = 9
   }
 
   package func encode(to out: inout ByteWriter) {
     out.writeFixed(Self.magic)
     out.writeFixed(versions.lowerBound)
     out.writeFixed(versions.upperBound)
-    Self.field(.reserved, &out) { $0.writeVarint(reserved) }
+    if reserved != 0 { Self.field(.reserved, &out) { $0.writeVarint(reserved) } }
     Self.field(.kind, &out) { $0.write(kind.rawValue) }
     Self.field(.appID, &out) { $0.write(appID.utf8) }
     Self.field(.peerName, &out) { $0.write(peerName.utf8) }
@@ -64,7 +59,6 @@ package struct Hello: Hashable, Sendable {
     Self.field(.logEpoch, &out) { $0.writeFixed(logEpoch) }
     if let highest { Self.field(.highest, &out) { $0.writeFixed(highest.rawValue) } }
     if let silence { Self.field(.silence, &out) { $0.writeVarint(silence.wholeMilliseconds) } }
-    if let wallTime { Self.field(.wallTime, &out) { $0.writeVarint(wallTime / 1_000) } }
     if let incarnation { Self.field(.incarnation, &out) { $0.writeFixed(incarnation) } }
   }
 
@@ -101,8 +95,7 @@ package struct Hello: Hashable, Sendable {
     guard site != .zero else { throw reader.failure(.malformed, "the site id is zero") }
     self.init(
       versions: low...high, kind: kind, appID: appID, peerName: fields.peerName, site: site, logEpoch: epoch,
-      highest: fields.highest, silence: fields.silence, wallTime: fields.wallTime,
-      incarnation: fields.incarnation)
+      highest: fields.highest, silence: fields.silence, incarnation: fields.incarnation)
     reserved = fields.reserved
   }
 
@@ -115,8 +108,7 @@ package struct Hello: Hashable, Sendable {
     var logEpoch: UInt64?
     var highest: ClockReading?
     var silence: Duration?
-    var wallTime: UInt64?
-    var incarnation: UInt32?
+    var incarnation: UInt16?
 
     mutating func take(_ tag: UInt64, _ content: RawSpan) throws(CodecError) {
       guard let tag = Tag(rawValue: tag) else { return }
@@ -131,10 +123,6 @@ package struct Hello: Hashable, Sendable {
       case .site: site = try reader.readSite()
       case .logEpoch: logEpoch = try reader.readFixed()
       case .highest: highest = ClockReading(rawValue: try reader.readFixed())
-      case .wallTime:
-        let (time, isTooLarge) = try reader.readVarint().multipliedReportingOverflow(by: 1_000)
-        guard !isTooLarge else { throw reader.failure(.malformed, "the wall clock is out of range") }
-        wallTime = time
       case .incarnation: incarnation = try reader.readFixed()
       case .silence: silence = .milliseconds(UInt32(clamping: try reader.readVarint()))
       }

@@ -6,17 +6,14 @@ import Failpoints
 extension Session {
   func sendHello() throws(SyncError) {
     let configuration = context.configuration
-    let (highest, wallTime) = try context.read { transaction in
-      (try transaction.highestReading(), context.store.wallTime(unlessBehind: transaction.latestReading))
-    }
+    let highest = try context.read { try $0.highestReading() }
     highestTold = highest
     let hello = Hello(
       versions: SyncLimits.versions, kind: configuration.kind, appID: configuration.appID,
       peerName: configuration.peerName.prefix(utf8Bytes: SyncLimits.nameBytes), site: context.store.site,
       logEpoch: context.store.epoch, highest: highest,
       silence: configuration.silence == SessionConfiguration.usualSilence ? nil : configuration.silence,
-      wallTime: wallTime.flatMap { $0 >= SyncLimits.releaseTime ? $0 : nil },
-      incarnation: UInt32(truncatingIfNeeded: context.store.incarnation))
+      incarnation: UInt16(truncatingIfNeeded: context.store.incarnation))
     context.send(.hello) { hello.encode(to: &$0) }
   }
 
@@ -38,7 +35,7 @@ extension Session {
     context.hello = hello
     let peer = PeerInfo(
       kind: hello.kind, name: hello.peerName, site: hello.site, logEpoch: hello.logEpoch, version: version,
-      wallTime: hello.wallTime, incarnation: hello.incarnation)
+      incarnation: hello.incarnation)
     guard context.configuration.asksForAdmission else { return try begin(with: peer, hello) }
     enter(.met(hello, peer))
     context.ask(.admission(.met(peer)))
@@ -94,7 +91,8 @@ extension Session {
       .cloned, "Both peers write as site \(context.store.site): one store is a copy of the other")
   }
 
-  /// Sends the peer any later write of its own site, and the checkpoint in its log, so that it can detect a clone.
+  /// Sends the peer any later write of its own site, and the checkpoint in its log, so that it can detect a clone; and the wall
+  /// clock, so that it can tell that its own was ahead.
   ///
   /// The checkpoint is left out when this session resumes from it, since the resume frame carries it.
   func tellLaterWrites(than hello: Hello) throws(SyncError) {
@@ -107,9 +105,9 @@ extension Session {
         place: cursor.flatMap { cursor in
           cursor.epoch == hello.logEpoch
             ? SeenFrame.Place(sequence: cursor.sequence, commitCheck: cursor.commitCheck) : nil
-        })
+        }, wallTime: context.testimony(against: hello, latest: transaction.latestReading))
     }
-    guard frame.reading != nil || frame.place != nil else { return }
+    guard !frame.isEmpty else { return }
     context.send(.seen) { frame.encode(to: &$0) }
   }
 
@@ -124,4 +122,14 @@ extension Session {
 extension ClockReading {
   /// Returns whether its millisecond is later: two writes of one transaction to one document share a millisecond.
   fileprivate func isLater(than other: ClockReading) -> Bool { milliseconds > other.milliseconds }
+}
+
+extension SessionContext {
+  /// The wall clock for a peer whose clock seems to be ahead of it; `nil` where there is something against it.
+  fileprivate func testimony(against hello: Hello, latest: ClockReading) -> UInt64? {
+    guard let highest = hello.highest, let wallTime = store.wallTime(unlessBehind: latest),
+      wallTime >= SyncLimits.releaseTime, highest.milliseconds > wallTime + SyncLimits.tolerableLead
+    else { return nil }
+    return wallTime
+  }
 }

@@ -205,6 +205,7 @@ extension Session {
       pusher.feed.pace.answered(nonce)
     case .seen:
       let frame = try reader.whole { (reader) throws(CodecError) in try SeenFrame(from: &reader) }
+      if let wallTime = frame.wallTime { context.tell(.wallClock(milliseconds: wallTime)) }
       try run { () throws(SyncError) in try compareOwn(with: frame) }
     }
   }

@@ -32,10 +32,10 @@ package struct ClockJury: Sendable {
   /// Takes note of a peer's wall clock.
   ///
   /// - Parameters:
-  ///   - peer: The peer, which has just said hello.
+  ///   - peer: The peer.
+  ///   - wallTime: Its wall clock in milliseconds since 1970, as it has just told it.
   ///   - now: The time of this network's clock, which nobody sets.
-  package mutating func hear(_ peer: PeerInfo, at now: Duration) {
-    guard let wallTime = peer.wallTime else { return }
+  package mutating func hear(_ peer: PeerInfo, wallTime: UInt64, at now: Duration) {
     if witnesses.count >= Self.limit, witnesses[peer.site] == nil { witnesses.removeAll() }
     witnesses[peer.site] = Witness(
       isBig: peer.kind == .big, origin: .milliseconds(Int64(clamping: wallTime)) - now)
@@ -61,9 +61,9 @@ package struct ClockJury: Sendable {
 
 extension PeerNetwork {
   /// Has the store's clock begin anew where it is ahead and peers agree that the wall clock is right.
-  func judgeClock(by peer: PeerInfo) {
+  func judgeClock(by peer: PeerInfo, wallTime told: UInt64) {
     let now = setup.clock.now
-    state.withLockedValue { $0.clockJury.hear(peer, at: now) }
+    state.withLockedValue { $0.clockJury.hear(peer, wallTime: told, at: now) }
     guard let lead = try? setup.store.clockLead(), lead > ClockJury.tolerance else { return }
     let wallTime = setup.store.wallTime
     guard state.withLockedValue({ $0.clockJury.finds(wallTime, at: now) }) else { return }

@@ -70,7 +70,7 @@ extension PeerNetwork {
       case .caughtUp(let generation): state.sessions[id]?.connection.caughtUp = generation
       case .oversize, .refused, .groupSplit, .damaged, .unreadable, .unreadableLog, .unreadablePeer,
         .withheldByPeer,
-        .groupsForgotten, .overflow:
+        .groupsForgotten, .overflow, .wallClock:
         break
       }
       return state.sessions[id]?.current
@@ -83,12 +83,14 @@ extension PeerNetwork {
         .info, .connected, connection,
         "Connected to \(Self.title(peer.name)) (\(peer.kind)) over \(connection.endpoint)")
       noteArrival(of: peer)
-      judgeClock(by: peer)
       if let dialed = state.withLockedValue({ $0.sessions[id]?.dialed }) { record(peer.kind, at: dialed) }
       announce(.connected(connection))
       setup.bell.ring()
       recognize(peer.site)
     } else {
+      if case .wallClock(let milliseconds) = event, let peer = connection.peer {
+        judgeClock(by: peer, wallTime: milliseconds)
+      }
       let note = event.note(of: connection.peer.map { Self.title($0.name) } ?? "a peer")
       if let note { write(note.level, .session, connection, note.text) }
       for line in event.digestLines { write(.debug, .session, connection, line) }

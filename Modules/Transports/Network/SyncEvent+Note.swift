@@ -71,6 +71,7 @@ extension SyncEvent {
         .warning,
         "Transactions up to commit \(sequence) may become visible in parts at \(peer): they are too many"
       )
+    case .wallClock: (.info, "\(peer) tells its wall clock, since the clock here is ahead")
     case .overflow: (.info, "Changes come faster than \(peer) takes them: it goes on from the log")
     }
   }
