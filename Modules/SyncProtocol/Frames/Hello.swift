@@ -51,7 +51,8 @@ package struct Hello: Hashable, Sendable {
     out.writeFixed(Self.magic)
     out.writeFixed(versions.lowerBound)
     out.writeFixed(versions.upperBound)
-    if reserved != 0 { Self.field(.reserved, &out) { $0.writeVarint(reserved) } }
+    // Zero bits need no field; without a number of the opening the bytes are those of earlier releases.
+    if reserved != 0 || incarnation == nil { Self.field(.reserved, &out) { $0.writeVarint(reserved) } }
     Self.field(.kind, &out) { $0.write(kind.rawValue) }
     Self.field(.appID, &out) { $0.write(appID.utf8) }
     Self.field(.peerName, &out) { $0.write(peerName.utf8) }
