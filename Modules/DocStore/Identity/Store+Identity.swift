@@ -31,7 +31,7 @@ extension Store {
   /// How far the store's clock is ahead of the wall clock; zero as a rule.
   ///
   /// Each write is later than those before. Where the wall clock was ahead once, or is behind now, writes go on from the
-  /// latest one, and win every conflict until the wall clock has come that far. See ``trustClock()``.
+  /// latest one, and win every conflict until the wall clock has come that far. See `trustClock()`.
   /// - Throws: `closed`, `forked`, `tooManyReaders`, `corrupt`, `io`.
   public func clockLead() throws -> Duration {
     let latest = try read { $0.latestReading.milliseconds }
@@ -53,10 +53,10 @@ extension Store {
 
   /// Has the store's clock begin anew at the wall clock, since that is right and was ahead once.
   ///
-  /// Readings repeat then, so the store becomes a site of its own, as with ``renewSite(_:)``. What was written stays with the time
+  /// Readings repeat then, so the store becomes a site of its own, as with `renewSite(_:)`. What was written stays with the time
   /// that it has; a write to a document is later than all that is in it, as ever.
   /// - Returns: Whether it was ahead; else nothing is changed.
-  /// - Throws: As ``renewSite(_:)``.
+  /// - Throws: As `renewSite(_:)`.
   @discardableResult
   public func trustClock() throws -> Bool {
     let change = identityChange

@@ -20,12 +20,7 @@ extension Store {
     let lock = try StoreLock(target.files.held)
     defer { withExtendedLifetime(lock) {} }
     do {
-      let reader = try environment.beginRead(isExempt: true)
-      defer { environment.recycle(reader) }
-      var identity = try StoreIdentity(reader.access, environment.tables)
-      identity.nonce = StoreIdentity.noNonce
-      try StoreCopy(source: reader.access, tables: environment.tables).write(
-        to: target.files.data, mapBytes: environment.mapBytes, identity: identity, progress)
+      try Self.copy(environment, to: target, progress)
       try target.carry(from: directory)
       try options.reach(.backupCopied)
       try target.complete(options)
@@ -33,5 +28,17 @@ extension Store {
       target.discard()
       throw error
     }
+  }
+  /// Writes what an environment holds now as the data of a store of its own.
+  static func copy(
+    _ environment: Environment, to draft: DirectoryDraft,
+    _ progress: @escaping (MaintenanceProgress) throws -> Void
+  ) throws {
+    let reader = try environment.beginRead(isExempt: true)
+    defer { environment.recycle(reader) }
+    var identity = try StoreIdentity(reader.access, environment.tables)
+    identity.nonce = StoreIdentity.noNonce
+    try StoreCopy(source: reader.access, tables: environment.tables).write(
+      to: draft.files.data, mapBytes: environment.mapBytes, identity: identity, progress)
   }
 }

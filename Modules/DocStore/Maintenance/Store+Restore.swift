@@ -31,7 +31,8 @@ extension Store {
     do {
       try withExtendedLifetime(StoreLock(draft.files.held)) {
         draft.clear()
-        try fill(draft, from: source, lock: sourceLock, progress)
+        let environment = try Environment(source.data, lock: sourceLock, options: StoreOptions())
+        try copy(environment, to: draft, progress)
         try draft.carry(from: source.held)
         if let place { try draft.carry(kept, from: place) }
       }
@@ -42,18 +43,5 @@ extension Store {
       throw error
     }
     withExtendedLifetime(placeLock) {}
-  }
-
-  private static func fill(
-    _ draft: DirectoryDraft, from source: StoreFiles, lock: StoreLock,
-    _ progress: @escaping (MaintenanceProgress) throws -> Void
-  ) throws {
-    let environment = try Environment(source.data, lock: lock, options: StoreOptions())
-    let reader = try environment.beginRead(isExempt: true)
-    defer { environment.recycle(reader) }
-    var identity = try StoreIdentity(reader.access, environment.tables)
-    identity.nonce = StoreIdentity.noNonce
-    try StoreCopy(source: reader.access, tables: environment.tables).write(
-      to: draft.files.data, mapBytes: environment.mapBytes, identity: identity, progress)
   }
 }
