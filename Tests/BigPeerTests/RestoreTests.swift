@@ -159,6 +159,20 @@
       try device.close()
     }
 
+    /// Neither a clock that was put right nor a peer that has met a copy makes a copy of the store.
+    @Test(arguments: [IdentityChange.Reason.clock, .cloned])
+    func `a store that took a new site while it ran is no copy after a restart`(
+      _ reason: IdentityChange.Reason
+    ) async throws {
+      let application = RunningBigPeer.configuration(in: folder).applications[0]
+      let first = try await HostedApplication.open(application)
+      try await first.dunlin.store.database.renewSite(reason)
+      await first.close()
+      let second = try await HostedApplication.open(application)
+      #expect(!second.origin.isRestored)
+      await second.close()
+    }
+
     @Test func `a damaged backup, and one that takes no place, change nothing`() async throws {
       let configuration = RunningBigPeer.configuration(in: folder)
       let (store, copy) = (folder.file("applications/default/store"), folder.file("copy"))

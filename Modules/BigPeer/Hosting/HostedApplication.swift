@@ -144,6 +144,11 @@
     /// Ends sessions, waits for writes in flight, and closes the store; no task waits on the caller's thread meanwhile.
     package func close() async {
       await feed.stop()
+      do {
+        try await origin.noteSite()
+      } catch {
+        logger.error("The store's site could not be noted, so the next start takes it for a copy: \(error)")
+      }
       await withCheckedContinuation { continuation in
         DispatchQueue.global().async { [self] in
           interest.end()

@@ -15,6 +15,7 @@
 
     private let store: Store
     private let restored: Atomic<Bool>
+    private let listener = Mutex<CommitListener?>(nil)
 
     /// Looks at a store, and notes its site where it is served for the first time.
     ///
@@ -38,6 +39,23 @@
       restored = Atomic(isRestored)
       let due = isRestored ? noted ?? Self.unknown : own
       if noted != due { try note(due) }
+      // The store takes a new site while it runs where its clock is put right, or a peer has met a copy.
+      let registration = store.onSiteChange { [weak self] _ in
+        Task { [weak self] in try? await self?.noteSite() }
+      }
+      listener.withLock { $0 = registration }
+    }
+
+    /// Notes the site that the store has now, unless it is a copy that keeps quiet.
+    ///
+    /// - Throws: `StoreError`.
+    func noteSite() async throws {
+      guard !isRestored else { return }
+      try await store.write { [store] in
+        let own = Self.name(store)
+        guard try $0.sideValue(Self.table, key: Self.siteKey) != own else { return }
+        try $0.setSideValue(own, Self.table, key: Self.siteKey)
+      }
     }
 
     private static func name(_ store: Store) -> [UInt8] { Array(store.site.description.utf8) }
