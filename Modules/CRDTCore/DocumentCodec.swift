@@ -192,7 +192,7 @@ package enum DocumentCodec {
     var state = try DocumentState(RecordView(existing.record), own: site, tables: tables)
     let before = state
     guard state.merge(incoming) else { return .missingBase }
-    guard state != before else { return .unchanged }
+    guard state.differs(from: before) else { return .unchanged }
     return state.merged(own: site, &tables)
   }
 
@@ -250,7 +250,8 @@ package enum DocumentCodec {
     var state = try DocumentState(RecordView(existing.record), own: site, tables: tables)
     let before = state
     state.repair(with: incoming)
-    guard state != before else { return .unchanged }
+    // Earlier releases counted superseded writers in a summary.
+    guard state.differs(from: before) || state.summary != existing.summary else { return .unchanged }
     return state.merged(own: site, &tables)
   }
 
@@ -341,7 +342,8 @@ extension RecordView {
     guard !isDefault, !isFresh else { return isDefault }
     var reader = ByteReader(metadata)
     let metadata = try RecordMetadata(&reader, base: baseReading, tables: tables)
-    return metadata.bareLife != nil || metadata.marks.contains { $0.mark.writer == 0 }
+    return metadata.bareLife != nil || metadata.parts.contains(.unlisted)
+      || metadata.marks.contains { $0.mark.writer == 0 }
       || metadata.hidden.contains { $0.register.isDefault }
   }
 }

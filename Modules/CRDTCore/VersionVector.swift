@@ -73,6 +73,40 @@ public struct VersionVector: Hashable, Sendable {
     other.elements.allSatisfy { self[$0.writer] >= $0.reading }
   }
 
+  /// Whether the element at an index is its site's newest: it has superseded the others.
+  func isNewest(_ index: Int) -> Bool {
+    index + 1 == elements.count || elements[index + 1].writer.site != elements[index].writer.site
+  }
+
+  /// Whether a site stands here with several births.
+  var hasSuperseded: Bool { elements.indices.contains { !isNewest($0) } }
+
+  /// The place of a site's newest element, from 1; 0 where the site is not here.
+  func newestPlace(of site: SiteID) -> Int {
+    let end = insertionIndex(of: Writer(site: site, birth: ClockReading(rawValue: .max)))
+    let index = end < elements.count && elements[end].writer.site == site ? end : end - 1
+    return index >= 0 && elements[index].writer.site == site ? index + 1 : 0
+  }
+
+  /// Drops every superseded element that is none of `kept`.
+  mutating func dropSuperseded(unless kept: Set<Writer>) {
+    elements = elements.indices.compactMap {
+      isNewest($0) || kept.contains(elements[$0].writer) ? elements[$0] : nil
+    }
+  }
+
+  /// Whether the newest elements of all sites are the same.
+  func agrees(with other: VersionVector) -> Bool {
+    if self == other { return true }
+    return elements.indices.lazy.filter(isNewest).map { elements[$0] }
+      .elementsEqual(other.elements.indices.lazy.filter(other.isNewest).map { other.elements[$0] })
+  }
+
+  /// The elements whose writers stand in `other`, too.
+  func restricted(to other: VersionVector) -> VersionVector {
+    VersionVector(ascending: elements.filter { other.index(of: $0.writer) != nil })
+  }
+
   public mutating func advance(_ writer: Writer, to reading: ClockReading) {
     let index = insertionIndex(of: writer)
     if index < elements.endIndex, elements[index].writer == writer {

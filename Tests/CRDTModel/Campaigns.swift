@@ -37,6 +37,9 @@ extension Campaign {
       CounterHistory(seed: $0)
     },
     Campaign("stores copied and put back unnoticed", cases: 20_000) { ForkHistory(seed: $0) },
+    Campaign("stores copied, with more births than a vector keeps", cases: 2_000) {
+      ForkHistory(seed: $0, isLong: true)
+    },
     Campaign("stores copied, openings without random bits", cases: 2_000, failing: 5) {
       ForkHistory(seed: $0, .withoutRandomBits)
     },

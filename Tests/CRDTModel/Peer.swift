@@ -31,6 +31,15 @@ package struct Peer {
     }
   }
 
+  /// The summary of the state that the record holds, told from all of it.
+  package var decodedSummary: Summary? {
+    get throws {
+      try record?.withView { view throws(CodecError) in
+        try DocumentState(view, own: site, tables: tables).summary
+      }
+    }
+  }
+
   /// Whether the record's checksum holds.
   package var verifies: Bool { record?.withView { $0.verify() } ?? false }
 

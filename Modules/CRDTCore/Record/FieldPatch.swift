@@ -200,13 +200,21 @@ struct FieldPatch: ~Escapable {
       if sites[former.ordinal] != stamping.site || !stamping.goesOn(from: former.birth) { own = 0 }
     }
     let birth = own > 0 ? writers[own].birth : stamping.newBirth
+    // Of a site's writers the newest alone counts.
+    let isNewest: Bool
     if own > 0 {
-      summary.subtract(StateHash.included(writers[own].birth, writers[own].latest, siteHash))
+      isNewest = !isOf(stamping.site, own + 1, sites)
+      if isNewest { summary.subtract(StateHash.included(birth, writers[own].latest, siteHash)) }
     } else {
       guard count < Self.limit, let place = place(of: stamping.site, born: birth, sites) else { return nil }
       insertion = place
+      isNewest = !isOf(stamping.site, place, sites)
+      if isNewest, isOf(stamping.site, place - 1, sites) {
+        let former = writers[place - 1]
+        summary.subtract(StateHash.included(former.birth, former.latest, siteHash))
+      }
     }
-    summary.add(StateHash.included(birth, reading, siteHash))
+    if isNewest { summary.add(StateHash.included(birth, reading, siteHash)) }
     let end = view.metadataOffset
     let metadataBytes = view.metadata.byteCount
     guard end >= RecordLayout.headerBytes, end + metadataBytes == view.bytes.byteCount else { return nil }
@@ -253,6 +261,12 @@ struct FieldPatch: ~Escapable {
     }
     guard let compact = try? RecordCompactor.compact(record) else { return nil }
     return EncodedDocument(record: compact, summary: summary, isAlive: true)
+  }
+
+  /// Whether a writer of a site stands at a place.
+  @inline(__always)
+  private func isOf(_ site: SiteID, _ place: Int, _ sites: SiteTable) -> Bool {
+    place > 0 && place <= count && sites[writers[place].ordinal] == site
   }
 
   /// Where a new writer comes to stand; `nil` when a site is not known.

@@ -64,7 +64,7 @@ struct PatchWriters {
         return nil
       }
       parts = RecordMetadata.Parts(rawValue: byte)
-      guard parts.isSubset(of: .known) else { return nil }
+      guard parts.isSubset(of: .patchable) else { return nil }
       count = writers
       // Where one may be too many, the tree looks.
       guard count + added <= Limits.sitesPerDocument else { return nil }
@@ -78,7 +78,9 @@ struct PatchWriters {
         isFresh
         ? writers.readFresh(view, own: site, sites)
         : (try? writers.read(&reader, count: count, own: site, sites)) ?? false
-      return isRead ? body(&writers, &reader) : nil
+      guard isRead, let result = body(&writers, &reader) else { return nil }
+      // Where superseded writers may have to go, the tree looks.
+      return writers.hasGrown && writers.count > SupersededWriters.limit ? nil : result
     }
   }
 
@@ -177,17 +179,23 @@ struct PatchWriters {
     let siteHash = StateHash.site(site)
     if found {
       guard reading > self[place].latest else { return place }
-      summary.subtract(StateHash.included(birth, self[place].latest, siteHash))
+      if isNewest(place) { summary.subtract(StateHash.included(birth, self[place].latest, siteHash)) }
       self[place].latest = reading
     } else {
       insert(
         Writer(
           site: site, ordinal: sites.intern(site), birth: birth, latest: reading, before: .zero,
           formerPlace: 0), at: place)
+      if isNewest(place), place > 1, self[place - 1].site == site {
+        summary.subtract(StateHash.included(self[place - 1].birth, self[place - 1].latest, siteHash))
+      }
     }
-    summary.add(StateHash.included(birth, reading, siteHash))
+    if isNewest(place) { summary.add(StateHash.included(birth, reading, siteHash)) }
     return place
   }
+
+  /// Whether a place's writer is its site's newest, which alone counts in a summary.
+  private func isNewest(_ place: Int) -> Bool { place == count || self[place + 1].site != self[place].site }
 
   private mutating func insert(_ writer: Writer, at place: Int) {
     guard count < room.count else { return }

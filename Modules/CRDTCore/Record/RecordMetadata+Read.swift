@@ -77,8 +77,9 @@ extension RecordMetadata {
     (life, bareLife, floor) = (head.life, head.bareLife, head.floor)
     let parts = head.parts
     if parts.contains(.marks) { try readMarks(&reader) }
-    if parts.contains(.counters) { try readCounters(&reader) }
-    if parts.contains(.hidden) { try readHidden(&reader, tables.keys) }
+    let unlisted = parts.contains(.unlisted) ? reading : nil
+    if parts.contains(.counters) { try readCounters(&reader, unlisted) }
+    if parts.contains(.hidden) { try readHidden(&reader, tables.keys, unlisted) }
     if parts.contains(.floors) { try readFloors(&reader, tables.keys) }
     guard reader.isAtEnd else { throw reader.failure(.malformed, "metadata has bytes left over") }
   }
@@ -96,20 +97,24 @@ extension RecordMetadata {
     }
   }
 
-  private mutating func readCounters(_ reader: inout ByteReader) throws(CodecError) {
+  private mutating func readCounters(
+    _ reader: inout ByteReader, _ unlisted: ClockReading?
+  ) throws(CodecError) {
     var previous = -1
     for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
       previous += try reader.readIndex(through: Limits.recordBytes) + 1
-      counters.append(Counter(entry: previous, state: try counter(&reader)))
+      counters.append(Counter(entry: previous, state: try counter(&reader, unlisted)))
     }
   }
 
-  private mutating func readHidden(_ reader: inout ByteReader, _ keys: KeyTable) throws(CodecError) {
+  private mutating func readHidden(
+    _ reader: inout ByteReader, _ keys: KeyTable, _ unlisted: ClockReading?
+  ) throws(CodecError) {
     for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
       let path = try path(&reader, keys)
       let mark = try vector.readMark(&reader)
       let writer = writer(mark)
-      let content = try content(&reader)
+      let content = try content(&reader, unlisted)
       let stamp = Stamp(reading: mark.reading, site: writer.site)
       hidden.append(
         Hidden(path: path, register: Register(stamp: stamp, birth: writer.birth, content: content)))
@@ -126,22 +131,35 @@ extension RecordMetadata {
     }
   }
 
-  private func counter(_ reader: inout ByteReader) throws(CodecError) -> CounterState {
+  /// Reads a counter; `unlisted` is the base reading where some of its writers may stand in no vector.
+  private func counter(
+    _ reader: inout ByteReader, _ unlisted: ClockReading?
+  ) throws(CodecError) -> CounterState {
     var state = CounterState(base: try reader.readSignedVarint())
     for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
-      let mark = try vector.readMark(&reader)
+      var mark = try vector.readMark(&reader)
+      var writer = writer(mark)
+      if mark.writer == 0, let unlisted {
+        let place = try reader.readIndex(through: vector.elements.count)
+        guard place > 0 else { throw reader.failure(.malformed, "a contribution has no site") }
+        mark.reading = try reader.readTime(from: unlisted)
+        let birth = try reader.readAge(at: mark.reading)
+        writer = Writer(site: vector.elements[place - 1].writer.site, birth: birth)
+      }
       let amount = try reader.readSignedVarint()
-      state.contributions.append(.init(writer: writer(mark), reading: mark.reading, amount: amount))
+      state.contributions.append(.init(writer: writer, reading: mark.reading, amount: amount))
     }
     return state
   }
 
-  private func content(_ reader: inout ByteReader) throws(CodecError) -> Register.Content {
+  private func content(
+    _ reader: inout ByteReader, _ unlisted: ClockReading?
+  ) throws(CodecError) -> Register.Content {
     switch try reader.readByte() {
     case 0: return .removed(overDefault: false)
     case 1: return .removed(overDefault: true)
     case 2: return .value(try ValueCodec.read(&reader))
-    case 3: return .counter(try counter(&reader))
+    case 3: return .counter(try counter(&reader, unlisted))
     case 4: return .map
     default: throw reader.failure(.malformed, "a hidden register has an unknown kind")
     }

@@ -22,13 +22,13 @@ extension RecordMetadata {
       out.writeTime(floor.reading, from: reading)
     }
     if parts.contains(.marks) { writeMarks(&out) }
-    if parts.contains(.counters) { writeCounters(&out) }
+    if parts.contains(.counters) { writeCounters(reading, &out) }
     if parts.contains(.hidden) {
       out.writeVarint(hidden.count)
       for item in hidden {
         write(item.path, &out, &tables)
         write(mark(item.register.stamp, item.register.birth), &out)
-        write(item.register.content, &out)
+        write(item.register.content, reading, &out)
       }
     }
     if parts.contains(.floors) {
@@ -52,13 +52,13 @@ extension RecordMetadata {
     }
   }
 
-  private func writeCounters(_ out: inout ByteWriter) {
+  private func writeCounters(_ base: ClockReading, _ out: inout ByteWriter) {
     out.writeVarint(counters.count)
     var previous = -1
     for counter in counters {
       out.writeVarint(counter.entry - previous - 1)
       previous = counter.entry
-      write(counter.state, &out)
+      write(counter.state, base, &out)
     }
   }
 
@@ -72,16 +72,24 @@ extension RecordMetadata {
     out.writeAge(of: mark.reading, at: vector.elements[mark.writer - 1].reading)
   }
 
-  private func write(_ state: CounterState, _ out: inout ByteWriter) {
+  private func write(_ state: CounterState, _ base: ClockReading, _ out: inout ByteWriter) {
     out.writeSignedVarint(state.base)
     out.writeVarint(state.contributions.count)
     for contribution in state.contributions {
-      write(Mark(writer: index(of: contribution.writer), reading: contribution.reading), &out)
+      let writer = contribution.writer
+      let mark = Mark(writer: index(of: writer), reading: contribution.reading)
+      write(mark, &out)
+      if mark.writer == 0 {
+        // One that the vector does not list: by the place of its site's newest.
+        out.writeVarint(vector.newestPlace(of: writer.site))
+        out.writeTime(contribution.reading, from: base)
+        out.writeAge(of: writer.birth, at: contribution.reading)
+      }
       out.writeSignedVarint(contribution.amount)
     }
   }
 
-  private func write(_ content: Register.Content, _ out: inout ByteWriter) {
+  private func write(_ content: Register.Content, _ base: ClockReading, _ out: inout ByteWriter) {
     switch content {
     case .removed(let overDefault): out.write(overDefault ? 1 as UInt8 : 0)
     case .value(let value):
@@ -89,7 +97,7 @@ extension RecordMetadata {
       ValueCodec.write(value, to: &out)
     case .counter(let state):
       out.write(3 as UInt8)
-      write(state, &out)
+      write(state, base, &out)
     case .map: out.write(4 as UInt8)
     }
   }

@@ -17,7 +17,11 @@ struct RecordMetadata {
     static let floors = Parts(rawValue: 32)
     /// The life is a death whose writer is not known.
     static let bareLife = Parts(rawValue: 64)
-    static let known = Parts(rawValue: 127)
+    /// A counter has contributions of writers that the vector does not list.
+    static let unlisted = Parts(rawValue: 128)
+    static let known = Parts(rawValue: 255)
+    /// All that is edited in place.
+    static let patchable = Parts(rawValue: 127)
   }
 
   /// A register's stamp by reference: 0 is default data, `none` is no register, else a writer + 1.
@@ -62,7 +66,17 @@ struct RecordMetadata {
     if !counters.isEmpty { parts.insert(.counters) }
     if !hidden.isEmpty { parts.insert(.hidden) }
     if !floors.isEmpty { parts.insert(.floors) }
+    if hasUnlisted { parts.insert(.unlisted) }
     return parts
+  }
+
+  private var hasUnlisted: Bool {
+    let hidden = hidden.lazy.compactMap { item in
+      if case .counter(let state) = item.register.content { state } else { CounterState?.none }
+    }
+    let isUnlisted = { (contribution: CounterState.Contribution) in index(of: contribution.writer) == 0 }
+    return counters.contains { $0.state.contributions.contains(where: isUnlisted) }
+      || hidden.contains { $0.contributions.contains(where: isUnlisted) }
   }
 
   /// The reference of an entry that shows a map without a register of its own.

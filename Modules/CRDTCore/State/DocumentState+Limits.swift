@@ -15,12 +15,14 @@ extension DocumentState {
   ///
   /// - Returns: `refused` for what no peer would take; the tables are then as they were.
   func merged(own site: SiteID, _ tables: inout RecordTables) -> MergeOutcome {
+    var state = self
+    state.dropSuperseded()
     do throws(DocumentError) {
-      try checked()
+      try state.checked()
     } catch {
       return .refused(error)
     }
-    return .changed(StateEncoder.encode(self, own: site, tables: &tables))
+    return .changed(StateEncoder.encode(state, own: site, tables: &tables))
   }
 }
 

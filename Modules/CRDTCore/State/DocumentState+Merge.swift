@@ -68,17 +68,26 @@ extension DocumentState {
 
   /// The part of this state that `base` lacks, as a delta.
   ///
+  /// What no vector covers is in every delta: default data, and what writers that the vector no
+  /// longer lists contributed to counters.
+  ///
+  /// - Parameters:
+  ///   - base: What the peer has.
+  ///   - hasUnlisted: The peer may lack contributions of writers that the vector does not list.
+  /// - Returns: The whole state where the peer has nothing of it.
   /// - Complexity: O(*n*) in the entries.
-  package func delta(lacking base: VersionVector) -> DocumentState {
+  package func delta(lacking base: VersionVector, hasUnlisted: Bool = true) -> DocumentState {
     var delta = self
     delta.ownBirth = nil
     guard !base.isEmpty else { return delta }
-    delta.base = base
-    Self.strip(&delta.root, seen: base)
+    // What this side has nothing of, the peer need not have, and may have left out since.
+    delta.base = base.elements.count > SupersededWriters.limit ? base.restricted(to: vector) : base
+    guard !delta.base.isEmpty else { return delta }
+    strip(&delta.root, seen: base, hasUnlisted)
     return delta
   }
 
-  private static func strip(_ node: inout Node, seen: VersionVector) {
+  private func strip(_ node: inout Node, seen: VersionVector, _ hasUnlisted: Bool) {
     if let floor = node.floor,
       seen.covers(Writer(site: floor.stamp.site, birth: floor.birth), at: floor.stamp.reading)
     {
@@ -87,26 +96,28 @@ extension DocumentState {
     if var register = node.register {
       var hasNews = false
       if case .counter(var state) = register.content {
-        state.contributions.removeAll { seen.covers($0.writer, at: $0.reading) }
+        state.contributions.removeAll {
+          seen.covers($0.writer, at: $0.reading) || !hasUnlisted && vector.index(of: $0.writer) == nil
+        }
         hasNews = !state.contributions.isEmpty
         register.content = .counter(state)
       }
       let isCovered = seen.covers(register.writer, at: register.stamp.reading)
       node.register = isCovered && !hasNews ? nil : register
     }
-    for index in node.children.indices { strip(&node.children[index].node, seen: seen) }
+    for index in node.children.indices { strip(&node.children[index].node, seen: seen, hasUnlisted) }
     node.children.removeAll { $0.node.isEmpty }
   }
 
   /// Takes in the whole of a peer's state: what that has seen and no longer holds is gone, though nobody may remember
   /// its removal; the rest is joined.
   ///
-  /// With equal vectors and different content, what this side has seen and no longer holds is gone, too, and then the
-  /// higher stamp wins, of equal ones the greater value: both settle on the same.
+  /// With equal vectors, superseded writers aside, and different content, what this side has seen and no longer holds is gone, too,
+  /// and then the higher stamp wins, of equal ones the greater value: both settle on the same.
   ///
   /// - Complexity: O(*n* + *m*) in the entries of both.
   package mutating func repair(with other: DocumentState) {
-    guard vector == other.vector else {
+    guard vector.agrees(with: other.vector) else {
       // What stands above it at the peer takes its place anyway; of a counter, the increments are joined.
       let isSameOrLater = { (mine: Register, theirs: Register) in
         mine.stamp < theirs.stamp || mine.stamp == theirs.stamp && !theirs.isRemoved
@@ -121,12 +132,12 @@ extension DocumentState {
     // stamp is given twice, so where two contents have one, neither side may take the other's for something removed.
     // A removal of that stamp is what a side that has met a default keeps in place of nothing.
     let isSame = { (mine: Register, theirs: Register) in mine.stamp == theirs.stamp && !theirs.isRemoved }
-    Self.dropSeen(&root, unlessIn: other.root, as: isSame, seen: vector)
+    Self.dropSeen(&root, unlessIn: other.root, as: isSame, seen: theirs.vector)
     Self.dropSeen(&theirs.root, unlessIn: mine.root, as: isSame, seen: vector)
     theirs.base = VersionVector()
     vector = VersionVector()
     _ = merge(theirs)
-    vector = mine.vector
+    vector.join(mine.vector)
   }
 
   /// Drops what the other side has `seen`, unless it holds there what `isKept` finds good enough.

@@ -79,7 +79,10 @@ extension DocumentState {
     var sum = Summary.zero
     sum.add(StateHash.life(life, isAlive: isAlive))
     if floor > .zero { sum.add(StateHash.floor(floor)) }
-    for element in vector.elements { sum.add(StateHash.included(element)) }
+    // Superseded writers do not count: whoever no longer lists them has the same state.
+    for index in vector.elements.indices where vector.isNewest(index) {
+      sum.add(StateHash.included(vector.elements[index]))
+    }
     return sum
   }
 

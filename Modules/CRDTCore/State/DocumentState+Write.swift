@@ -142,6 +142,7 @@ extension DocumentState {
       try Self.set(value, at: [key][...], in: &root, pen, .upsert, isUnderFloor: isUnderFloor)
     }
     prune()
+    dropSuperseded()
   }
 
   mutating func delete(_ stamping: Stamping) {
@@ -149,6 +150,7 @@ extension DocumentState {
     life = pen.stamp
     lifeBirth = pen.birth
     isAlive = false
+    dropSuperseded()
   }
 
   /// Applies edits in their order; those whose paths do not overlap share one stamp.
@@ -158,6 +160,7 @@ extension DocumentState {
     var shared: Pen?
     var written: Set<[TextKey]> = []
     var above: Set<[TextKey]> = []
+    let former = vector
     for edit in edits { try Self.check(edit.path) }
     root.makeRoom(for: edits.map(\.path))
     for edit in edits {
@@ -173,6 +176,7 @@ extension DocumentState {
       above.formUnion(prefixes)
     }
     prune()
+    if vector != former { dropSuperseded() }
   }
 
   private mutating func apply(

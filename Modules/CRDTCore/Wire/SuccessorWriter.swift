@@ -17,7 +17,7 @@ struct SuccessorWriter {
     to state: DocumentState, out: inout ByteWriter
   ) -> Bool {
     var writer = SuccessorWriter(succession)
-    var delta = state.delta(lacking: base)
+    var delta = state.delta(lacking: base, hasUnlisted: false)
     Self.dropDefaults(&delta.root)
     let isLife = state.life == writer.stamp && state.lifeBirth == writer.writer.birth
     SuccessorHead(

@@ -178,6 +178,16 @@ private struct WireColumnWalk: ~Escapable {
     return stamp.bytes
   }
 
+  /// Moves who contributed to a counter and when: a writer that the vector does not list has its birth there.
+  private mutating func moveContributor() throws(CodecError) {
+    func move(_ reader: inout ByteReader, to out: inout ByteWriter) throws(CodecError) {
+      let place = try reader.readVarint()
+      out.writeVarint(place)
+      for _ in 0..<(place == 0 ? 3 : 1) { out.writeVarint(try reader.readVarint()) }
+    }
+    if isJoining { try move(&side, to: &out) } else { try move(&main, to: &stamps) }
+  }
+
   /// Moves a stamp that is always told.
   private mutating func moveStamp() throws(CodecError) {
     if isJoining {
@@ -195,7 +205,7 @@ private struct WireColumnWalk: ~Escapable {
       let count = try main.readCount(minimumBytes: isJoining ? 1 : 3)
       out.writeVarint(count)
       for _ in 0..<count {
-        try moveStamp()
+        try moveContributor()
         out.writeVarint(try main.readVarint())
       }
     default:

@@ -240,15 +240,37 @@ struct WireReader: ~Escapable {
     }
   }
 
+  /// Reads a writer that the vector does not list: the place of its site's newest, and its birth.
+  private mutating func readSuperseded() throws(CodecError) -> Writer {
+    let place = try reader.readIndex(through: state.vector.elements.count)
+    guard place > 0, state.vector.isNewest(place - 1) else {
+      throw reader.failure(.malformed, "a contribution has no site")
+    }
+    let birth = try readReading(from: state.life.reading)
+    let writer = Writer(site: state.vector.elements[place - 1].writer.site, birth: birth)
+    guard birth > .zero, state.vector.index(of: writer) == nil else {
+      throw reader.failure(.malformed, "a contribution's writer stands in the vector")
+    }
+    return writer
+  }
+
   private mutating func readCounter() throws(CodecError) -> CounterState {
     var counter = CounterState(base: try reader.readSignedVarint())
     for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
-      let writer = try readWriter()
-      let reading = try reader.readDistance(from: state.life.reading)
-      guard writer.birth > .zero, counter.contributions.last.map({ $0.writer < writer }) ?? true else {
+      var writer = try readWriter()
+      let isSuperseded = writer.birth == .zero
+      if isSuperseded { writer = try readSuperseded() }
+      let reading = try readReading(from: state.life.reading)
+      guard counter.contributions.last.map({ $0.writer < writer }) ?? true else {
         throw reader.failure(.malformed, "a counter's writers are not in order")
       }
-      try checkIncluded(writer, reading)
+      if isSuperseded {
+        guard reading >= writer.birth else {
+          throw reader.failure(.malformed, "a contribution is older than its writer")
+        }
+      } else {
+        try checkIncluded(writer, reading)
+      }
       let amount = try reader.readSignedVarint()
       counter.contributions.append(.init(writer: writer, reading: reading, amount: amount))
     }

@@ -129,7 +129,14 @@ struct WireWriter {
     out.writeSignedVarint(counter.base)
     out.writeVarint(counter.contributions.count)
     for contribution in counter.contributions {
-      out.writeVarint(index(of: contribution.writer))
+      let writer = contribution.writer
+      let index = index(of: writer)
+      out.writeVarint(index)
+      if index == 0 {
+        // One that the vector does not list: by the place of its site's newest.
+        out.writeVarint(state.vector.newestPlace(of: writer.site))
+        writeReading(writer.birth)
+      }
       writeReading(contribution.reading)
       out.writeSignedVarint(contribution.amount)
     }
