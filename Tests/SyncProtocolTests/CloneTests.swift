@@ -235,6 +235,30 @@ import Testing
     #expect(a.store.site == site)
   }
 
+  @Test(arguments: [true, false])
+  func `a document from the future that was edited here hides no copy`(_ isCopied: Bool) throws {
+    let network = TestNetwork()
+    let future = ManualClock()
+    future.advance(by: 36_000 * 86_400_000)
+    let (a, b) = (try network.addPeer("a"), try network.addPeer("b", clock: future))
+    for peer in [a, b] { try peer.subscribe("SELECT * FROM things") }
+    try b.put("x", ["n": .int(1)])
+    let ahead = try b.wireDocument("x")
+    try a.write { _ = try $0.merge(wire: ahead.span.bytes, id: DocumentID("x"), in: "things") }
+    try a.put("x", ["m": .int(1)])
+    let writer = isCopied ? try network.addTwin(of: a, "twin") : a
+    #expect(writer.store.site == a.store.site)
+    network.clock.advance(by: 1_000)
+    try writer.put("x", ["n": .int(2)])
+    let later = try writer.wireDocument("x")
+    var met = false
+    try a.write { transaction in
+      _ = try transaction.merge(wire: later.span.bytes, id: DocumentID("x"), in: "things")
+      met = transaction.hasMetLaterSelf
+    }
+    #expect(met == isCopied)
+  }
+
   @Test func `a peer that dials itself stays who it is`() throws {
     let network = TestNetwork()
     let a = try network.addPeer("a")

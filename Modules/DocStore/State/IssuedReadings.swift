@@ -11,6 +11,8 @@ final class IssuedReadings: Sendable {
     var unknownThrough: UInt64
     /// Milliseconds above, ascending.
     var known: [ClosedRange<UInt64>] = []
+    /// The last millisecond of a reading that the store's clock gave out, and so of a writer's birth.
+    var clockThrough: UInt64
   }
 
   /// Ranges of milliseconds that are remembered; a store that writes in each has one.
@@ -20,7 +22,9 @@ final class IssuedReadings: Sendable {
 
   init(_ state: StoreState) {
     self.state = Mutex(
-      State(unknownThrough: max(state.log.clock.latest, state.highestMet).milliseconds))
+      State(
+        unknownThrough: max(state.log.clock.latest, state.highestMet).milliseconds,
+        clockThrough: state.log.clock.latest.milliseconds))
   }
 
   /// Takes note of a reading that is given out, to one who has met with others.
@@ -28,18 +32,24 @@ final class IssuedReadings: Sendable {
   /// A write on a document from the future follows that, and so is in no later millisecond than what was met.
   func note(_ reading: ClockReading, met: ClockReading) {
     state.withLock { state in
+      state.clockThrough = max(state.clockThrough, reading.milliseconds)
       if met > reading { state.unknownThrough = max(state.unknownThrough, met.milliseconds) }
       state.note(reading.milliseconds)
     }
   }
 
   /// Begins anew, for a site that has written nothing.
-  func forget() { state.withLock { $0 = State(unknownThrough: 0) } }
+  func forget() { state.withLock { $0 = State(unknownThrough: 0, clockThrough: 0) } }
 
   /// Whether the store may have written in the reading's millisecond, or in a later one.
   func reaches(_ reading: ClockReading) -> Bool {
     state.withLock { max($0.unknownThrough, $0.known.last?.upperBound ?? 0) } >= reading.milliseconds
   }
+
+  /// Whether a writer of the store may have been born then, or later.
+  ///
+  /// Births are readings of the clock also where a document is from the future, and so tell a copy apart there, too.
+  func reaches(birth: ClockReading) -> Bool { state.withLock { $0.clockThrough } >= birth.milliseconds }
 
   /// Whether the store may have written in the reading's millisecond.
   func mayInclude(_ reading: ClockReading) -> Bool {

@@ -211,7 +211,7 @@ extension WriteTransaction {
 
   private func note(_ times: MergeTimes) {
     for element in times.vector.elements where element.writer.site == settings.site {
-      noteOwn(element.reading)
+      noteOwn(element.reading, born: element.writer.birth)
     }
     if let (site, reading) = times.author, site == settings.site { noteOwn(reading) }
     observe(times.latest)

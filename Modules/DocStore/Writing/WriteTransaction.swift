@@ -275,8 +275,8 @@ public final class WriteTransaction {
   /// Takes note of a write of this site's that comes from elsewhere.
   ///
   /// An earlier one than this store's last tells of a twin as well, but of one that may have another site by now.
-  func noteOwn(_ reading: ClockReading) {
-    if !settings.issued.reaches(reading) { hasMetLaterSelf = true }
+  func noteOwn(_ reading: ClockReading, born birth: ClockReading = .zero) {
+    if !settings.issued.reaches(reading) || !settings.issued.reaches(birth: birth) { hasMetLaterSelf = true }
   }
 
   /// Remembers a write of this site's that is above its clock, and about to leave the store.
