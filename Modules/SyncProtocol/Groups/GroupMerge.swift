@@ -348,7 +348,7 @@ extension IncomingDocument {
   /// Returns whether all of it was known before; a document that is not known and changed nothing was refused.
   fileprivate func isKnown(_ known: Knowledge?) -> Bool {
     guard case .vectors(_, let vector, _) = basis else { return known?.isSame ?? false }
-    return vector.isEmpty || known?.isCertified == true || known?.vector?.dominates(vector) == true
+    return vector.isEmpty || known?.isCertified == true || known?.vector?.reaches(vector) == true
   }
 
   /// Returns how to merge the document, and sets `known` to the local state.

@@ -250,12 +250,14 @@ final class AnnouncementPuller {
           let vector = try record.vector(sites: sites)
           let isSame = document.hash.map { $0 == Fingerprint.hash(id: id, summary: summary) }
           let isHeld = matcher?.matches(id, record) ?? false
-          let isIncluded = vector.dominates(document.vector)
+          // Equal states may list other superseded writers.
+          let isSameVersion = isSame == true && !vector.isEmpty
+          let isIncluded = isSameVersion || vector.dominates(document.vector)
           // With different versions the contents differ anyway.
           let tellsContent = document.vector.isEmpty || document.vector == vector
           let isLacking = !isIncluded || isSame == false && tellsContent
           var isOwed =
-            document.isHeld
+            document.isHeld && (!isSameVersion || !record.isAlive)
             && (!document.vector.dominates(vector) || vector.isEmpty && isSame != true || !record.isAlive)
           if isOwed, !vector.isEmpty, let place,
             followed?.log?.tells(id, record, at: place.sequence) ?? false

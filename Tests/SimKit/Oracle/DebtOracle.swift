@@ -68,7 +68,8 @@ struct DebtOracle {
         .intersection(try there.matching(plans.b.filter { $0.collection == collection }))
       for id in shared.sorted() {
         guard let mine = here.documents[id], let theirs = there.documents[id], !mine.isOversize,
-          !theirs.isOversize, try mine.canonical() != theirs.canonical()
+          !theirs.isOversize, try mine.canonical() != theirs.canonical(),
+          mine.vector == theirs.vector || !mine.isSame(as: theirs)
         else { continue }
         throw Violation(
           .convergence,
@@ -81,7 +82,7 @@ struct DebtOracle {
   private func debt(_ mine: DocumentCopy, _ theirs: DocumentCopy?) throws -> String? {
     // Of a deletion that nobody asked for nothing need be known.
     guard let theirs else { return mine.isAlive ? "it is missing" : nil }
-    if mine.vector == theirs.vector, mine.summary == theirs.summary { return nil }
+    if mine.isSame(as: theirs) { return nil }
     guard try theirs.gains(from: mine) else { return nil }
     return mine.vector == theirs.vector
       ? "equal vectors, other content" : "\(theirs.vector.text) lacks \(mine.vector.text)"
@@ -129,7 +130,10 @@ struct DocumentCopy {
     return wire.bytes
   }
 
-  /// Whether merging another peer's state would change this one.
+  /// Whether it is the same state, whichever superseded writers each of them lists.
+  func isSame(as other: DocumentCopy) -> Bool { summary == other.summary }
+
+  /// Whether merging another peer's state would change this one, and not only which superseded writers it lists.
   func gains(from other: DocumentCopy) throws -> Bool {
     if vector != other.vector, vector.dominates(other.vector) { return false }
     let wire = try other.canonical()
@@ -140,7 +144,7 @@ struct DocumentCopy {
       vector == other.vector
       ? try DocumentCodec.repair(wire: wire.span.bytes, existing: existing, own: own, tables: &tables)
       : try DocumentCodec.merge(wire: wire.span.bytes, existing: existing, own: own, tables: &tables)
-    if case .changed = outcome { return true }
+    if case .changed(let merged) = outcome { return merged.summary != summary }
     return false
   }
 }

@@ -38,7 +38,7 @@ struct LeaveOracle {
     peer.world.ledger.willEvict([name])
     guard rules.keepsDeletions, rules.hasNoCopies, rules.rotten == nil, !isEvictedElsewhere else { return }
     let isKept = shadows.indices.contains { other in
-      other != peer.number && shadows[other].documents[name]?.vector.dominates(known.vector) == true
+      other != peer.number && shadows[other].documents[name]?.vector.reaches(known.vector) == true
     }
     guard isKept else {
       throw Violation(
@@ -49,7 +49,7 @@ struct LeaveOracle {
   /// Whether a peer asks for no more than when it let go of a later state of a document than this one.
   func isPast(_ vector: VersionVector, of name: DocumentName, at peer: SimPeer) -> Bool {
     guard let state = left[peer.number][name] else { return false }
-    return state.vector.dominates(vector)
+    return state.vector.reaches(vector)
       && Self.subscriptions(of: name.collection, at: peer).isSubset(of: state.subscriptions)
   }
 

@@ -170,7 +170,7 @@ final class Oracles {
 
   private func check(_ known: Shadow.Known, of name: DocumentName, at peer: SimPeer) throws {
     if let before = shadows[peer.number].documents[name] {
-      guard known.vector.dominates(before.vector) || !script.rules.keepsDeletions else {
+      guard known.vector.reaches(before.vector) || !script.rules.keepsDeletions else {
         throw Violation(
           .monotony, "\(peer.name) goes from \(before.vector.text) back to \(known.vector.text) in \(name)")
       }

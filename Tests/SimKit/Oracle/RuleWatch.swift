@@ -111,7 +111,7 @@
         for transaction in world.ledger.marked[name] ?? [] where transaction.outcome == .acknowledged {
           guard let write = transaction.marks[name], vector.covers(write.writer, at: write.reading),
             !base.covers(write.writer, at: write.reading),
-            there[name]?.vector.covers(write.writer, at: write.reading) != true
+            there[name]?.vector.reaches(VersionVector([write])) != true
           else { continue }
           let torn = transaction.marks.first { isLacking($0.key, $0.value, brought[$0.key], beside: name) }
           check(
@@ -134,12 +134,12 @@
       let shadows = world.oracles.shadows
       let (here, there) = (shadows[driver.peer.number].documents[name], shadows[other.number].documents[name])
       guard let here, here.isAlive, here.vector.covers(write.writer, at: write.reading),
-        there?.vector.covers(write.writer, at: write.reading) != true
+        there?.vector.reaches(VersionVector([write])) != true
       else { return false }
       // The receiver may refuse what is on its way. That this is then bound is not seen from here.
       if let queued = before[name], queued?.covers(write.writer, at: write.reading) ?? true { return false }
       return isEntitled(name) && (world.script.rules.hasNoScopes || name.collection == first.collection)
-        && !isStored(name, at: other) { $0.covers(write.writer, at: write.reading) }
+        && !isStored(name, at: other) { $0.reaches(VersionVector([write])) }
     }
 
     /// Whether a document is in a store with what it must have, also by a commit that is not told yet.
@@ -179,7 +179,7 @@
           other.maySend(name.collection, to: driver.peer)
         else { continue }
         check(
-          .sync(6), isStored(name, at: driver.peer) { $0.dominates(known.vector) }, phase: end.session.phase,
+          .sync(6), isStored(name, at: driver.peer) { $0.reaches(known.vector) }, phase: end.session.phase,
           "\(text) stores \(sequence) as its checkpoint and lacks \(name), which \(other.name) has since \(place)"
         )
       }

@@ -65,6 +65,7 @@ final class LineSocket: @unchecked Sendable {
       if got >= 0 { return got > 0 }
       // Whoever closes a socket that has not been read to its end breaks it.
       if number == ECONNRESET { return false }
+      guard number != EAGAIN else { throw ToolError("the running peer is too busy to answer: try again") }
       throw ToolError("the running peer cannot be heard: \(String(cString: strerror(number)))")
     }
   }

@@ -17,7 +17,7 @@ final class RunningPeer: Sendable {
   /// The request at hand, which another thread may cancel.
   private let current = Mutex<(socket: LineSocket, id: Int)?>(nil)
   /// How many seconds a peer may take to say that it is there.
-  private static let patience = 10
+  private static let patience = 30
 
   private init(_ store: String, _ socket: LineSocket) {
     self.store = store
