@@ -99,6 +99,12 @@ import Testing
     #expect(try hub.fields == ["n": .int(Int64(now))])
     #expect(try hub.vector.elements.count <= 1_002)
     #expect(hub.tables.sites.count == 1_002)
+    let before = hub
+    try hub.update([.set(["n"], .int(0))], now: now + 1)
+    let successor = try #require(try hub.successor(of: before))
+    #expect(successor.count < 60, "bytes of one write")
+    let delta = try hub.wire(lacking: before.vector)
+    #expect(delta.count < 48 << 10, "bytes of a delta")
   }
 
   @Test(arguments: 0..<20 as Range<UInt64>)

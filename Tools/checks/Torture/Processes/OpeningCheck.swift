@@ -9,7 +9,10 @@ enum OpeningCheck {
       let lines = try Child.run { descriptor in
         Child.write(try check(scratch).lines, to: descriptor)
       }
-      return Tally(lines: lines.joined(separator: "\n"))
+      let moved = try Child.run { descriptor in
+        Child.write(try checkMove(scratch).lines, to: descriptor)
+      }
+      return Tally(lines: (lines + moved).joined(separator: "\n"))
     }
   }
 
@@ -44,6 +47,45 @@ enum OpeningCheck {
       tally["openings after the closing"] += 1
     }
     return tally
+  }
+
+  /// A store that was opened by a relative path stays the same when the process goes to another directory, where another one has
+  /// that path.
+  private static func checkMove(_ scratch: Scratch) throws -> Tally {
+    let name = "moved"
+    guard chdir(scratch.path) == 0 else { throw Failure(.harness, "no directory: errno \(errno)") }
+    let first = try open(name)
+    try write(0..<20, to: first)
+    guard chdir(scratch.file("other")) == 0 else { throw Failure(.harness, "no directory: errno \(errno)") }
+    let second = try open(name)
+    try write(100..<105, to: second)
+    try write(20..<40, to: first)
+    try first.compact()
+    try write(40..<50, to: first)
+    first.close()
+    second.close()
+    var tally = Tally()
+    for (path, expected) in [(scratch.file(name), 50), (scratch.file("other/\(name)"), 5)] {
+      let again = try open(path)
+      let count = try again.read { try $0.collections() }.first?.documentCount
+      guard count == expected else {
+        throw Failure(.lost, "\(count ?? 0) of \(expected) documents at \(path) after a change of directory")
+      }
+      guard again.identityChange == nil else {
+        throw Failure(.answer, "a change of directory counts as a copy")
+      }
+      again.close()
+      tally["stores that were where they were"] += 1
+    }
+    return tally
+  }
+
+  private static func write(_ numbers: Range<Int64>, to store: Store) throws {
+    for number in numbers {
+      try store.write {
+        try $0.upsert(["n": .int(number)], id: DocumentID(.int(number)), into: "cars")
+      }
+    }
   }
 
   /// Refused at once, and without harm to whoever has the store.
