@@ -35,6 +35,7 @@ package struct ForkHistory: SeededHistory {
   private var images: [(of: Int, device: Device)] = []
   private var operations: [Operation] = []
   private var forks = 0
+  private var openingCount: UInt64 = 0
   private var now: UInt64 = 1_000
   package let stepCount: Int
   package var trace: Trace?
@@ -85,7 +86,11 @@ package struct ForkHistory: SeededHistory {
 
   private mutating func open(_ index: Int) {
     switch openings {
-    case .separate: devices[index].peer.open(random: generator.next(), now: now)
+    case .separate:
+      // A store draws them; here no two openings have the same ones, as they have in one of 32,768 pairs.
+      openingCount += 1
+      let bits = (generator.next() & ~0x7FFF) | (openingCount &* 0x5A1D & 0x7FFF)
+      devices[index].peer.open(random: bits, now: now)
     case .withoutRandomBits: devices[index].peer.open(random: 0, now: now)
     case .none: return
     }
