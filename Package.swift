@@ -182,7 +182,8 @@ let package = Package(
     .target(
       name: "PeerControl", dependencies: ["CRDTCore"], path: "Tools/PeerControl", swiftSettings: settings),
     .target(
-      name: "TestKit", dependencies: ["CRDTCore"], path: "Tests/TestKit", swiftSettings: settings),
+      name: "TestKit", dependencies: ["CRDTCore", "Failpoints"], path: "Tests/TestKit",
+      swiftSettings: settings),
     tests(
       "SyncProtocolTests",
       using: [
@@ -229,7 +230,7 @@ let package = Package(
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
       ] + security + server),
     tests(
-      "DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"], resources: [.copy("Golden")]),
+      "DocStoreTests", using: ["DocStore", "CRDTCore", "CRDTModel", "TestKit"], resources: [.copy("Golden")]),
     tests(
       "GuideTests",
       using: [

@@ -6,4 +6,6 @@ package enum CRDTDefect: UInt8, Failpoint {
   case lifeTakenBlindly = 0
   /// Writes are stamped by the wall clock alone.
   case wallClockAlone
+  /// A site's newest birth is taken to include what its former ones wrote.
+  case formerBirthsCovered
 }

@@ -1,3 +1,5 @@
+import Failpoints
+
 /// A site's writes to one document since its store holds it.
 public struct Writer: Hashable, Sendable, Comparable {
   public var site: SiteID
@@ -65,7 +67,11 @@ public struct VersionVector: Hashable, Sendable {
 
   /// Whether a write of `writer` at `reading` is included; default data (reading zero) never is.
   public func covers(_ writer: Writer, at reading: ClockReading) -> Bool {
-    reading > .zero && self[writer] >= reading
+    guard reading > .zero else { return false }
+    if CRDTDefect.formerBirthsCovered.isPlanted, case let place = newestPlace(of: writer.site), place > 0 {
+      return elements[place - 1].reading >= reading
+    }
+    return self[writer] >= reading
   }
 
   /// Whether everything that `other` includes is included here.
@@ -86,6 +92,16 @@ public struct VersionVector: Hashable, Sendable {
     let end = insertionIndex(of: Writer(site: site, birth: ClockReading(rawValue: .max)))
     let index = end < elements.count && elements[end].writer.site == site ? end : end - 1
     return index >= 0 && elements[index].writer.site == site ? index + 1 : 0
+  }
+
+  /// The element at a place, from 1, among those that are their sites' newest: it is the same in all vectors that agree.
+  func newest(at place: Int) -> Element? {
+    var left = place
+    for index in elements.indices where isNewest(index) {
+      left -= 1
+      if left == 0 { return elements[index] }
+    }
+    return nil
   }
 
   /// Drops every superseded element that is none of `kept`.

@@ -117,6 +117,85 @@ import Testing
     try history.run()
   }
 
+  // MARK: - One write on top of a state
+
+  /// The peer with another list of superseded writers, and so with the same summary.
+  private func relisted(_ peer: Peer, _ change: (inout VersionVector) -> Void) throws -> Peer {
+    var peer = peer
+    let document = try #require(peer.document)
+    var state = try DocumentState(
+      RecordView(document.record.span.bytes), own: peer.site, tables: peer.tables)
+    change(&state.vector)
+    peer.document = StateEncoder.encode(state, own: peer.site, tables: &peer.tables)
+    #expect(peer.document?.summary == document.summary)
+    return peer
+  }
+
+  /// A document that one device's store, opened twice, and another one have written.
+  private func shared() throws -> (phone: Peer, cloud: Peer) {
+    var (phone, cloud) = (Peer(1), Peer(2))
+    try phone.upsert(["x": .int(0), "y": .int(0)], now: 1_000_000)
+    phone.open(random: 7, now: 2_000_000)
+    try phone.update([.set(["x"], .int(1)), .set(["y"], .int(1))], now: 2_000_000)
+    try cloud.pull(phone)
+    try cloud.update([.set(["z"], .int(1))], now: 3_000_000)
+    try phone.pull(cloud)
+    return (phone, cloud)
+  }
+
+  @Test(arguments: [true, false])
+  func `a successor is taken by a peer that lists other superseded writers`(_ listsMore: Bool) throws {
+    let shared = try shared()
+    var cloud = shared.cloud
+    let site = shared.phone.site
+    var other = try relisted(shared.phone) {
+      if listsMore {
+        $0.advance(
+          Writer(site: site, birth: ClockReading(milliseconds: 5)), to: ClockReading(milliseconds: 9))
+      } else {
+        $0.dropSuperseded(unless: [])
+      }
+    }
+    #expect(try other.vector.elements.count == (listsMore ? 4 : 2))
+    let before = cloud
+    try cloud.update([.set(["x"], .int(2))], now: 4_000_000)
+    let successor = try #require(try cloud.successor(of: before))
+    let standing = try #require(other.document)
+    let state = try DocumentState(
+      RecordView(standing.record.span.bytes), own: other.site, tables: other.tables)
+    let read = try #require(try SuccessorReader.read(successor.span.bytes, onto: state))
+    #expect(read.vector.elements.last == (try cloud.vector.elements.last))
+    #expect(try other.merge(successor).isChanged)
+    #expect(other.document?.summary == cloud.document?.summary)
+    #expect(try other.vector.elements.last == cloud.vector.elements.last)
+    #expect(try other.fields == cloud.fields)
+  }
+
+  /// A summary does not tell how far it has come, and so nothing would tell whose write it was.
+  @Test func `a superseded writer that goes on makes no successor`() throws {
+    var (phone, cloud) = (Peer(1), Peer(2))
+    try phone.upsert(["x": .int(0)], now: 1_000_000)
+    var former = phone
+    phone.open(random: 7, now: 2_000_000)
+    try phone.update([.set(["x"], .int(1))], now: 2_000_000)
+    try cloud.pull(phone)
+    try former.pull(phone)
+    let (before, formerBefore) = (cloud, former)
+    try former.update([.set(["y"], .int(2))], now: 3_000_000)
+    try cloud.pull(former)
+    #expect(try cloud.fields == ["x": .int(1), "y": .int(2)])
+    for route in [CodecRoute.shortest, .tree] {
+      #expect(try cloud.successor(of: before, by: route) == nil)
+      #expect(try former.successor(of: formerBefore, by: route) == nil)
+    }
+    // The newest one's is one.
+    let next = phone
+    try phone.update([.set(["x"], .int(3))], now: 4_000_000)
+    #expect(try phone.successor(of: next) != nil)
+  }
+
+  // MARK: - Contributions
+
   /// A counter of which the vector leaves a contributor out.
   private func unlisted() throws -> Peer {
     var phone = Peer(1)

@@ -1,3 +1,5 @@
+package import TestKit
+
 /// Many cases of one claim, by number: each passes, fails, or, for a control, is expected to fail somewhere.
 package struct Campaign: Sendable {
   package let name: String
@@ -12,9 +14,9 @@ package struct Campaign: Sendable {
 
   package var isControl: Bool { expectedFailures > 0 }
 
-  /// A claim about seeded histories.
+  /// A claim about seeded histories, or a control: with an argument that makes it one, or with a defect.
   package init<History: SeededHistory>(
-    _ name: String, cases: UInt64, failing expectedFailures: UInt64 = 0,
+    _ name: String, cases: UInt64, failing expectedFailures: UInt64 = 0, planting: Planting = .nothing,
     _ make: @escaping @Sendable (UInt64) -> History
   ) {
     self.name = name
@@ -22,10 +24,10 @@ package struct Campaign: Sendable {
     self.expectedFailures = expectedFailures
     run = { seed in
       var history = make(seed)
-      try history.run()
+      try planting.run { try history.run() }
       return 1
     }
-    shrink = { seed in ShrunkHistory(of: { make(seed) }) }
+    shrink = { seed in planting.run { ShrunkHistory(of: { make(seed) }) } }
   }
 
   /// A claim about numbered cases that are no histories.

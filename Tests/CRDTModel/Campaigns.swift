@@ -1,3 +1,6 @@
+import CRDTCore
+import TestKit
+
 extension Campaign {
   /// Everything that is claimed of merging, and the controls that show that a claim could fail.
   package static let all: [Campaign] = laws + memory + references
@@ -43,6 +46,10 @@ extension Campaign {
     Campaign("stores copied, openings without random bits", cases: 2_000, failing: 5) {
       ForkHistory(seed: $0, .withoutRandomBits)
     },
+    Campaign(
+      "stores copied, a new birth claims what the former ones wrote", cases: 1_000, failing: 50,
+      planting: Planting(CRDTDefect.formerBirthsCovered)
+    ) { ForkHistory(seed: $0) },
     Campaign("stores copied, openings go on as the former", cases: 1_000, failing: 50) {
       ForkHistory(seed: $0, .none)
     },

@@ -1,4 +1,5 @@
 import CRDTCore
+import CRDTModel
 import DocStore
 import Foundation
 import TestKit
@@ -128,6 +129,32 @@ import Testing
         ["count": .counter(111), "x": .int(1), "y": .int(1), "z": .int(1)])
     }
     for store in [second, twin] { store.close() }
+  }
+
+  // MARK: - Images with the numbers of their files
+
+  private static func history(_ seed: UInt64, namesOpenings: Bool = true) throws -> ForkHistory<ForkedStore> {
+    let start: UInt64 = 1_800_000_000_000
+    let stores = try (1...4).map { try ForkedStore($0, now: start, namesOpenings: namesOpenings) }
+    return ForkHistory(seed: seed, stores, at: start)
+  }
+
+  /// Copies of copies, images that are put back twice, branches that never return, and peers that have seen only one.
+  @Test(arguments: 0..<40 as Range<UInt64>)
+  func `stores whose images nothing tells from them lose and double nothing`(seed: UInt64) throws {
+    var history = try Self.history(seed)
+    try history.run()
+  }
+
+  @Test func `they do where an opening goes on under the names of the former one`() throws {
+    let failed = try (0..<40 as Range<UInt64>).count { seed in
+      var history = try Self.history(seed, namesOpenings: false)
+      do {
+        try history.run()
+        return false
+      } catch is LawFailure { return true }
+    }
+    #expect(failed > 0)
   }
 
   // MARK: - What an opening is

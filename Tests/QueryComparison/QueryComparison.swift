@@ -1,6 +1,7 @@
 import DocStore
 package import Failpoints
 import QueryEngine
+package import TestKit
 
 /// Compares whatever finds documents by indexes and reads records in place with an evaluation that does neither.
 package enum QueryComparison {

@@ -2,6 +2,7 @@ import DocStore
 import Failpoints
 import QueryComparison
 import QueryEngine
+import TestKit
 import Testing
 
 /// Random statements answer by indexes and records in place what the evaluator of expressions answers alone.

@@ -197,6 +197,16 @@ struct PatchWriters {
   /// Whether a place's writer is its site's newest, which alone counts in a summary.
   private func isNewest(_ place: Int) -> Bool { place == count || self[place + 1].site != self[place].site }
 
+  /// The writer at a place, from 1, among those that are their sites' newest.
+  func newest(at place: Int) -> Writer? {
+    var left = place
+    for place in 1..<(count + 1) where isNewest(place) {
+      left -= 1
+      if left == 0 { return self[place] }
+    }
+    return nil
+  }
+
   private mutating func insert(_ writer: Writer, at place: Int) {
     guard count < room.count else { return }
     var index = count

@@ -3,10 +3,26 @@
 /// The state is named by a part of its summary instead of vectors, and what it becomes by another, so that a
 /// receiver sees before it merges whether the write fits, or is known, and afterwards whether it came out right.
 struct SuccessorHead {
-  /// A number of one writer's place in the base's vector, from 1; or a site that writes for the first time.
+  /// One of the writers that are their sites' newest, by its place among those of the base's vector, from 1; or a site that
+  /// writes with a new birth.
+  ///
+  /// Superseded writers do not count, since states with one summary need not list the same ones.
   enum Author: Hashable {
     case known(place: Int)
     case new(SiteID)
+
+    /// A site's newest writer, or its first.
+    init(_ site: SiteID, in vector: VersionVector) {
+      var place = 0
+      for (index, element) in vector.elements.enumerated() where vector.isNewest(index) {
+        place += 1
+        guard element.writer.site != site else {
+          self = .known(place: place)
+          return
+        }
+      }
+      self = .new(site)
+    }
   }
 
   /// What the write does to the life.
@@ -132,18 +148,21 @@ struct Succession: Sendable {
     self.reading = reading
   }
 
-  /// - Returns: `nil` where more than one writer went on, or the write is not later than all of the base.
+  /// - Returns: `nil` where more than one writer went on, one that is superseded did, or the write is not later than all of the
+  ///   base.
   init?(from base: VersionVector, latest: ClockReading, to vector: VersionVector) {
     let growth = vector.elements.count - base.elements.count
     guard growth == 0 || growth == 1 else { return nil }
     var found: (element: VersionVector.Element, author: SuccessorHead.Author)?
-    var index = 0
+    var (index, place) = (0, 0)
     for element in vector.elements {
       if index < base.elements.count, base.elements[index].writer == element.writer {
+        let isNewest = base.isNewest(index)
+        if isNewest { place += 1 }
         index += 1
         guard base.elements[index - 1].reading != element.reading else { continue }
-        guard found == nil, growth == 0 else { return nil }
-        found = (element, .known(place: index))
+        guard found == nil, growth == 0, isNewest else { return nil }
+        found = (element, .known(place: place))
       } else {
         guard found == nil, growth == 1, element.reading == element.writer.birth else { return nil }
         found = (element, .new(element.writer.site))

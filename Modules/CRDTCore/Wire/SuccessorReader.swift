@@ -56,8 +56,7 @@ struct SuccessorReader: ~Escapable {
   ) -> Writer? {
     switch author {
     case .new(let site): Writer(site: site, birth: reading)
-    case .known(let place):
-      place <= vector.elements.count ? vector.elements[place - 1].writer : nil
+    case .known(let place): vector.newest(at: place)?.writer
     }
   }
 

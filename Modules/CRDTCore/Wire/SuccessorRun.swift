@@ -85,11 +85,9 @@ package struct RunHead: Hashable, Sendable {
   ) throws(CodecError) -> Bool {
     let (vector, latest) = try RecordView(document.record).history(sites: sites)
     guard reading > latest else { return false }
-    let place = vector.elements.lastIndex { $0.writer.site == site }
     SuccessorHead(
-      life: life, step: WireStep(from: document.summary, to: .zero),
-      author: place.map { SuccessorHead.Author.known(place: $0 + 1) } ?? .new(site), reading: reading,
-      after: latest
+      life: life, step: WireStep(from: document.summary, to: .zero), author: .init(site, in: vector),
+      reading: reading, after: latest
     ).write(to: &out)
     out.write(entries)
     return true
@@ -117,11 +115,7 @@ package struct RunPart {
     let bytes = whole.bytes
     let successor = bytes.span.bytes
     let site = succession.writer.site
-    let place = whole.base.elements.lastIndex { $0.writer.site == site }
-    switch succession.author {
-    case .new: guard place == nil else { return nil }
-    case .known(let known): guard place == known - 1 else { return nil }
-    }
+    guard succession.author == .init(site, in: whole.base) else { return nil }
     var reader = ByteReader(successor)
     let head = try SuccessorHead(from: &reader)
     step = head.step

@@ -105,8 +105,8 @@ package enum WireDocument {
     switch head.author {
     case .new(let site): return (site, reading)
     case .known(let place):
-      guard place <= vector.elements.count else { return nil }
-      return (vector.elements[place - 1].writer.site, reading)
+      guard let writer = vector.newest(at: place)?.writer else { return nil }
+      return (writer.site, reading)
     }
   }
 

@@ -31,9 +31,8 @@ extension WirePatch {
     switch head.author {
     case .new(let site): author.site = site
     case .known(let place):
-      guard place <= writers.count else { return false }
-      author.site = writers[place].site
-      author.birth = writers[place].birth
+      guard let writer = writers.newest(at: place) else { return false }
+      (author.site, author.birth) = (writer.site, writer.birth)
     }
     author.place = writers.advance(author.site, born: author.birth, to: reading, &sites, &summary)
     if head.life == .lives { writers.live(author.place, reading, isAlive: true, &summary) }

@@ -247,8 +247,12 @@ struct WireReader: ~Escapable {
       throw reader.failure(.malformed, "a contribution has no site")
     }
     let birth = try readReading(from: state.life.reading)
-    let writer = Writer(site: state.vector.elements[place - 1].writer.site, birth: birth)
-    guard birth > .zero, state.vector.index(of: writer) == nil else {
+    let newest = state.vector.elements[place - 1].writer
+    guard birth > .zero, birth < newest.birth else {
+      throw reader.failure(.malformed, "a contribution's writer is no older than its site's newest")
+    }
+    let writer = Writer(site: newest.site, birth: birth)
+    guard state.vector.index(of: writer) == nil else {
       throw reader.failure(.malformed, "a contribution's writer stands in the vector")
     }
     return writer

@@ -1,6 +1,6 @@
 package import Failpoints
 
-/// Defects that a comparison runs with: none, but to show that it finds them.
+/// Defects that a campaign runs with: none, but to show that it finds them.
 package struct Planting: Sendable {
   #if DEBUG || SIMULATION
     private let plan: FailpointPlan?
@@ -10,13 +10,16 @@ package struct Planting: Sendable {
 
     private init() { plan = nil }
   #else
+    /// Where none can be planted, a control fails.
+    package init(_ defect: any Failpoint) {}
+
     private init() {}
   #endif
 
   package static let nothing = Planting()
 
   /// Runs `body`, on whatever thread it is called, with the defects.
-  func run<Result>(_ body: () throws -> Result) rethrows -> Result {
+  package func run<Result>(_ body: () throws -> Result) rethrows -> Result {
     #if DEBUG || SIMULATION
       guard let plan else { return try body() }
       return try plan.run(body)
