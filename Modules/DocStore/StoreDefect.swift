@@ -14,4 +14,6 @@ package enum StoreDefect: UInt8, Failpoint {
   case fieldNotWritten
   /// Spans that meet in a cut key are all scanned.
   case longKeysVisitedTwice
+  /// Births of the store's own writers are taken for its own, also those that another store has drawn.
+  case birthsNotCompared
 }

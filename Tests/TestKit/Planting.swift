@@ -18,6 +18,14 @@ package struct Planting: Sendable {
 
   package static let nothing = Planting()
 
+  package var isNothing: Bool {
+    #if DEBUG || SIMULATION
+      plan == nil
+    #else
+      true
+    #endif
+  }
+
   /// Runs `body`, on whatever thread it is called, with the defects.
   package func run<Result>(_ body: () throws -> Result) rethrows -> Result {
     #if DEBUG || SIMULATION

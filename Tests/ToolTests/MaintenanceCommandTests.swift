@@ -43,6 +43,32 @@ import Testing
     #expect(try run("evict", store, "things", "no").errors.contains("things has no document no"))
   }
 
+  /// A snapshot of a file system is one, and so is a backup on a share that is mounted so.
+  @Test(.enabled(if: Tool.mountsReadOnly, "this user may not mount here"))
+  func `a store on a medium that cannot be written to is verified, rescued and restored from`() throws {
+    let copy = directory.file("backup")
+    #expect(try run("backup", store, copy).status == 0)
+    let before = try FileManager.default.contentsOfDirectory(atPath: copy).sorted()
+    for place in [store, copy] {
+      let verified = try Tool.run(readingOnly: place, ["verify", place], in: directory.path)
+      expect(verified.status == 0, "\(verified)")
+      let rescued = try Tool.run(
+        readingOnly: place, ["rescue", place, place + "-rescued"], in: directory.path)
+      expect(rescued.status == 0, "\(rescued)")
+      try expectEqual(run("query", place + "-rescued", "SELECT _id FROM things LIMIT 1").status, 0)
+    }
+    #if Server
+      let restored = try Tool.run(
+        readingOnly: copy, ["restore", "--data", directory.file("server"), copy], in: directory.path,
+        program: "bigpeer")
+      expect(restored.status == 0, "\(restored)")
+    #endif
+    try expectEqual(FileManager.default.contentsOfDirectory(atPath: copy).sorted(), before)
+    let opened = try Tool.run(
+      readingOnly: store, ["query", store, "SELECT _id FROM things"], in: directory.path)
+    #expect(opened.status == 1 && opened.errors.contains("refuses access"), "\(opened)")
+  }
+
   @Test(arguments: [
     "demo", "bench", "serve", "import", "export", "query", "inspect", "stats", "verify", "rescue", "backup",
     "compact", "evict", "status", "top", "why",

@@ -53,4 +53,35 @@ struct Tool {
       status: process.terminationStatus, output: try String(contentsOfFile: output, encoding: .utf8),
       errors: try String(contentsOfFile: errors, encoding: .utf8))
   }
+
+  /// Whether this user may mount a directory anew, in a namespace of its own.
+  static let mountsReadOnly: Bool = {
+    guard let outcome = try? shell("mount --bind /tmp /tmp && mount -o remount,bind,ro /tmp", []) else {
+      return false
+    }
+    return outcome.terminationStatus == 0
+  }()
+
+  /// As ``run(_:in:input:environment:program:)``, where nothing can be written below `place`.
+  static func run(
+    readingOnly place: String, _ arguments: [String], in folder: String, program: String = "dunlin"
+  ) throws -> Outcome {
+    let (output, errors) = (folder + "/output", folder + "/errors")
+    let script =
+      #"mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && out=$2 err=$3 && shift 3 && "$@" >"$out" 2>"$err""#
+    let process = try shell(script, [place, output, errors, path(of: program)] + arguments)
+    return Outcome(
+      status: process.terminationStatus, output: try String(contentsOfFile: output, encoding: .utf8),
+      errors: try String(contentsOfFile: errors, encoding: .utf8))
+  }
+
+  /// Runs a script in a namespace of mounts of its own.
+  private static func shell(_ script: String, _ arguments: [String]) throws -> Process {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["unshare", "--mount", "sh", "-c", script, "sh"] + arguments
+    try process.run()
+    process.waitUntilExit()
+    return process
+  }
 }

@@ -34,7 +34,7 @@ import Platform
   /// - Parameters:
   ///   - path: The data file.
   ///   - mapBytes: The size that documents may fill; by default that of the options.
-  ///   - lock: Is released with the environment.
+  ///   - lock: Is released with the environment; it knows whether anything can be written.
   ///   - options: What else it goes by.
   ///   - damagedIndexes: Hears of damaged pages of rows.
   /// - Throws: `corrupt`, `unsupportedVersion`, or what the engine reports.
@@ -45,8 +45,10 @@ import Platform
     try PageCheck.checkSize(path)
     let asked = mapBytes ?? options.mapBytes
     let space = AddressSpace(leastMapBytes: options.leastMapBytes, trial: options.reservesAddressSpace)
+    // Where nobody can write, no reader has to say what it reads.
     let engine = try unsafe Self.openEngine(
-      path, upTo: asked, contents: StoreFiles.byteCount(of: path), in: space)
+      path, upTo: asked, contents: StoreFiles.byteCount(of: path), in: space,
+      flags: lock.isOnReadOnlyMedium ? MDB_RDONLY | MDB_NOLOCK : 0)
     self.space = space
     askedBytes = min(asked, Self.greatestMapBytes)
     let verifier: PageVerifier
@@ -141,13 +143,14 @@ import Platform
   /// - Parameters:
   ///   - path: The data file; the table of readers is the file beside it that ends in `-lock`.
   ///   - mapBytes: The size that documents may fill.
-  ///   - flags: More of the engine's flags: a draft that nobody relies on yet may be written unsynced.
+  ///   - flags: More of the engine's flags: a draft that nobody relies on yet may be written unsynced, and a file that nobody can
+  ///     write to be read without a table of readers.
   /// - Returns: The handle, and the pages that documents may fill.
   /// - Throws: What the engine reports.
   static func openEngine(_ path: String, mapBytes: Int, flags: Int32 = 0) throws(StoreError) -> (
     handle: OpaquePointer, pageLimit: Int
   ) {
-    try ReaderTable.reserve(beside: path)
+    if flags & MDB_NOLOCK == 0 { try ReaderTable.reserve(beside: path) }
     var handle: OpaquePointer?
     // SAFETY: each call fills locals only; on failure the half-made environment is closed and forgotten.
     try StoreError.check(unsafe mdb_env_create(&handle), "mdb_env_create")

@@ -5,14 +5,25 @@ final class StoreLock: Sendable {
   private let descriptor: Int32
   private let identity: FileIdentity
   private let processID = getpid()
+  /// Whether the store is on a medium that cannot be written to.
+  let isOnReadOnlyMedium: Bool
 
   /// Takes the lock of the store in `directory` without waiting.
   ///
-  /// - Throws: `alreadyOpen` when anybody has it.
-  init(_ directory: HeldDirectory) throws(StoreError) {
+  /// - Parameters:
+  ///   - directory: The store's.
+  ///   - isReading: Nothing will be written there: the medium may be one that cannot be written to, where the directory itself
+  ///     is the lock.
+  /// - Throws: `alreadyOpen` when anybody has it; `permission`, `io`.
+  init(_ directory: HeldDirectory, isReading: Bool = false) throws(StoreError) {
     let path = directory.path + "/lock"
     // SAFETY: the path is read during the call only.
-    let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    var descriptor = unsafe open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    isOnReadOnlyMedium = isReading && descriptor < 0 && errno == EROFS
+    if isOnReadOnlyMedium {
+      // SAFETY: the path is read during the call only.
+      descriptor = unsafe open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    }
     guard descriptor >= 0 else { throw StoreError(engine: errno, "open", path: path) }
     do throws(StoreError) {
       let identity = try FileIdentity(descriptor)

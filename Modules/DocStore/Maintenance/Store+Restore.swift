@@ -6,7 +6,7 @@ extension Store {
   /// The copy has no free pages, and is a site of its own from its first open on. It is there whole or not at all. The store
   /// whose place it takes is kept under another name. Between the two renames the place is empty.
   /// - Parameters:
-  ///   - backup: The directory of the store to be copied, which is not changed.
+  ///   - backup: The directory of the store to be copied, which is not changed; it may be on a medium that cannot be written to.
   ///   - path: The place, whose parent must exist.
   ///   - former: What the directory is called afterwards that stands at the place; nothing may be there.
   ///   - carried: The names of small files that go along from the backup.
@@ -21,7 +21,7 @@ extension Store {
   ) throws {
     let source = StoreFiles(in: try HeldDirectory(backup))
     StoreFiles.close(try source.openData())
-    let sourceLock = try StoreLock(source.held)
+    let sourceLock = try StoreLock(source.held, isReading: true)
     let place = DirectoryDraft.isFree(path) ? nil : try HeldDirectory(path)
     guard DirectoryDraft.isFree(former) else {
       throw StoreError(.exists, "There is something at the path already: \(former)", operation: "restore")

@@ -1,4 +1,5 @@
 import CRDTCore
+import Failpoints
 import Synchronization
 
 /// The clock readings that this store may have written with: what its site wrote with another one, another store did.
@@ -49,7 +50,9 @@ final class IssuedReadings: Sendable {
   /// Whether a writer of the store may have been born then, or later.
   ///
   /// Births are readings of the clock also where a document is from the future, and so tell a copy apart there, too.
-  func reaches(birth: ClockReading) -> Bool { state.withLock { $0.clockThrough } >= birth.milliseconds }
+  func reaches(birth: ClockReading) -> Bool {
+    state.withLock { $0.clockThrough } >= birth.milliseconds || StoreDefect.birthsNotCompared.isPlanted
+  }
 
   /// Whether the store may have written in the reading's millisecond.
   func mayInclude(_ reading: ClockReading) -> Bool {
