@@ -255,7 +255,7 @@ import Testing
     try writer.put("x", ["n": .int(2)])
     let later = try writer.wireDocument("x")
     var met = false
-    try planting.run {
+    _ = try planting.run {
       try a.write { transaction in
         _ = try transaction.merge(wire: later.span.bytes, id: DocumentID("x"), in: "things")
         met = transaction.hasMetLaterSelf
