@@ -37,7 +37,7 @@ public struct LinkConformanceOptions: Sendable {
   public var overshoot = 1 << 20
   /// Bytes that are written to see whether the link stops reading; 0 leaves that promise out, for links that are too slow for it.
   public var unsentBytes = 64 << 20
-  /// How long something may take that is sure to come.
+  /// How long something that is sure to come may take, and bytes may be without progress.
   public var patience: Duration = .seconds(30)
   /// How long to look whether something comes that must not.
   public var quiet: Duration = .milliseconds(30)

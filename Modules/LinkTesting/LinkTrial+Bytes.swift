@@ -15,9 +15,9 @@ extension LinkTrial {
 
   /// Waits until an end has all bytes and hears that there are no more.
   func expectEnd(at user: WatchingUser, _ name: String, behind count: Int) async {
-    await wait(for: "The end of \(name)'s inbound direction behind \(count) bytes") {
-      user.end(.inbound) != nil
-    }
+    await wait(
+      for: "The end of \(name)'s inbound direction behind \(count) bytes", counting: { user.receivedBytes }
+    ) { user.end(.inbound) != nil }
     expect(user.receivedBytes == count, "\(name) was handed \(user.receivedBytes) bytes of \(count)")
     if let error = user.end(.inbound) ?? nil {
       fail("\(name)'s inbound direction ended with an error and not in order: \(error)")

@@ -90,9 +90,9 @@ extension LinkTrial {
     await wait(for: "The first byte") { ends.farUser.receivedBytes > 0 }
     await settleUntilRefused(ends.farUser)
     for piece in pieces(.homeward, options.volume) { ends.far.write([piece]) }
-    await wait(for: "What was written by an end without room") {
-      ends.nearUser.receivedBytes == options.volume
-    }
+    await wait(
+      for: "What was written by an end without room", counting: { ends.nearUser.receivedBytes }
+    ) { ends.nearUser.receivedBytes == options.volume }
   }
 
   func unsentBytesStopReading() async {
@@ -112,7 +112,10 @@ extension LinkTrial {
       "\(received) bytes were handed over while \(options.unsentBytes) waited to be sent")
     ends.farUser.setRoom(.max)
     ends.far.resumeReading()
-    await wait(for: "All, once the far end has room") {
+    await wait(
+      for: "All, once the far end has room",
+      counting: { ends.farUser.receivedBytes + ends.nearUser.receivedBytes }
+    ) {
       ends.farUser.receivedBytes >= options.unsentBytes && ends.nearUser.receivedBytes == answer
     }
   }

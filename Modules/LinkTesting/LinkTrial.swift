@@ -25,13 +25,21 @@ final class LinkTrial: Sendable {
 
   func expect(_ condition: Bool, _ problem: @autoclosure () -> String) { if !condition { fail(problem()) } }
 
-  /// Waits until `condition` holds, and notes a problem where it does not come to that.
+  /// Waits until `condition` holds, and reports a problem if it does not come to hold within the patience.
   ///
+  /// - Parameters:
+  ///   - what: What is waited for, for the report.
+  ///   - progress: A figure that grows meanwhile, such as bytes received: the patience begins anew with each change.
+  ///   - condition: What must come to hold.
   /// - Returns: Whether it holds.
   @discardableResult
-  func wait(for what: String, until condition: () -> Bool) async -> Bool {
-    let end = ContinuousClock.now + options.patience
+  func wait(
+    for what: String, counting progress: () -> Int = { 0 }, until condition: () -> Bool
+  ) async -> Bool {
+    var (last, end) = (progress(), ContinuousClock.now + options.patience)
     while !condition() {
+      let now = progress()
+      if now != last { (last, end) = (now, ContinuousClock.now + options.patience) }
       guard ContinuousClock.now < end, !Task.isCancelled else {
         fail("\(what) did not come within \(options.patience)")
         return false
