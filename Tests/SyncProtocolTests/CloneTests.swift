@@ -255,11 +255,12 @@ import Testing
     try writer.put("x", ["n": .int(2)])
     let later = try writer.wireDocument("x")
     var met = false
-    _ = try planting.run {
-      try a.write { transaction in
-        _ = try transaction.merge(wire: later.span.bytes, id: DocumentID("x"), in: "things")
-        met = transaction.hasMetLaterSelf
+    try a.write { transaction in
+      // On the thread that writes.
+      _ = try planting.run {
+        try transaction.merge(wire: later.span.bytes, id: DocumentID("x"), in: "things")
       }
+      met = transaction.hasMetLaterSelf
     }
     #expect(met == (isCopied && planting.isNothing))
   }
