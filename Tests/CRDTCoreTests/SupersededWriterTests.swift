@@ -185,8 +185,8 @@ import Testing
     try cloud.pull(former)
     #expect(try cloud.fields == ["x": .int(1), "y": .int(2)])
     for route in [CodecRoute.shortest, .tree] {
-      #expect(try cloud.successor(of: before, by: route) == nil)
-      #expect(try former.successor(of: formerBefore, by: route) == nil)
+      try expect(cloud.successor(of: before, by: route) == nil)
+      try expect(former.successor(of: formerBefore, by: route) == nil)
     }
     // The newest one's is one.
     let next = phone
