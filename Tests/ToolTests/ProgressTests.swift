@@ -51,9 +51,7 @@
 
     @Test func `an import on a terminal is stopped by Control-C, and says how to go on`() async throws {
       let terminal = try PseudoTerminal(
-        ["import", scene.store, "things", try lines(200_000), "--batch", "20"])
-      try await terminal.wait(for: " left")
-      terminal.interrupt()
+        ["import", scene.store, "things", try lines(200_000), "--batch", "20"], interruptingAt: " left")
       let shown = try await terminal.wait(for: "--resume goes on there.")
       #expect(shown.contains("Stopped: ") && shown.contains("are stored"))
       #expect(await terminal.status() == 130)

@@ -27,7 +27,12 @@
     }
 
     /// Starts the built `dunlin` on a terminal of so many columns.
-    init(_ arguments: [String], columns: UInt16 = 80, environment: [String: String] = [:]) throws {
+    ///
+    /// Control-C is typed as soon as `interruption` is shown, also while the tests beside this one keep its task waiting.
+    init(
+      _ arguments: [String], columns: UInt16 = 80, environment: [String: String] = [:],
+      interruptingAt interruption: String? = nil
+    ) throws {
       master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
       var (lock, number) = (Int32(0), Int32(0))
       guard master >= 0, ioctl(master, Self.setLock, &lock) == 0, ioctl(master, Self.getNumber, &number) == 0
@@ -41,9 +46,10 @@
       let handle = FileHandle(fileDescriptor: slave, closeOnDealloc: false)
       (process.standardInput, process.standardOutput, process.standardError) = (handle, handle, handle)
       try process.run()
-      let (master, output) = (master, output)
+      let (master, output, id) = (master, output, process.processIdentifier)
       Thread.detachNewThread {
         var bytes = [UInt8](repeating: 0, count: 4_096)
+        var interruption = interruption
         while true {
           let count = bytes.withUnsafeMutableBytes { read(master, $0.baseAddress, $0.count) }
           guard count > 0 else {
@@ -51,7 +57,12 @@
             return
           }
           let text = String(decoding: bytes.prefix(count), as: UTF8.self)
-          output.text.withLock { $0 += text }
+          output.text.withLock { shown in
+            shown += text
+            guard let awaited = interruption, shown.contains(awaited) else { return }
+            kill(id, SIGINT)
+            interruption = nil
+          }
         }
       }
     }
