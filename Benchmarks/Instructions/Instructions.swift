@@ -2,7 +2,7 @@ import ArgumentParser
 import BenchmarkSupport
 import Foundation
 
-/// Counts the instructions of fixed pieces of work, which tells a change of a few percent on any machine, however busy.
+/// Counts the instructions of fixed work, which shows a change of a few percent on any machine, however busy.
 @main
 struct Instructions: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -132,8 +132,9 @@ struct RecordLayers {
     return edited
   }
 
-  /// The same from records that lie one after the other, as in a store's pages, into memory that is used again: the
-  /// step that a store takes between reading a record, which verifies it, and writing the new one.
+  /// The same from records that are adjacent, as in a store's pages, into memory that is reused.
+  ///
+  /// This is a store's step between reading a record, which verifies it, and writing the new one.
   private mutating func updateStored(_ what: String, _ edit: [Edit], _ report: inout Report) throws {
     let bytes = documents.flatMap { $0.record?.bytes ?? [] }
     let counts = documents.map { $0.record?.bytes.count ?? 0 }

@@ -3,7 +3,7 @@ import BenchmarkSupport
 import DunlinKit
 import Foundation
 
-/// What many observers of `field = constant` cost writes that do not concern them, and those that concern one.
+/// What many observers of `field = constant` cost writes that concern none or one of them.
 @main
 struct ObserversBenchmark: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -33,7 +33,7 @@ final class DunlinContender: Contender {
     let texts = documents.map(\.text)
     let store = store
     if tasks == 1 {
-      // As from an application's main thread: of a task's own thread the store does not know that it may block.
+      // As from an application's main thread: the store does not know that it may block the thread of a task.
       return try await OneThread.run {
         for text in texts {
           try store.write { _ = try $0.upsert(json: text.span.bytes, into: Self.collection) }

@@ -2,7 +2,7 @@ import BenchmarkSupport
 import Foundation
 import GRDB
 
-/// SQLite through GRDB, as an application would use it: a pool in WAL mode, a column of JSON, cached statements.
+/// SQLite through GRDB, as an application would use it: a pool in WAL mode, a JSON column, cached statements.
 final class SQLiteContender: Contender {
   private let pool: DatabasePool
 
@@ -15,7 +15,8 @@ final class SQLiteContender: Contender {
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     pool = try DatabasePool(path: directory + "/documents.sqlite")
     try pool.writeWithoutTransaction { database in
-      // The library sets NORMAL when it opens, which is not durable at commit; so it is set here, and read back.
+      // The library sets NORMAL when it opens, which is not durable at commit. So it is set here, and read
+      // back.
       try database.execute(sql: "PRAGMA synchronous = FULL")
       guard try Int.fetchOne(database, sql: "PRAGMA synchronous") == 2,
         try String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal"

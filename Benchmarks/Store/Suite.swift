@@ -1,7 +1,7 @@
 import BenchmarkSupport
 import Foundation
 
-/// The trials over one corpus in one place; within a round the stores take turns, first another one each round.
+/// The trials over one corpus in one place; each round starts with another store, and the stores take turns.
 struct Suite {
   let corpus: Corpus
   let place: String

@@ -6,7 +6,8 @@ extension Array where Element: BitwiseCopyable {
     @inline(__always)
     @_lifetime(borrow self)
     borrowing get {
-      // SAFETY: elements without references are stored in the array's own memory, which stands as long as it is borrowed.
+      // SAFETY: elements without references are in the array's own memory, which stays valid as long as it is
+      // borrowed.
       let elements = unsafe withUnsafeBufferPointer { unsafe $0 }
       return unsafe _overrideLifetime(Span(_unsafeElements: elements), borrowing: self)
     }

@@ -2,8 +2,8 @@ package import Foundation
 
 /// A PostgreSQL server of its own: a fresh cluster on a free port of this machine alone, gone at the end.
 ///
-/// It runs as it comes, but for memory that holds the data and, where asked for, logical replication; every commit is synced. PostgreSQL
-/// refuses to run as root, so root starts it as the user `postgres`.
+/// It runs with its defaults, except for memory that holds the data and, if requested, logical replication.
+/// Every commit is synced. PostgreSQL refuses to run as root, so root starts it as the user `postgres`.
 package final class PostgresCluster {
   /// Where the programs are; `nil` where there is no PostgreSQL.
   package static let programs: String? = {

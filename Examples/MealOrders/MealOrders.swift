@@ -3,9 +3,9 @@ import Foundation
 
 /// Meal orders on an aircraft: three tablets, no server, and no network until the crew meets.
 ///
-/// Two attendants take orders, each on a tablet of their own. The third tablet stands in the galley, and both of the others connect to
-/// it, so orders reach one attendant from the other through the galley. Run it with the name of a directory to keep the
-/// databases: `swift run meal-orders /tmp/flight`.
+/// Two attendants take orders, each on their own tablet. The third tablet is in the galley. Both of the
+/// others connect to it, so orders reach one attendant from the other through the galley. Run it with the
+/// name of a directory to keep the databases: `swift run meal-orders /tmp/flight`.
 @main
 struct MealOrders {
   /// What a passenger wants to eat.
@@ -90,8 +90,9 @@ struct Tablet {
   var orders: DunlinCollection { dunlin.store["orders"] }
   var count: Int { get throws { try orders.findAll().count() } }
 
-  /// Opens the database, and says what the tablet wants to have: the galley all orders of the flight, the others those that
-  /// are not served yet.
+  /// Opens the database, and subscribes to the documents that the tablet needs.
+  ///
+  /// The galley wants all orders of the flight, the others those that are not served yet.
   init(_ name: String, in directory: String) throws {
     // A product uses `.sharedKey` or certificates: see Documentation/Security.md.
     dunlin = try Dunlin(

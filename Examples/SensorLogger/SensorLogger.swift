@@ -2,10 +2,10 @@ import DunlinKit
 import Foundation
 import Synchronization
 
-/// A sensor logger that keeps one hour of its readings, and a station that collects all of them when it comes by.
+/// A sensor logger that keeps one hour of its readings, and a station that collects them all on its visits.
 ///
-/// The logger writes for a day without a network. Its disk is small, so it evicts what is older than an hour once the station
-/// has it. Time is made up here, so that a day takes seconds: `swift run sensor-logger`.
+/// The logger writes for a day without a network. Its disk is small, so it evicts readings older than an hour
+/// once the station has them. Time is simulated, so that a day takes seconds: `swift run sensor-logger`.
 @main
 struct SensorLogger {
   /// One reading; its id has the time, so two writes of one reading are one document.
@@ -71,7 +71,7 @@ struct SensorLogger {
       configuration: configuration)
   }
 
-  /// Writes readings of two sensors for so many minutes, in one transaction: one commit, one sync of the disk.
+  /// Writes the readings of two sensors for `minutes`, in one transaction: one commit, one sync of the disk.
   private static func write(_ minutes: Int, to logger: Dunlin, at time: Time) async throws {
     try await logger.store.write { transaction in
       for _ in 0..<minutes {

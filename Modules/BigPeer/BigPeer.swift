@@ -7,7 +7,9 @@
   public import ServiceLifecycle
   import Synchronization
 
-  /// A server for many devices and for web back ends, with embedded stores; its ``run()`` is a service of swift-service-lifecycle.
+  /// A server for many devices and for web back ends, with embedded stores.
+  ///
+  /// Its ``run()`` is a service of swift-service-lifecycle.
   ///
   /// ```swift
   /// let bigPeer = BigPeer(BigPeerConfiguration(data: "/var/lib/bigpeer")) { print($0) }
@@ -20,7 +22,7 @@
     private let started: @Sendable (BigPeerAddresses) -> Void
     private let running = Mutex<Running?>(nil)
 
-    /// What runs.
+    /// The parts that exist while it runs.
     private struct Running {
       let applications: HostedApplications
       let reloader: Reloader
@@ -32,11 +34,11 @@
     /// Makes a big peer; nothing is opened before it runs.
     ///
     /// - Parameters:
-    ///   - configuration: What it is to be.
-    ///   - logger: Takes log lines.
-    ///   - metrics: Backends of swift-metrics that take the figures, at least one. A ``MetricsPage`` among them is what `/metrics` answers with;
-    ///     without one there is no such path.
-    ///   - started: Hears once that it serves, and where.
+    ///   - configuration: The configuration.
+    ///   - logger: Gets log lines.
+    ///   - metrics: Backends of swift-metrics that get the figures, at least one. If a ``MetricsPage`` is
+    ///     among them, `/metrics` returns it; without one there is no such path.
+    ///   - started: Is called once with the addresses, when the big peer serves.
     public init(
       _ configuration: BigPeerConfiguration, logger: Logger = Logger(label: "bigpeer"),
       metrics: [any MetricsFactory] = [MetricsPage()],
@@ -50,9 +52,9 @@
 
     /// Opens the applications, listens, and serves until the service group stops or the task is cancelled.
     ///
-    /// A stop lets requests in flight end, for as long as the configuration says, and then closes everything.
-    /// - Throws: `ConfigurationError` for settings that do not go together; `BigPeerError` that names what keeps it from serving. Then
-    ///   nothing is left open.
+    /// At a stop, requests in flight may finish within the configured time. Then everything is closed.
+    /// - Throws: `ConfigurationError` for settings that do not go together; `BigPeerError` with what keeps it
+    ///   from serving. Then nothing is left open.
     public func run() async throws {
       let material = try await StartMaterial(configuration)
       let applications = try await HostedApplications.open(
@@ -69,12 +71,13 @@
       await applications.close()
     }
 
-    /// Reads the certificates and keys again that the configuration names, without a stop: those of the HTTP API, of the applications and of
-    /// the intermediate authorities.
+    /// Reads the configured certificates and keys again, without a stop.
     ///
-    /// New connections and logins use the new ones, what runs goes on. The configuration itself is not read again.
-    /// - Throws: `ConfigurationError` that names what is wrong with a file; then everything stays as it was. `BigPeerError` when it does not
-    ///   run.
+    /// These are the ones of the HTTP API, of the applications and of the intermediate authorities. New
+    /// connections and logins use the new ones; existing connections go on. The configuration itself is not
+    /// read again.
+    /// - Throws: `ConfigurationError` that names what is wrong with a file; then nothing changes.
+    ///   `BigPeerError` when the big peer does not run.
     public func reload() async throws {
       guard let reloader = running.withLock({ $0?.reloader }) else {
         throw BigPeerError("the big peer does not run")
@@ -82,7 +85,7 @@
       try await reloader.reload()
     }
 
-    /// What the listeners work with.
+    /// The objects that the listeners use.
     private struct Parts {
       let applications: HostedApplications
       let certificate: ServerCertificate?
@@ -154,7 +157,7 @@
     /// Milliseconds since 1970.
     private static let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1_000) }
 
-    /// What the HTTP listener answers: each part of the big peer adds its routes here.
+    /// The routes of the HTTP listener: each part of the big peer adds its routes here.
     private func routes(_ parts: Parts) -> [any ServerRoute] {
       let gate = parts.gate
       return [
@@ -166,7 +169,7 @@
       ]
     }
 
-    /// What the listener for who runs the server answers.
+    /// The routes of the administrator's listener.
     private func adminRoutes(_ parts: Parts) throws -> [any ServerRoute] {
       let admin = AdminRoutes(
         applications: parts.applications, reloader: parts.reloader,
@@ -178,13 +181,13 @@
     }
   }
 
-  /// Where a big peer can be reached.
+  /// The addresses of a running big peer.
   public struct BigPeerAddresses: Sendable, Hashable, CustomStringConvertible {
-    /// Where devices connect to, by the application's id: `tcp://…` and `ws://…`.
+    /// Where devices connect, by the application's id: `tcp://…` and `ws://…`.
     public internal(set) var devices: [String: [String]]
     /// The HTTP API: `http://…` or `https://…`.
     public internal(set) var http: String?
-    /// The listener for who runs the server.
+    /// The administrator's listener.
     public internal(set) var admin: String?
 
     init(_ applications: HostedApplications) {
@@ -201,7 +204,7 @@
     }
   }
 
-  /// Waits until all listeners listen, and then tells so.
+  /// Waits until all listeners are listening, and then reports their addresses.
   private final class StartBoard: Sendable {
     private struct State {
       var addresses: BigPeerAddresses

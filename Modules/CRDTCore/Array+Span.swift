@@ -1,9 +1,10 @@
-// The standard library's own `Array.span` needs macOS 26 and iOS 26; that of `ContiguousArray` does not. The one here is
-// found first by whoever imports this module, since it asks more of the elements.
+// The standard library's `Array.span` needs macOS 26 and iOS 26; that of `ContiguousArray` does not. Files
+// that import this module get the property below instead, because it has a stricter constraint on the
+// elements.
 extension Array where Element: BitwiseCopyable {
   /// The elements in place, on all systems that the package is compiled for.
   ///
-  /// It is inlined, as the standard library's own is: it stands before nearly every look at bytes.
+  /// It is inlined, like the standard library's own, because nearly every access to bytes goes through it.
   @inlinable
   package var span: Span<Element> {
     @inline(__always)
@@ -13,15 +14,16 @@ extension Array where Element: BitwiseCopyable {
 }
 
 extension Array {
-  /// The same for elements of any structure or enumeration; elements must not be objects.
+  /// The elements in place, for any structure or enumeration; the elements must not be objects.
   @inlinable
   package var spanOfValues: Span<Element> {
     @inline(__always)
     @_lifetime(borrow self)
     borrowing get {
       assert(!(Element.self is AnyObject.Type), "objects may be stored in an array of Objective-C")
-      // SAFETY: only objects are ever stored in an array of Objective-C, for which the pointer would not outlive the
-      // closure. So it is that of the array's own storage, which stands as long as `self` is borrowed.
+      // SAFETY: an array uses Objective-C storage only for objects. For those, the pointer would not outlive
+      // the closure. Here the pointer is that of the array's own storage, which stays valid while `self` is
+      // borrowed.
       let elements = unsafe withUnsafeBufferPointer { unsafe $0 }
       return unsafe _overrideLifetime(Span(_unsafeElements: elements), borrowing: self)
     }

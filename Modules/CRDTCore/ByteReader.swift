@@ -1,4 +1,4 @@
-/// A cursor over untrusted bytes: every read is checked, and an error says where.
+/// A cursor over untrusted bytes: every read is checked, and an error contains the offset.
 package struct ByteReader: ~Escapable {
   package let bytes: RawSpan
   package private(set) var offset: Int
@@ -39,10 +39,12 @@ package struct ByteReader: ~Escapable {
     return bytes.extracting(offset..<offset + count)
   }
 
-  /// LEB128, refused when longer than its value needs, so that every value has one encoding.
+  /// Reads a LEB128 integer, and refuses one that is longer than its value needs.
+  ///
+  /// So every value has one encoding.
   @inline(__always)
   package mutating func readVarint() throws(CodecError) -> UInt64 {
-    // Most take one byte.
+    // Most integers take one byte.
     if offset < bytes.byteCount {
       let byte = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self)
       if byte < 0x80 {
@@ -70,10 +72,10 @@ package struct ByteReader: ~Escapable {
     }
   }
 
-  /// A count of things that take at least `minimumBytes` each, checked against what is left.
+  /// Reads a count of items of at least `minimumBytes` each, and checks it against the remaining bytes.
   package mutating func readCount(minimumBytes: Int = 1) throws(CodecError) -> Int {
     let count = try readVarint()
-    // A division costs more than all the rest.
+    // A division costs more than everything else here.
     let most = minimumBytes <= 1 ? remaining : remaining / minimumBytes
     guard count <= UInt64(most) else {
       throw failure(.truncated, "a count exceeds the input")

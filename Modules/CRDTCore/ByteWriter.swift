@@ -1,4 +1,4 @@
-/// Appends integers and strings in the formats' encodings; integers of fixed width are big-endian.
+/// Appends integers and strings in the encodings of the formats; integers of fixed width are big-endian.
 package struct ByteWriter {
   package var bytes: [UInt8]
 
@@ -13,7 +13,7 @@ package struct ByteWriter {
 
   package mutating func write(_ other: some Collection<UInt8>) { bytes.append(contentsOf: other) }
 
-  // Other modules would call the general form unspecialized.
+  // Other modules would call the generic function unspecialized.
   package mutating func write(_ other: [UInt8]) { write(other.span.bytes) }
 
   package mutating func write(_ other: ArraySlice<UInt8>) { write(other.span.bytes) }

@@ -1,11 +1,11 @@
 import Failpoints
 
-/// Deliberate mistakes in how documents merge and clocks run, which the simulator must find.
+/// Deliberate defects in merging and clocks, which the simulator must find.
 package enum CRDTDefect: UInt8, Failpoint {
-  /// The life of a merged document is the one that came last.
+  /// A merge always takes the life of the incoming document.
   case lifeTakenBlindly = 0
-  /// Writes are stamped by the wall clock alone.
+  /// Writes are stamped with the wall clock alone.
   case wallClockAlone
-  /// A site's newest birth is taken to include what its former ones wrote.
+  /// A site's newest birth counts as including the writes of its earlier births.
   case formerBirthsCovered
 }

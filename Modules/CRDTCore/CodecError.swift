@@ -1,13 +1,13 @@
-/// Bytes that are not what they should be: from disk, the network or a caller.
+/// An error for malformed bytes from disk, the network or a caller.
 public struct CodecError: Error, Hashable, Sendable {
   public enum Code: String, Sendable {
     case truncated, malformed, checksum, unsupportedVersion, limit, unknownName
   }
 
   public let code: Code
-  /// One sentence without a full stop; never a document's contents.
+  /// One sentence without a full stop; it never contains a document's contents.
   public let message: String
-  /// Where in the input, in bytes from its start.
+  /// The offset in the input, in bytes from its start.
   public let offset: Int
 
   public init(_ code: Code, _ message: String, at offset: Int = 0) {

@@ -1,24 +1,27 @@
-/// What collecting a record's removals came to.
+/// The result of collecting the old removals of a record.
 package enum CollectOutcome: Sendable {
-  /// Nothing in it is old enough.
+  /// Nothing in the record is old enough.
   case unchanged
   /// The record without its old removals; readers, peers and the summary see no difference.
   case changed(EncodedDocument)
-  /// The document was deleted so long ago that a death certificate of this stamp may take its place.
+  /// A compacted tombstone of this stamp may replace the document, which was deleted long enough ago.
   case certifiable(Certifiable)
 
   package struct Certifiable: Hashable, Sendable {
     package var life: Stamp
-    /// Whether something in it was written after the deletion, by a site that did not know of it: what
-    /// is to be reported when it goes.
+    /// Whether a site wrote to the document after the deletion, without knowing of it.
+    ///
+    /// Such writes are reported when the document is compacted.
     package var hasLaterWrites: Bool
   }
 }
 
 extension DocumentCodec {
-  /// Collects removals older than `horizon` from a record; never a write, and never seen by a peer.
+  /// Collects the removals older than `horizon` from a record.
   ///
-  /// - Complexity: O(1) for a document without removals and floors, else O(*n*) in the record.
+  /// This is not a write, and peers do not see it.
+  ///
+  /// - Complexity: O(1) for a document without removals and floors, otherwise O(*n*) in the record.
   package static func collect(
     before horizon: ClockReading, existing: StoredDocument, own site: SiteID, tables: inout RecordTables
   ) throws(CodecError) -> CollectOutcome {
@@ -34,7 +37,7 @@ extension DocumentCodec {
     return .changed(StateEncoder.encode(state, own: site, tables: &tables))
   }
 
-  /// Whether the record holds registers that no reader sees, or floors.
+  /// Whether the record holds floors, or registers that no reader sees.
   fileprivate static func hasRemovals(_ view: borrowing RecordView) throws(CodecError) -> Bool {
     guard !view.isFresh else { return false }
     var reader = ByteReader(view.metadata)
@@ -44,7 +47,7 @@ extension DocumentCodec {
 }
 
 extension RecordView {
-  /// Whether there is something in the record that is forgotten in time: the document is deleted, or fields are.
+  /// Whether a later collection can remove something: the document is deleted, or fields are.
   ///
   /// - Complexity: O(1).
   package var isForgettable: Bool {

@@ -1,30 +1,30 @@
-/// How an upsert treats what is there.
+/// How an upsert treats an existing document.
 public enum WriteStrategy: Hashable, Sendable {
-  /// Writes every given field; others stay.
+  /// Writes every given field; other fields keep their values.
   case merge
-  /// Writes only where no living document has the id.
+  /// Writes only if no living document has the id.
   case insertIfAbsent
-  /// Writes default data, which loses to every real write, where nothing is known of the id.
+  /// Writes default data, which loses to every real write, and only if nothing is known of the id.
   case insertDefaultIfAbsent
   /// Writes only the fields whose values differ.
   case updateDifferentValues
 }
 
-/// What merging a peer's document into a record came to.
+/// The result of merging a peer's document into a record.
 package enum MergeOutcome: Sendable {
-  /// Everything in it was known already.
+  /// The record already included all of it.
   case unchanged
   case changed(EncodedDocument)
-  /// It is a delta of what is not here; the whole document, or a larger delta, is needed.
+  /// It is a delta on a state that is not stored here; the full state, or a larger delta, is needed.
   case missingBase
-  /// Both together are more than a document may be; what is here stays as it is.
+  /// Both together exceed the limits of a document; the stored state does not change.
   case refused(DocumentError)
 }
 
-/// A document as a store has it: its record in place, and the summary that stands beside it.
+/// A document as a store holds it: its record in place, and the summary that is stored with it.
 ///
-/// The summary must be the record's: a change that patches the record adjusts it by differences.
-/// Where only a death certificate is known, its bare tombstone stands for the record
+/// The summary must belong to the record, because a change that patches the record adjusts the summary by
+/// differences. If only a compacted tombstone is stored, its bare tombstone takes the place of the record
 /// (`DocumentCodec.tombstone(of:tables:)`).
 public struct StoredDocument: ~Escapable {
   package let record: RawSpan
@@ -37,19 +37,19 @@ public struct StoredDocument: ~Escapable {
   }
 }
 
-/// How a record is changed; all ways come to the same state, the same summary and the same canonical bytes.
+/// How a record is changed; all routes lead to the same state, summary and canonical bytes.
 package enum CodecRoute: Sendable {
-  /// On the record's bytes where that is possible, else over the decoded tree.
+  /// On the record's bytes if possible, otherwise over the decoded tree.
   case shortest
-  /// On the record's bytes, or not at all: for those who compare.
+  /// On the record's bytes, or not at all; for tests that compare the routes.
   case patch
-  /// Over the decoded tree, which is the measure of the other.
+  /// Over the decoded tree, which is the reference for the other route.
   case tree
 }
 
-/// Every change of a record, as the store makes it: from bytes to bytes.
+/// Every change of a record that the store makes, from bytes to bytes.
 package enum DocumentCodec {
-  /// - Returns: `nil` when nothing is to be written.
+  /// - Returns: `nil` when there is nothing to write.
   package static func upsert(
     _ fields: [TextKey: Value], strategy: WriteStrategy, existing: StoredDocument?, stamping: Stamping,
     tables: inout RecordTables, by route: CodecRoute = .shortest
@@ -64,7 +64,7 @@ package enum DocumentCodec {
     guard let existing else {
       let isDefault = strategy == .insertDefaultIfAbsent
       if !isDefault, fields.contains(where: { $0.key != "_id" && $0.value.holdsCounter }) {
-        // A counter's stamp is not the other fields'.
+        // A counter's stamp differs from that of the other fields.
         var state = DocumentState(life: .zero, lifeBirth: .zero, isAlive: false)
         try state.upsert(fields.withoutID, stamping)
         return StateEncoder.encode(state, own: stamping.site, tables: &tables)
@@ -114,8 +114,9 @@ package enum DocumentCodec {
     return try update(edits, existing: existing, stamping: stamping, tables: &tables, in: &room, by: route)
   }
 
-  // The same for many documents one after the other: the new record may take over `room`, whose bytes are lost. Give
-  // it back when the record is done with, and the next one takes no new memory.
+  // The same for many documents in sequence: the new record may reuse the memory of `room`, whose bytes are
+  // lost. Assign the record's bytes back to `room` when the record is no longer needed; then the next one
+  // allocates no memory.
   package static func update(
     _ edits: [Edit], existing: StoredDocument?, stamping: Stamping, tables: inout RecordTables,
     in room: inout [UInt8], by route: CodecRoute = .shortest
@@ -159,10 +160,10 @@ package enum DocumentCodec {
     return StateEncoder.encode(state, own: stamping.site, tables: &tables)
   }
 
-  /// Merges a wire document, whole or delta, into a record or into nothing.
+  /// Merges a wire document, a full state or a delta, into a record or into nothing.
   ///
-  /// What a successor comes to is compared with what it announces, unless `checkingResult` is `false`: who says so
-  /// compares it by other means.
+  /// The result of an operation delta is compared with the result that the delta announces, unless
+  /// `checkingResult` is `false`: then the caller compares it by other means.
   ///
   /// - Throws: A `CodecError` when the wire document is malformed or the record damaged.
   package static func merge(
@@ -196,7 +197,7 @@ package enum DocumentCodec {
     return state.merged(own: site, &tables)
   }
 
-  /// The record of a uniform document where nothing is known of it, as merging makes it.
+  /// Returns the record that merging a uniform document makes when nothing is known of the document.
   ///
   /// - Returns: `nil` for a document that is not uniform.
   package static func record(
@@ -205,7 +206,7 @@ package enum DocumentCodec {
     try WireTranscoder.record(fromUniform: wire, tables: &tables)
   }
 
-  /// Merges a successor: only into the state that it builds on, and only to the state that it announces.
+  /// Merges an operation delta, only if the record has its base state and the result is as announced.
   private static func merge(
     successor wire: RawSpan, existing: StoredDocument?, own site: SiteID, tables: inout RecordTables,
     by route: CodecRoute, _ checkingResult: Bool
@@ -242,7 +243,7 @@ package enum DocumentCodec {
     return .changed(merged)
   }
 
-  /// Takes the whole of a peer's state into a record, so that nothing stays which that has seen and no longer holds.
+  /// Merges a peer's full state, and drops what the peer has seen and no longer holds.
   package static func repair(
     wire: RawSpan, existing: StoredDocument, own site: SiteID, tables: inout RecordTables
   ) throws(CodecError) -> MergeOutcome {
@@ -255,9 +256,9 @@ package enum DocumentCodec {
     return state.merged(own: site, &tables)
   }
 
-  /// The record of a death certificate: a bare tombstone, which knows when the document died and nothing else.
+  /// The record of a compacted tombstone: a bare tombstone that holds only the time of the removal.
   ///
-  /// Merging with it is the ordinary join; a write over it is a write over a deletion at that stamp.
+  /// Merging with it is the ordinary join. A write over it is a write over a deletion at that stamp.
   package static func tombstone(of death: Stamp, tables: inout RecordTables) -> EncodedDocument {
     let state = DocumentState(life: death, lifeBirth: .zero, isAlive: false)
     return StateEncoder.encode(state, own: .zero, tables: &tables)
@@ -273,7 +274,7 @@ package enum DocumentCodec {
     }
   }
 
-  /// The edits that turn `old` into `new` without touching what is equal; nothing is removed.
+  /// Returns the edits that turn `old` into `new`; they do not touch equal values and remove nothing.
   private static func differences(at path: [TextKey], from old: Value?, to new: Value) -> [Edit] {
     if case .map(let fields) = new, case .map(let known)? = old {
       return fields.flatMap { differences(at: path + [$0.key], from: known[$0.key], to: $0.value) }
@@ -292,21 +293,22 @@ extension [TextKey: Value] {
 }
 
 extension RecordView {
-  /// What of the document's version is sure to be where all of it is but a site's latest writes.
+  /// Returns a lower bound of the document's version before the latest writes of a site.
   ///
   /// - Parameters:
   ///   - vector: The record's version vector.
-  ///   - site: Whose writes are later.
-  ///   - reading: The last of the site's readings before them.
-  ///   - sites: As for the vector.
-  /// - Returns: What may be less than the version before those writes: the parts that it leaves out are sent once more.
+  ///   - site: The site of the latest writes.
+  ///   - reading: The last of the site's clock readings before those writes.
+  ///   - sites: The table that the record refers to.
+  /// - Returns: A vector that may include less than the version before those writes; the difference is sent
+  ///   once more.
   package func version(
     _ vector: VersionVector, beforeWritesOf site: SiteID, after reading: ClockReading, sites: SiteTable
   ) -> VersionVector {
     guard vector.elements.contains(where: { $0.writer.site == site && $0.reading > reading }) else {
       return vector
     }
-    // Most entries bear the base stamp.
+    // Most entries have the base stamp.
     let shown = baseReading <= reading && sites[baseSite] == site ? baseReading : .zero
     return VersionVector(
       ascending: vector.elements.compactMap { element in
@@ -316,9 +318,9 @@ extension RecordView {
       })
   }
 
-  /// The version vector, without decoding the document.
+  /// Reads the version vector, without decoding the document.
   ///
-  /// - Throws: A `CodecError` when the record is damaged or the table too old for it.
+  /// - Throws: A `CodecError` when the record is damaged or the table is too old for it.
   package func vector(sites: SiteTable) throws(CodecError) -> VersionVector {
     if isFresh {
       guard let site = sites[baseSite] else {
@@ -333,11 +335,13 @@ extension RecordView {
     return try RecordHead.readVector(&reader, base: baseReading, sites: sites).vector
   }
 
-  /// Whether it holds what no vector covers, so that one of the same version may lack it: default data, or a deletion
-  /// of which only the time is known.
+  /// Whether the record holds something that no version vector covers.
   ///
-  /// - Throws: A `CodecError` when the record is damaged or a table too old for it.
-  /// - Complexity: O(*n*) in the entries that bear other stamps than most.
+  /// That is default data, or a deletion of which only the time is known. A peer with an equal vector may
+  /// lack it.
+  ///
+  /// - Throws: A `CodecError` when the record is damaged or a table is too old for it.
+  /// - Complexity: O(*n*) in the entries whose stamp is not the base stamp.
   package func exceedsVector(tables: RecordTables) throws(CodecError) -> Bool {
     guard !isDefault, !isFresh else { return isDefault }
     var reader = ByteReader(metadata)

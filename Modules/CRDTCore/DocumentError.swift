@@ -1,4 +1,4 @@
-/// A write to a document that cannot be done; the document is as it was.
+/// An error for a write that is not possible; the document does not change.
 public struct DocumentError: Error, Hashable, Sendable {
   public enum Code: String, Sendable {
     case invalidID, depth, size, invalidPath, notACounter, isACounter, notFound, corrupt
@@ -6,22 +6,22 @@ public struct DocumentError: Error, Hashable, Sendable {
     case tooManySites
     /// A map of the document would have more keys than `Limits.keysPerMap`.
     case tooManyKeys
-    /// A merge would come to more than `Limits.mergedDocumentBytes`.
+    /// A merge would result in more than `Limits.mergedDocumentBytes` bytes.
     case tooLarge
   }
 
   public let code: Code
-  /// One sentence without a full stop; never a document's contents.
+  /// One sentence without a full stop; it never contains a document's contents.
   public let message: String
-  /// The path written to, where there is one.
+  /// The path of the failed write, if there is one.
   public let path: [TextKey]
 
-  /// That of a map with more keys than there may be.
+  /// The error for a map with too many keys.
   static var tooManyKeys: DocumentError {
     DocumentError(.tooManyKeys, "a map would have more than \(Limits.keysPerMap) keys")
   }
 
-  /// That of a merge which comes to more than travels between peers.
+  /// The error for a merge whose result is too large to travel between peers.
   package static var tooLarge: DocumentError {
     DocumentError(.tooLarge, "a merge would come to more than \(Limits.mergedDocumentBytes) bytes")
   }

@@ -1,9 +1,9 @@
-/// A document's immutable id as its canonical bytes, which also order documents in a collection.
+/// A document's immutable id as its canonical bytes, which also order the documents of a collection.
 ///
 /// Integers order by value and strings by their UTF-8 bytes; types order as boolean, integer,
 /// string, bytes, array, map.
 public struct DocumentID: Hashable, Sendable, Comparable {
-  /// At most `Limits.documentIDBytes`.
+  /// The canonical bytes; at most `Limits.documentIDBytes`.
   public let bytes: [UInt8]
 
   private enum Tag: UInt8 {
@@ -15,7 +15,7 @@ public struct DocumentID: Hashable, Sendable, Comparable {
     case map = 6
   }
 
-  /// The first of a string id's bytes.
+  /// The first byte of a string id.
   static let stringTag = Tag.string.rawValue
 
   /// Encodes an id.
@@ -59,7 +59,7 @@ public struct DocumentID: Hashable, Sendable, Comparable {
   /// A string id.
   public init(_ string: String) throws(DocumentError) { try self.init(.string(string)) }
 
-  /// Takes canonical bytes from disk or the network, refusing any others.
+  /// Makes an id from canonical bytes from disk or the network, and refuses any other bytes.
   public init(validating span: RawSpan) throws(CodecError) {
     guard span.byteCount <= Limits.documentIDBytes else { throw CodecError(.limit, "an _id is too long") }
     if let text = Self.string(in: span), text.isPlainText {
@@ -74,10 +74,10 @@ public struct DocumentID: Hashable, Sendable, Comparable {
     self.bytes = bytes
   }
 
-  /// Takes bytes that are known to be canonical: a store's own keys.
+  /// Makes an id from bytes that are known to be canonical, such as a store's own keys.
   package init(trusted bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The id as a value; null should the bytes be damaged.
+  /// The id as a value; null if the bytes are damaged.
   public var value: Value { (try? Self.decode(bytes.span.bytes)) ?? .null }
 
   /// Decodes an id's bytes in place.
@@ -105,7 +105,7 @@ public struct DocumentID: Hashable, Sendable, Comparable {
     return value
   }
 
-  /// The UTF-8 of a string id inside its bytes; `nil` for ids of other types.
+  /// Returns the UTF-8 of a string id inside its bytes; `nil` for ids of other types.
   @_lifetime(copy span)
   package static func string(in span: RawSpan) -> RawSpan? {
     guard span.byteCount > 0, span.byte(at: 0) == Tag.string.rawValue else { return nil }
@@ -129,23 +129,24 @@ public struct DocumentID: Hashable, Sendable, Comparable {
 }
 
 extension DocumentID {
-  /// How lines of the log above debug name the document: ids are data of the application, and people may be named by them.
+  /// The name of the document in log lines above the level debug.
   ///
-  /// The probability that any two of a million documents share one is below one in five hundred.
+  /// Ids are data of the application, and people may be named by them, so these lines contain a digest. The
+  /// probability that any two of a million documents share one is below one in five hundred.
   package var digest: String { Self.digest(of: bytes.span.bytes) }
 
-  /// The same of an encoded id.
+  /// Returns the digest of an encoded id.
   package static func digest(of id: RawSpan) -> String {
     let digits = String(HashLanes(id).first >> 16, radix: 16)
     return "#" + String(repeating: "0", count: 12 - digits.count) + digits
   }
 
-  /// A line for the log at debug, which tells what a digest stands for.
+  /// Returns a line for the log at debug that says which document a digest belongs to.
   package func digestLine(in collection: String) -> String {
     "\(digest) is the document \(nameInMessages) of '\(collection)'"
   }
 
-  /// How messages name the document: by its id, or by the id's length where that is no simple value.
+  /// The name of the document in messages: its id, or the id's length if the id is not a simple value.
   package var nameInMessages: String {
     switch value {
     case .string(let name): "'\(name)'"

@@ -1,8 +1,8 @@
 extension Duration {
-  /// The duration as people say it: `83 ms`, `1.4 s`, `2 min`, `3 h`; two or three digits are enough.
+  /// The duration as people say it, with two or three digits: `83 ms`, `1.4 s`, `2 min`, `3 h`.
   package var text: String {
     if self < .zero { return "-" + (.zero - self).text }
-    // `rounded()` would have a program that links this module alone need the C library of mathematics.
+    // With `rounded()`, a program that links only this module would need the C math library.
     func rounded(to unit: Duration) -> Int64 { Int64(self / unit + 0.5) }
     switch self {
     case .zero: return "0 s"
@@ -20,11 +20,11 @@ extension Duration {
 }
 
 extension Int {
-  /// The number and what it counts: `1 row`, `2,000 rows`.
+  /// Returns the number and what it counts: `1 row`, `2,000 rows`.
   ///
   /// - Parameters:
   ///   - singular: The noun for one.
-  ///   - plural: The noun for any other number; by default the other one with an s.
+  ///   - plural: The noun for any other number; by default the singular with an s.
   /// - Returns: The text, with commas between thousands.
   package func counting(_ singular: String, _ plural: String? = nil) -> String {
     "\(groupedDigits) \(self == 1 ? singular : plural ?? singular + "s")"

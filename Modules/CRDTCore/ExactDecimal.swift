@@ -1,15 +1,15 @@
 /// A decimal number of any length, exact, with one canonical text.
 ///
-/// It is an integer times a power of ten. Documents hold such a number as its text: no type of record or wire stands
-/// for it.
+/// It is an integer times a power of ten. Documents store such a number as its text; records and the wire
+/// have no type for it.
 public struct ExactDecimal: Hashable, Sendable {
-  /// Digits of the longest text that is read, and that arithmetic may come to.
+  /// The most digits that the initializer reads and that arithmetic may produce.
   package static let digitLimit = 400
 
   private var isNegative = false
-  /// The integer's digits, 0 to 9, the greatest first; neither the first nor the last is zero.
+  /// The integer's digits, 0 to 9, most significant first; neither the first nor the last is zero.
   ///
-  /// Of zero there are none.
+  /// Zero has no digits.
   private var digits: [UInt8] = []
   /// The power of ten.
   private var exponent = 0
@@ -31,7 +31,7 @@ public struct ExactDecimal: Hashable, Sendable {
     self.init(isNegative: number < 0, digits: String(number.magnitude).utf8.map { $0 - 0x30 }, exponent: 0)
   }
 
-  /// The number that the shortest text of a floating-point one stands for; `nil` for what is not finite.
+  /// The number of the shortest text of a floating-point number; `nil` if that is not finite.
   package init?(shortestOf number: Double) {
     guard number.isFinite else { return nil }
     self.init("\(number)")
@@ -39,7 +39,8 @@ public struct ExactDecimal: Hashable, Sendable {
 
   /// Reads digits with or without a sign, a point and an exponent: `-12.50`, `1e-7`.
   ///
-  /// - Returns: `nil` for anything else, and for what takes more than ``digitLimit`` digits to write.
+  /// - Returns: `nil` for any other text, and for a number that takes more than ``digitLimit`` digits to
+  ///   write.
   package init?(_ text: String) {
     var reader = TextReader(text)
     let isNegative = reader.accept("-")
@@ -93,7 +94,7 @@ public struct ExactDecimal: Hashable, Sendable {
     digits.count + max(exponent, 0) <= Self.digitLimit && -exponent <= Self.digitLimit
   }
 
-  /// The canonical text: no exponent, no zeros in front or behind, no sign of zero.
+  /// The canonical text: no exponent, no leading or trailing zeros, no sign of zero.
   public var text: String {
     guard !digits.isEmpty else { return "0" }
     var bytes: [UInt8] = isNegative ? [UInt8(ascii: "-")] : []
@@ -139,7 +140,7 @@ extension ExactDecimal {
 
   /// The exact sum.
   ///
-  /// - Complexity: O(*n*) in the digits between the greatest and the smallest of both.
+  /// - Complexity: O(*n*) in the digits between the most and the least significant digit of both.
   package static func + (a: ExactDecimal, b: ExactDecimal) -> ExactDecimal {
     guard !a.digits.isEmpty else { return b }
     guard !b.digits.isEmpty else { return a }
@@ -174,14 +175,14 @@ extension ExactDecimal {
       exponent: a.exponent + b.exponent)
   }
 
-  /// The digits down to a power of ten, with zeros in front up to a length.
+  /// Returns the digits down to a power of ten, with zeros in front up to a length.
   private func aligned(_ power: Int, _ length: Int) -> [UInt8] {
     let trailing = exponent - power
     return Array(repeating: 0, count: length - digits.count - trailing) + digits
       + Array(repeating: 0, count: trailing)
   }
 
-  /// The sum of two numbers of one length, the first digits of which are zero.
+  /// Returns the sum of two numbers of the same length whose first digits are zero.
   private static func add(_ a: [UInt8], _ b: [UInt8]) -> [UInt8] {
     var sum = a
     var carry: UInt8 = 0
@@ -193,7 +194,7 @@ extension ExactDecimal {
     return sum
   }
 
-  /// The difference of two numbers of one length, of which the first is not the smaller.
+  /// Returns the difference of two numbers of the same length, of which the first is not the smaller.
   private static func subtract(_ a: [UInt8], _ b: [UInt8]) -> [UInt8] {
     var difference = a
     var borrow: UInt8 = 0

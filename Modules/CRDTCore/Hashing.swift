@@ -68,12 +68,12 @@ package struct HashLanes: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension RawSpan {
-  /// The little-endian word at `offset`, which must lie whole inside.
+  /// Returns the little-endian word at `offset`; all of it must lie inside.
   func word(at offset: Int) -> UInt64 {
     UInt64(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// The up to 16 bytes from `offset` on, padded with zeros.
+  /// Returns the up to 16 bytes from `offset` on, padded with zeros.
   func tail(from offset: Int) -> (UInt64, UInt64) {
     let rest = byteCount - offset
     if rest >= 16 { return (word(at: offset), word(at: offset + 8)) }
@@ -81,7 +81,7 @@ extension RawSpan {
     return (word(at: offset), shortTail(from: offset + 8))
   }
 
-  /// The up to seven bytes from `offset` on, padded with zeros: from words that overlap.
+  /// Returns the up to seven bytes from `offset` on, padded with zeros, from loads that overlap.
   func shortTail(from offset: Int) -> UInt64 {
     let rest = byteCount &- offset
     // SAFETY: each load lies between the offset, or eight bytes before the end, and the end.

@@ -1,16 +1,17 @@
-/// The names of a collection's fields and their ids: append-only, so that old records stay readable.
+/// A collection's field names and their ids: append-only, so that old records stay readable.
 ///
-/// A value with shared storage: copying costs a retain, adding a name to a shared table copies it.
+/// It is a value with shared storage: copying costs a retain, and adding a name to a shared table copies it.
 public struct KeyTable: Sendable {
-  /// Names a table takes; keys beyond stand in the record.
+  /// The most names that a table holds; the record stores further keys itself.
   public static let capacity = 4_096
-  /// Names taken from maps below the root, whose keys may be data.
+  /// The most names of maps below the root; the keys of such maps may be data.
   static let nestedCapacity = 1_024
-  /// Bytes of a name that is worth an id.
+  /// The longest name that gets an id, in bytes.
   static let nameBytes = 64
 
-  // SAFETY: the storage is only written while uniquely referenced, so shared copies never change.
-  // For the same reason no access overlaps a write, so those on the way of every lookup are not checked at run time.
+  // SAFETY: the storage is only written while uniquely referenced, so shared copies never change. For the
+  // same reason no access overlaps a write, so the properties that every lookup reads are not checked at run
+  // time.
   final class Storage: @unchecked Sendable {
     var names: [String] = []
     @exclusivity(unchecked) var bytes: [UInt8] = []
@@ -20,7 +21,7 @@ public struct KeyTable: Sendable {
     var order: [UInt16] = []
     /// The position of each id in that order.
     var ranks: [UInt16] = []
-    /// Open addressing by hash; 0 is free, else id + 1.
+    /// Open addressing by hash; 0 is a free slot, any other number is id + 1.
     @exclusivity(unchecked) var slots: [UInt16] = Array(repeating: 0, count: 64)
 
     func copy() -> Storage {
@@ -37,12 +38,12 @@ public struct KeyTable: Sendable {
   }
 
   private var storage = Storage()
-  /// Names that were looked up last, each at a place of its own; empty before the first.
+  /// The names that were looked up last, each at its own place; empty before the first lookup.
   private var recent: [RecentName] = []
 
   public init() {}
 
-  /// Makes a table whose ids are the indexes of `names`; of equal names the first counts.
+  /// Makes a table whose ids are the indexes of `names`; if a name occurs twice, the first counts.
   public init(names: [String]) {
     for name in names.prefix(Self.capacity) { storage.append(name, HashLanes(name)) }
     storage.rank()
@@ -64,7 +65,7 @@ public struct KeyTable: Sendable {
     }
   }
 
-  /// The id of a name given as a key.
+  /// Returns the id of a name that is given as a key.
   public func id(of key: TextKey) -> UInt16? { id(of: key.text) }
 
   /// Whether no record can have this key at its root: it has no id, and would have got one.
@@ -72,17 +73,19 @@ public struct KeyTable: Sendable {
     id(of: key) == nil && key.text.utf8.count <= Self.nameBytes && count < Self.capacity
   }
 
-  /// The id of a name given as UTF-8.
+  /// Returns the id of a name that is given as UTF-8.
   package func id(of name: RawSpan) -> UInt16? { storage.find(name, HashLanes(name)) }
 
-  /// The id of a name given as UTF-8, and the name's hash.
+  /// Returns the id of a name that is given as UTF-8, and the name's hash.
   func find(_ name: RawSpan) -> (id: UInt16, hash: HashLanes)? {
     let hash = HashLanes(name)
     return storage.find(name, hash).map { ($0, hash) }
   }
 
-  /// The same for a name that is likely to be asked for again, such as that of a field that a transaction changes in
-  /// many documents: then it is neither hashed nor compared byte by byte.
+  /// Finds a name that is likely to be looked up again.
+  ///
+  /// An example is the name of a field that a transaction changes in many documents. Later lookups of such a
+  /// name neither hash it nor compare it byte by byte.
   @inline(__always)
   mutating func findAgain(_ path: Span<TextKey>, _ index: Int) -> (id: UInt16, hash: HashLanes)? {
     let bits = RecentName.bits(path, index)
@@ -96,7 +99,7 @@ public struct KeyTable: Sendable {
     _ name: String, _ bits: RecentName.Bits, at place: Int
   ) -> (id: UInt16, hash: HashLanes)? {
     guard let (id, hash) = name.withUTF8Bytes({ find($0) }) else { return nil }
-    // Of longer names only equal ones in the same memory have the same bits, which is rare.
+    // Longer names have the same bits only if they are equal and in the same memory, which is rare.
     guard RecentName.isUsable, name.utf8.count <= RecentName.nameBytes else { return (id, hash) }
     let known = RecentName(name: name, bits: bits, id: id, hash: hash)
     if recent.isEmpty {
@@ -111,12 +114,12 @@ public struct KeyTable: Sendable {
 
   func rank(of id: UInt16) -> UInt16 { storage.ranks[Int(id)] }
 
-  /// The hash of a name; `nil` for an unknown id.
+  /// Returns the hash of a name; `nil` for an unknown id.
   func hash(of id: UInt16) -> HashLanes? {
     Int(id) < storage.hashes.count ? storage.hashes[Int(id)] : nil
   }
 
-  /// Hands the name's bytes to `body`; nothing happens for an unknown id.
+  /// Calls `body` with the name's bytes; does nothing for an unknown id.
   func withName<R>(_ id: UInt16, _ body: (RawSpan) -> R) -> R? {
     guard Int(id) < storage.names.count else { return nil }
     let start = id == 0 ? 0 : storage.ends[Int(id) - 1]
@@ -124,7 +127,7 @@ public struct KeyTable: Sendable {
     return body(bytes.span.bytes.extracting(start..<storage.ends[Int(id)]))
   }
 
-  /// The id of `name`, made if need be; `nil` when the name is too long or the table is full.
+  /// Returns the id of `name`, a new one if necessary; `nil` if the name is too long or the table is full.
   package mutating func intern(_ name: RawSpan, nested: Bool = false) -> UInt16? {
     let hash = HashLanes(name)
     if let id = storage.find(name, hash) { return id }
@@ -148,7 +151,7 @@ public struct KeyTable: Sendable {
     intern(key.text, nested: nested)
   }
 
-  /// Whether both values share their storage, which makes ids interchangeable at once.
+  /// Whether both values share their storage, so that their ids are interchangeable.
   package func isIdentical(to other: KeyTable) -> Bool { storage === other.storage }
 }
 
@@ -192,14 +195,14 @@ extension KeyTable.Storage {
     slots[slot] = UInt16(id + 1)
   }
 
-  /// Ranks all names anew.
+  /// Ranks all names again.
   func rank() {
     order = names.indices.map { UInt16($0) }.sorted { names[Int($0)].utf8Compare(names[Int($1)]) < 0 }
     ranks = Array(repeating: 0, count: names.count)
     for (rank, id) in order.enumerated() { ranks[Int(id)] = UInt16(rank) }
   }
 
-  /// Ranks the name added last.
+  /// Ranks the name that was added last.
   func rankLast() {
     let id = names.count - 1
     var low = 0
@@ -215,7 +218,7 @@ extension KeyTable.Storage {
 }
 
 extension String {
-  /// Compares UTF-8 bytes, which is the order of every format here; below, equal or above zero.
+  /// Compares the UTF-8 bytes, the order of every format here; the result is below, equal to or above zero.
   package func utf8Compare(_ other: String) -> Int {
     var a = self
     var b = other
@@ -226,7 +229,7 @@ extension String {
 }
 
 extension RawSpan {
-  /// Compares byte by byte, then by length; below, equal or above zero.
+  /// Compares byte by byte, then by length; the result is below, equal to or above zero.
   package func compare(_ other: RawSpan) -> Int {
     let count = Swift.min(byteCount, other.byteCount)
     var offset = 0
@@ -249,7 +252,7 @@ extension RawSpan {
   package func isEqual(to other: RawSpan) -> Bool {
     let count = byteCount
     guard count == other.byteCount else { return false }
-    // SAFETY: every load ends at or before the end of both, which are of one length.
+    // SAFETY: every load ends at or before the end of both, which have the same length.
     if count < 8 { return isShortEqual(to: other) }
     var offset = 0
     while count &- offset > 8 {
@@ -259,7 +262,7 @@ extension RawSpan {
     return word(at: count &- 8) == other.word(at: count &- 8)
   }
 
-  /// The same for fewer than eight bytes, of which there are as many in both.
+  /// The same for fewer than eight bytes; both have the same length.
   @inline(__always)
   private func isShortEqual(to other: RawSpan) -> Bool {
     if byteCount >= 4 {
@@ -268,7 +271,7 @@ extension RawSpan {
     return shortTail(from: 0) == other.shortTail(from: 0)
   }
 
-  /// SAFETY: four bytes must lie from `offset` on.
+  /// SAFETY: the span must have four bytes from `offset` on.
   @inline(__always)
   private func load4(_ offset: Int) -> UInt32 {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self)

@@ -1,12 +1,12 @@
-// `UTF8Span` needs macOS 26 and iOS 26. `String(validating:as:)` is generic and not specialized: on the short strings of
-// documents it costs several times as much as what stands here.
+// `UTF8Span` needs macOS 26 and iOS 26. `String(validating:as:)` is generic and not specialized: for the
+// short strings of documents it takes several times as long as the code below.
 extension RawSpan {
   /// These bytes as text; `nil` when they are not UTF-8.
   package var text: String? {
     unsafe withUnsafeBytes { bytes in
       let text = unsafe String(decoding: bytes, as: UTF8.self)
       if asciiCount == byteCount { return text }
-      // What is not UTF-8 was replaced, and then the text has other bytes.
+      // Bytes that are not UTF-8 were replaced; then the text has other bytes than the span.
       return text.withUTF8Bytes { $0.isEqual(to: self) } ? text : nil
     }
   }
@@ -14,7 +14,7 @@ extension RawSpan {
   /// Whether these bytes are UTF-8.
   package var isUTF8: Bool { utf8Count == byteCount }
 
-  /// Where the first byte stands that is no part of well-formed UTF-8; the count of bytes when there is none.
+  /// The offset of the first byte that is not part of well-formed UTF-8; the count of bytes if all are.
   ///
   /// Source: The Unicode Standard, table 3-7, "Well-Formed UTF-8 Byte Sequences".
   ///
@@ -28,7 +28,7 @@ extension RawSpan {
         if byteCount &- offset >= 8 { offset = asciiCount(from: offset) }
         continue
       }
-      // How many bytes follow, and between what the next one must be.
+      // How many bytes follow, and the bounds of the next one.
       let rest: Int
       var low: UInt8 = 0x80
       var high: UInt8 = 0xBF
@@ -50,7 +50,7 @@ extension RawSpan {
     return offset
   }
 
-  /// Where the first byte above 127 stands, or another in the word before it; the count of bytes when there is none.
+  /// The offset of a word that contains the first byte above 127; the count of bytes if there is none.
   @inline(__always)
   private var asciiCount: Int {
     let highs: UInt64 = 0x8080_8080_8080_8080
@@ -60,7 +60,7 @@ extension RawSpan {
     return byteCount &- offset < 8 && word(at: byteCount &- 8) & highs == 0 ? byteCount : offset
   }
 
-  /// Passes over words of bytes that are all below 128.
+  /// Skips words of bytes that are all below 128.
   @inline(__always)
   private func asciiCount(from start: Int) -> Int {
     var offset = start
@@ -68,7 +68,7 @@ extension RawSpan {
     return offset
   }
 
-  /// SAFETY: the offset must lie before the end.
+  /// SAFETY: the offset must be before the end.
   @inline(__always)
   private func octet(_ offset: Int) -> UInt8 {
     unsafe unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self)

@@ -1,9 +1,9 @@
-/// One site's side of documents that merge: what writes, encodes and merges them where there is no store.
+/// One site's side of documents that merge: it writes, encodes and merges them without a store.
 ///
-/// A replica is a value. It holds the site, the clock, and the dictionaries of field names and sites to which its
-/// documents' records refer; the documents are the caller's. To keep documents, keep their records and the replica's
-/// ``tables`` and ``clock``, written together or the tables first: they only grow. Wall time is passed in, in
-/// milliseconds since 1970.
+/// A replica is a value. It holds the site, the clock, and the dictionaries of field names and sites that its
+/// documents' records refer to. The caller holds the documents. To keep documents, keep their records and the
+/// replica's ``tables`` and ``clock``. Write them together, or write the tables first: tables only grow. The
+/// caller passes wall time in, in milliseconds since 1970.
 ///
 /// ```swift
 /// var replica = Replica(site: SiteID(high: random(), low: random()))
@@ -13,26 +13,28 @@
 /// try send(replica.encoding(of: order))
 /// ```
 public struct Replica: Sendable {
-  /// What merging came to.
+  /// The result of merging.
   public enum MergeResult: Hashable, Sendable {
-    /// All of it was known already.
+    /// The document already included all of it.
     case unchanged
     case changed
-    /// It is a delta of what is not here, and nothing was merged; ask for what your vector lacks.
+    /// The bytes are a delta on a state that the document does not have; nothing was merged.
+    ///
+    /// Ask the peer for what your vector lacks.
     case missingBase
-    /// Both together are more than a document may be, and nothing was merged: `tooManySites`, `tooManyKeys`.
+    /// Both together exceed the limits of a document; nothing was merged: `tooManySites`, `tooManyKeys`.
     case refused(DocumentError)
   }
 
-  /// Who writes here: 16 random bytes, never those of another replica, nor of a copy of this one.
+  /// The writing site: 16 random bytes, never those of another replica, nor of a copy of this one.
   public let site: SiteID
   private let siteHash: HashLanes
-  /// The clock; its latest reading must not be given out twice, so keep it.
+  /// The clock; keep it, because it must not return its latest reading twice.
   public private(set) var clock: HybridClock
-  /// The names and sites that records of this replica refer to by number.
+  /// The names and sites that this replica's records refer to by number.
   public private(set) var tables: RecordTables
 
-  /// Makes a replica, or brings a former one back with the tables and the clock that it had.
+  /// Makes a new replica, or restores one from its tables and its clock.
   public init(site: SiteID, tables: RecordTables = RecordTables(), clock: HybridClock = HybridClock()) {
     self.site = site
     siteHash = StateHash.site(site)
@@ -45,14 +47,15 @@ public struct Replica: Sendable {
   /// Writes fields, whether the document exists or not; a map merges key by key.
   ///
   /// - Parameters:
-  ///   - fields: Top-level fields; `_id` is left out, since a document's id is not part of it.
-  ///   - strategy: What happens to a document that is there.
-  ///   - document: The document; left as it was where this throws.
+  ///   - fields: Top-level fields; `_id` is ignored, because a document's id is not part of it.
+  ///   - strategy: How to treat an existing document.
+  ///   - document: The document; it does not change if this throws.
   ///   - now: Wall time in milliseconds since 1970.
   /// - Returns: Whether anything was written.
-  /// - Throws: `depth` for values nested too deep, `invalidPath` for a key too long, `notACounter` for a counter in an
-  ///   array, `isACounter` for a number where a counter stands, `corrupt` for a record that is damaged or another replica's,
-  ///   `tooManySites` where a document has as many writers as there may be, `tooManyKeys` the same of a map's keys.
+  /// - Throws: `depth` for values nested too deep, `invalidPath` for a key too long, `notACounter` for a
+  ///   counter in an array, `isACounter` for a number in the place of a counter, `corrupt` for a record that
+  ///   is damaged or another replica's, `tooManySites` if the document already has the maximum number of
+  ///   writers, `tooManyKeys` for a map with too many keys.
   @discardableResult
   public mutating func upsert(
     _ fields: [TextKey: Value], _ strategy: WriteStrategy = .merge, into document: inout ReplicatedDocument,
@@ -68,8 +71,8 @@ public struct Replica: Sendable {
   /// Applies edits to a living document, all or none.
   ///
   /// - Returns: Whether anything changed; `false` for a document that is unknown or deleted.
-  /// - Throws: As ``upsert(_:_:into:now:)``; and `invalidPath` for a path that is empty or leads through what is no
-  ///   map, `notACounter` for an increment of what is no number.
+  /// - Throws: As ``upsert(_:_:into:now:)``; and `invalidPath` for a path that is empty or leads through
+  ///   something other than a map, `notACounter` for an increment of something other than a number.
   @discardableResult
   public mutating func update(
     _ edits: [Edit], of document: inout ReplicatedDocument, now: UInt64
@@ -80,17 +83,17 @@ public struct Replica: Sendable {
     }
   }
 
-  /// Applies edits to a document whose record lies elsewhere, such as in the pages of a file.
+  /// Applies edits to a document whose record is stored elsewhere, such as in the pages of a file.
   ///
-  /// This is the step that a store takes for each update between reading a record and writing the new one.
+  /// A store does this for each update, between reading a record and writing the new one.
   ///
   /// - Parameters:
   ///   - edits: What to change, all or none.
-  ///   - stored: The record, verified when it was read, and the summary that was kept with it.
-  ///   - memory: What is in it is lost. Set it to the new record's bytes when they are done with, and the next record
-  ///     takes no new memory.
+  ///   - stored: The record, verified when it was read, and the summary that was stored with it.
+  ///   - memory: Its contents are lost. Set it to the new record's bytes when they are no longer needed;
+  ///     then the next record allocates no memory.
   ///   - now: Wall time in milliseconds since 1970.
-  /// - Returns: What came of it; `nil` where nothing changed.
+  /// - Returns: The new document; `nil` if nothing changed.
   /// - Throws: As ``update(_:of:now:)``.
   public mutating func update(
     _ edits: [Edit], of stored: StoredDocument, in memory: inout [UInt8], now: UInt64
@@ -102,8 +105,9 @@ public struct Replica: Sendable {
 
   /// Deletes a document; its tombstone stays and must be kept and sent like any other state.
   ///
-  /// - Returns: Whether it lived.
-  /// - Throws: `corrupt` for a record that is damaged or another replica's, `tooManySites` as the other writes.
+  /// - Returns: Whether the document was alive.
+  /// - Throws: `corrupt` for a record that is damaged or another replica's, `tooManySites` as the other
+  ///   writes.
   @discardableResult
   public mutating func remove(
     _ document: inout ReplicatedDocument, now: UInt64
@@ -136,17 +140,19 @@ public struct Replica: Sendable {
 
   // MARK: - Exchange
 
-  /// The whole state, for a replica that has nothing of it: canonical, so equal states have equal bytes.
+  /// Encodes the full state, for a replica that has nothing of it.
   ///
-  /// - Returns: Nothing for an unknown document.
+  /// The encoding is canonical, so equal states have equal bytes.
+  ///
+  /// - Returns: The bytes; none for an unknown document.
   /// - Throws: A `CodecError` for a record that is damaged or another replica's.
   public func encoding(of document: ReplicatedDocument) throws(CodecError) -> [UInt8] {
     try delta(of: document, since: VersionVector())
   }
 
-  /// The part of the state that `vector` lacks, for the replica whose vector it is.
+  /// Encodes the part of the state that `vector` lacks, for the replica whose vector it is.
   ///
-  /// - Returns: As ``encoding(of:)`` for an empty vector.
+  /// - Returns: The bytes; for an empty vector the same as ``encoding(of:)``.
   /// - Throws: As ``encoding(of:)``.
   public func delta(
     of document: ReplicatedDocument, since vector: VersionVector
@@ -158,12 +164,13 @@ public struct Replica: Sendable {
     return out.bytes
   }
 
-  /// The write that led from a former state of the document to this one, for a replica that has just the former.
+  /// Encodes the write between a former state and this one, for a replica in exactly the former state.
   ///
-  /// It takes some twenty bytes beside the field and its value.
-  /// A replica with any other state answers `missingBase`.
+  /// It takes some twenty bytes in addition to the field and its value. A replica in any other state returns
+  /// `missingBase`.
   ///
-  /// - Returns: As ``delta(of:since:)`` with the former state's vector, where it was not one replica's latest write.
+  /// - Returns: The bytes; if the difference is more than one replica's latest write, those of
+  ///   ``delta(of:since:)`` with the former state's vector.
   /// - Throws: As ``encoding(of:)``.
   public func delta(
     of document: ReplicatedDocument, after former: ReplicatedDocument
@@ -176,17 +183,17 @@ public struct Replica: Sendable {
     return successor.bytes
   }
 
-  /// Merges another replica's encoding or delta; in any order and any number of times it comes to the same.
+  /// Merges another replica's encoding or delta; order and repetitions do not change the final state.
   ///
-  /// The clock follows the other's, but not to a time more than ``HybridClock/maximumLead`` ahead.
+  /// The clock follows the other replica's, but not to a time more than ``HybridClock/maximumLead`` ahead.
   ///
   /// - Parameters:
-  ///   - bytes: From anywhere: nothing is taken for granted.
-  ///   - document: The document; left as it was where this throws.
+  ///   - bytes: Bytes from any source; they are fully checked.
+  ///   - document: The document; it does not change if this throws.
   ///   - now: Wall time in milliseconds since 1970.
-  /// - Returns: What it came to.
-  /// - Throws: A `CodecError` for bytes that are not one canonical document, which no replica sends; for a record that
-  ///   is damaged or another replica's.
+  /// - Returns: The result of the merge.
+  /// - Throws: A `CodecError` for bytes that are not one canonical document, which no replica sends; for a
+  ///   record that is damaged or another replica's.
   @discardableResult
   public mutating func merge(
     _ bytes: [UInt8], into document: inout ReplicatedDocument, now: UInt64
@@ -213,7 +220,7 @@ public struct Replica: Sendable {
 
   // MARK: - Reading
 
-  /// What the document includes of whose writes: send it to ask for the rest.
+  /// Returns the version vector of the document's included writes; send it to ask for the rest.
   ///
   /// - Throws: As ``encoding(of:)``.
   public func vector(of document: ReplicatedDocument) throws(CodecError) -> VersionVector {
@@ -229,7 +236,7 @@ public struct Replica: Sendable {
     return try verified(record).fields(tables.keys)
   }
 
-  /// Takes in a record that was stored: one of this replica, with its tables as they were then or later.
+  /// Restores a document from its stored record, with this replica's tables of that time or later.
   ///
   /// - Throws: A `CodecError` for a record that is damaged or another replica's.
   public func document(of record: Record) throws(CodecError) -> ReplicatedDocument {

@@ -1,7 +1,8 @@
-/// A document as one replica has it: its fields with what merging needs to know, in one array of bytes.
+/// A document as one replica has it: its fields and its merge metadata, in one array of bytes.
 ///
-/// The bytes are a ``Record``: they refer to the dictionaries of the ``Replica`` that made them, and mean nothing
-/// beside another's. What travels between replicas is ``Replica/encoding(of:)`` or ``Replica/delta(of:since:)``.
+/// The bytes are a ``Record``: they refer to the dictionaries of the ``Replica`` that made them, and have no
+/// meaning with another replica's. Send ``Replica/encoding(of:)`` or ``Replica/delta(of:since:)`` to other
+/// replicas.
 public struct ReplicatedDocument: Hashable, Sendable {
   /// The bytes to store; `nil` for a document of which nothing is known.
   public internal(set) var record: Record?

@@ -1,4 +1,4 @@
-/// One writer lineage: the 128-bit random id of a store instance.
+/// The identity under which one database writes: 128 random bits.
 public struct SiteID: Hashable, Sendable, Comparable, BitwiseCopyable {
   public var high: UInt64
   public var low: UInt64
@@ -8,7 +8,7 @@ public struct SiteID: Hashable, Sendable, Comparable, BitwiseCopyable {
     self.low = low
   }
 
-  /// The site of default data: below every real site, and nobody's.
+  /// The site of default data: below every real site, and not the site of any database.
   public static let zero = SiteID(high: 0, low: 0)
 
   public static func < (a: SiteID, b: SiteID) -> Bool { a.high != b.high ? a.high < b.high : a.low < b.low }

@@ -1,25 +1,26 @@
-/// Where the sites stand that a table no longer has in memory.
+/// Access to the stored sites that a table no longer has in memory.
 ///
-/// A site keeps its ordinal for ever, and no other site gets it, so that any later moment will do.
+/// A site keeps its ordinal for ever, and no other site gets it, so the time of a lookup does not matter.
 package protocol StoredSites: AnyObject, Sendable {
-  /// The site of an ordinal; `nil` where there is none any more, or it cannot be read.
+  /// Returns the site of an ordinal; `nil` if it is no longer stored or cannot be read.
   func site(_ ordinal: UInt32) -> SiteID?
 }
 
-/// The sites a store has met and their ordinals: append-only; ordinal 0 is the site of default data.
+/// The sites that a store has met and their ordinals: append-only; ordinal 0 is the site of default data.
 ///
-/// A value. Copies share the segments, which never change, so that adding a site copies at most 512 of them.
-/// A store that has met very many keeps the newest ones here and has the others looked up on disk, by ordinal alone: a
-/// site that is not here gets another ordinal when it comes again, and may so have several.
+/// It is a value. Copies share the segments, which never change, so adding a site copies at most 512 sites. A
+/// store that has met very many sites keeps the newest ones in memory, and finds the others on disk by
+/// ordinal only. A site that is not in memory gets a new ordinal when it occurs again, so it may have
+/// several.
 public struct SiteTable: Sendable {
-  /// Sites that do not stand in a segment yet, at most.
+  /// The most sites that are not in a segment yet.
   private static let recentLimit = 512
-  /// Sites of a segment that was made of several, at most: so many are forgotten at a time.
+  /// The most sites of a segment that was made of several; a table drops this many at a time.
   private static let segmentLimit = 4_096
 
-  /// Those between are not longer than ``segmentLimit``.
+  /// All segments except the first have at most ``segmentLimit`` sites.
   private var segments: [SiteSegment] = []
-  /// The first ordinal behind them.
+  /// The first ordinal after the segments.
   private var settled: Int
   private var recent: [SiteID] = []
   private var recentOrdinals: [SiteID: UInt32] = [:]
@@ -32,12 +33,12 @@ public struct SiteTable: Sendable {
     self.init(sites: sites.first == .zero ? sites : [.zero] + sites, from: 0, stored: nil)
   }
 
-  /// Makes a table of sites with ordinals in a row.
+  /// Makes a table of sites with consecutive ordinals.
   ///
   /// - Parameters:
-  ///   - sites: Beyond ordinal 0 the zero site stands for none.
-  ///   - first: The ordinal of the first.
-  ///   - stored: Has those before.
+  ///   - sites: The sites; at ordinals other than 0, the zero site means that there is none.
+  ///   - first: The ordinal of the first site.
+  ///   - stored: The sites with lower ordinals.
   package init(sites: [SiteID], from first: Int, stored: (any StoredSites)?) {
     self.stored = stored
     settled = first
@@ -54,13 +55,13 @@ public struct SiteTable: Sendable {
     settled = first + sites.count
   }
 
-  /// How many ordinals were given.
+  /// The number of ordinals that were assigned.
   public var count: Int { settled + recent.count }
 
-  /// The first ordinal of those in memory.
+  /// The lowest ordinal in memory.
   package var firstKept: Int { segments.first?.first ?? settled }
 
-  /// The sites in memory, by ascending ordinals.
+  /// The sites in memory, in ascending order of their ordinals.
   ///
   /// - Complexity: O(*n*).
   public var sites: [SiteID] { segments.flatMap(\.sites) + recent }
@@ -75,12 +76,12 @@ public struct SiteTable: Sendable {
     return ordinal == 0 ? .zero : stored?.site(ordinal)
   }
 
-  /// The zero site has no ordinal but 0.
+  /// Returns no site for the zero site, unless its ordinal is 0.
   private static func known(_ site: SiteID, _ ordinal: UInt32) -> SiteID? {
     site != .zero || ordinal == 0 ? site : nil
   }
 
-  /// The ordinal of a site in memory.
+  /// Returns the ordinal of a site in memory.
   ///
   /// - Complexity: O(log *n*) look-ups.
   public func ordinal(of site: SiteID) -> UInt32? {
@@ -96,22 +97,27 @@ public struct SiteTable: Sendable {
     return ordinal
   }
 
-  /// Gives the next ordinal to a site, one that has an ordinal keeps it; or to none, which the zero site stands for.
+  /// Assigns the next ordinal to a site, or to none if it is the zero site.
+  ///
+  /// A site that has an ordinal keeps it.
   package mutating func append(_ site: SiteID) {
     if site != .zero, recentOrdinals[site] == nil { recentOrdinals[site] = UInt32(count) }
     recent.append(site)
     if recent.count == Self.recentLimit { settle() }
   }
 
-  /// Has a site go by an ordinal under which it is stored, where it would get another: for a record that is made to be read.
+  /// Makes a site use the ordinal under which it is stored, for a record that is made only to be read.
+  ///
+  /// Without this, the site would get another ordinal.
   package mutating func use(_ ordinal: UInt32, for site: SiteID) {
     if self.ordinal(of: site) == nil { recentOrdinals[site] = ordinal }
   }
 
-  /// Lets go of sites that are stored, as long as nobody has to find them by anything but their ordinals: segment by
-  /// segment, those before `ordinal`.
+  /// Drops stored sites before `ordinal` from memory, segment by segment.
   ///
-  /// - Returns: Whether any were.
+  /// Afterwards these sites are found only by their ordinals.
+  ///
+  /// - Returns: Whether any were dropped.
   package mutating func forget(before ordinal: Int) -> Bool {
     guard stored != nil else { return false }
     let count = segments.prefix { $0.end <= ordinal }.count
@@ -119,7 +125,7 @@ public struct SiteTable: Sendable {
     return count > 0
   }
 
-  /// Makes a segment of the recent sites, and of those segments that are not much longer.
+  /// Makes a segment of the recent sites, and of the last segments if these are not much longer.
   private mutating func settle() {
     var first = settled
     var sites = exchange(&recent, with: [])
@@ -136,18 +142,20 @@ public struct SiteTable: Sendable {
   }
 }
 
-/// Sites with ordinals in a row: 22 bytes for each.
+/// Sites with consecutive ordinals: 22 bytes for each.
 private final class SiteSegment: Sendable {
   let first: Int
   let sites: [SiteID]
-  /// Open addressing by the hashes of sites, which nobody outside can foresee; 0 is free, else the index + 1.
+  /// Open addressing by the hashes of sites, which an attacker cannot predict.
+  ///
+  /// 0 is a free slot, any other number is the index + 1.
   private let slots: [UInt32]
 
   init(_ sites: [SiteID], from first: Int) {
     var slots = [UInt32](repeating: 0, count: sites.count + sites.count / 2 + 1)
     for (index, site) in sites.enumerated() where site != .zero {
       var slot = Self.slot(of: site, among: slots.count)
-      // Of equal ones, which only damage makes, the first counts.
+      // If sites are equal, which happens only through damage, the first counts.
       while slots[slot] != 0, sites[Int(slots[slot]) - 1] != site {
         slot = slot + 1 == slots.count ? 0 : slot + 1
       }
@@ -158,7 +166,7 @@ private final class SiteSegment: Sendable {
     self.slots = slots
   }
 
-  /// The ordinal behind the last.
+  /// The ordinal after the last one.
   var end: Int { first + sites.count }
 
   func ordinal(of site: SiteID) -> UInt32? {

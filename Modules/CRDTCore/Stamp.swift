@@ -14,19 +14,21 @@ public struct ClockReading: Hashable, Sendable, Comparable, BitwiseCopyable {
   /// The reading of default data, below every real one.
   public static let zero = ClockReading(rawValue: 0)
 
-  /// The greatest reading that is taken from a peer's document; above it are 2^48 more for later writes.
+  /// The greatest clock reading that is accepted from a peer's document.
+  ///
+  /// Above it, 2^48 clock readings remain for later writes.
   public static let latestAccepted = ClockReading(milliseconds: 0xFFFF_0000_0000)
 
   public var milliseconds: UInt64 { rawValue >> 16 }
   public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
-  /// The reading just above this one; the greatest reading is its own successor.
+  /// The clock reading just above this one; the greatest one returns itself.
   public var next: ClockReading { ClockReading(rawValue: rawValue == .max ? .max : rawValue + 1) }
 
   public static func < (a: ClockReading, b: ClockReading) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// The time of a write: a clock reading, then the site that took it; a total order.
+/// The time of a write: a clock reading, then the site that took it; stamps are totally ordered.
 public struct Stamp: Hashable, Sendable, Comparable {
   public var reading: ClockReading
   public var site: SiteID
@@ -36,7 +38,7 @@ public struct Stamp: Hashable, Sendable, Comparable {
     self.site = site
   }
 
-  /// The stamp of default data: the same on every device, and it loses to every real write.
+  /// The stamp of default data: the same on every device, and below every real write's.
   public static let zero = Stamp(reading: .zero, site: .zero)
 
   public static func < (a: Stamp, b: Stamp) -> Bool {

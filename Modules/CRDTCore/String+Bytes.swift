@@ -1,6 +1,8 @@
 // `String.utf8Span` and `String.UTF8View.span` need macOS 26 and iOS 26.
 extension String {
-  /// Hands the UTF-8 to a closure: in place, but for text that came from Objective-C and is stored otherwise.
+  /// Calls a closure with the UTF-8 bytes.
+  ///
+  /// The bytes are in place, except for text from Objective-C that is stored otherwise.
   ///
   /// - Parameter body: Reads the bytes.
   /// - Returns: What the closure returns.

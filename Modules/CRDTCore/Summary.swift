@@ -1,7 +1,7 @@
 /// A 128-bit hash of a document's state, the same for equal states at every peer.
 ///
-/// It is the sum of the hashes of the live entries, the life, the floor and the version vector, so
-/// that sums over many documents compare whole sets.
+/// It is the sum of the hashes of the live entries, the life, the floor and the version vector. So sums over
+/// many documents compare whole sets.
 public struct Summary: Hashable, Sendable {
   public var high: UInt64
   public var low: UInt64
@@ -23,14 +23,14 @@ public struct Summary: Hashable, Sendable {
     self = self &+ Summary(high: lanes.first, low: lanes.second)
   }
 
-  /// Takes a part out again.
+  /// Subtracts the hash of a part.
   mutating func subtract(_ lanes: HashLanes) {
     let (low, borrow) = low.subtractingReportingOverflow(lanes.second)
     self.low = low
     high = high &- lanes.first &- (borrow ? 1 : 0)
   }
 
-  /// The hash of `bytes`, for keys that a summary is to be tied to.
+  /// The hash of `bytes`, for keys that a summary includes.
   package init(hashing bytes: RawSpan, seed: UInt64 = 0) {
     let lanes = HashLanes(bytes, seed: seed)
     self.init(high: lanes.first, low: lanes.second)

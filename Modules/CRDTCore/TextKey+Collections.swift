@@ -1,4 +1,4 @@
-/// Sets and dictionaries of keys are asked with texts as well.
+/// Sets and dictionaries of keys accept strings as well.
 extension Set where Element == TextKey {
   /// Whether a text with these bytes is in the set.
   public func contains(_ text: String) -> Bool { contains(TextKey(text)) }
@@ -21,13 +21,13 @@ extension Dictionary where Key == TextKey {
     _modify { yield &self[TextKey(text), default: value()] }
   }
 
-  /// Takes a value out.
+  /// Removes the value of a text's bytes, and returns it.
   @discardableResult
   public mutating func removeValue(forKey text: String) -> Value? { removeValue(forKey: TextKey(text)) }
 
-  /// Puts a value in.
+  /// Sets the value of a text's bytes.
   ///
-  /// - Returns: The one that stood there.
+  /// - Returns: The value before.
   @discardableResult
   package mutating func updateValue(_ value: Value, forKey text: String) -> Value? {
     updateValue(value, forKey: TextKey(text))

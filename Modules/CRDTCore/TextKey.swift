@@ -1,8 +1,9 @@
-/// A text that names something, such as a key of a map, a collection or a statement; its identity is its UTF-8.
+/// A text that names something, such as a key of a map, a collection or a statement.
 ///
-/// Two keys are equal if their bytes are, and order by their bytes. Swift's own `==` on `String` is canonical
-/// equivalence: to it, U+00E9 and U+0065 U+0301 are one text, so that one of two fields, collections or statements
-/// would stand for the other. As a property wrapper it gives the property of a value that identity.
+/// Its identity is its UTF-8: two keys are equal if their bytes are, and they order by their bytes. Swift's
+/// own `==` on `String` is canonical equivalence, for which U+00E9 and U+0065 U+0301 are one text. With it,
+/// one of two fields, collections or statements could hide the other. As a property wrapper, `TextKey` gives
+/// a property of type `String` this identity.
 @propertyWrapper
 public struct TextKey: Sendable {
   public var wrappedValue: String
@@ -11,7 +12,7 @@ public struct TextKey: Sendable {
 
   public init(_ text: String) { wrappedValue = text }
 
-  /// The key of a property that is wrapped: `$name`.
+  /// The key of a wrapped property: `$name`.
   public var projectedValue: TextKey { self }
 
   /// The text itself.
@@ -19,7 +20,7 @@ public struct TextKey: Sendable {
 
   public var utf8: String.UTF8View { wrappedValue.utf8 }
 
-  /// Compares the bytes; below, equal or above zero.
+  /// Compares the bytes; the result is below, equal to or above zero.
   package func utf8Compare(_ other: TextKey) -> Int { wrappedValue.utf8Compare(other.wrappedValue) }
 }
 
@@ -38,7 +39,7 @@ extension TextKey: ExpressibleByStringInterpolation, LosslessStringConvertible {
 }
 
 extension TextKey: Codable, CodingKeyRepresentable {
-  /// A key by its text.
+  /// A coding key with the key's text.
   private struct Key: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }
@@ -61,9 +62,10 @@ extension TextKey: Codable, CodingKeyRepresentable {
 }
 
 extension String {
-  /// Whether both have the same UTF-8; Swift's `==` also takes other spellings of a letter for the same.
+  /// Whether both have the same UTF-8; Swift's `==` also accepts other spellings of a letter.
   public func isSame(as other: String) -> Bool {
-    // Not by `withUTF8Bytes`, whose errors would cost something here, where keys of dictionaries are looked up.
+    // This does not use `withUTF8Bytes`, whose errors would cost time here, in every lookup of a dictionary's
+    // key.
     let isSame = utf8.withContiguousStorageIfAvailable { bytes in
       other.utf8.withContiguousStorageIfAvailable { others in
         unsafe RawSpan(_unsafeElements: bytes).isEqual(to: RawSpan(_unsafeElements: others))
@@ -73,7 +75,7 @@ extension String {
     return utf8.elementsEqual(other.utf8)
   }
 
-  /// Adds the UTF-8 to a hash, and an end, so that "a" and "b" together are not "ab".
+  /// Adds the UTF-8 and a terminator to a hash, so that "a" and "b" together differ from "ab".
   func hashBytes(into hasher: inout Hasher) {
     let isDone: Void? = utf8.withContiguousStorageIfAvailable { bytes in
       unsafe hasher.combine(bytes: UnsafeRawBufferPointer(bytes))

@@ -1,8 +1,7 @@
-/// One value of a document's field: what an application reads and writes.
+/// One value of a document's field, as an application reads and writes it.
 ///
-/// Two values are equal when their canonical bytes are: `.int(1)` and `.double(1)` differ here, as do
-/// the two zeros and two spellings of one accented letter, and a NaN equals itself. Queries compare
-/// numbers by value.
+/// Two values are equal when their canonical bytes are. `.int(1)` and `.double(1)` differ here, as do the two
+/// zeros and two spellings of one accented letter; a NaN equals itself. Queries compare numbers by value.
 public enum Value: Hashable, Sendable {
   case null
   case bool(Bool)
@@ -14,18 +13,19 @@ public enum Value: Hashable, Sendable {
   case array([Value])
   /// A map: its keys are fields of their own and merge one by one.
   case map([TextKey: Value])
-  /// A counter, seen as its current sum; set, it begins an epoch with that sum.
+  /// A counter, shown as its current sum; setting one begins an epoch with that sum.
   ///
-  /// Upserted, it is default data: its sum counts as a first increment, and a counter that stands stays as it is.
+  /// An upserted counter is default data: its sum counts as a first increment, and an existing counter does
+  /// not change.
   case counter(Int64)
   case attachment(AttachmentToken)
-  /// A decimal number that a query works out; no document holds one: written, it is its text.
+  /// A decimal number that a query computes; a document stores it as its text.
   case decimal(ExactDecimal)
 }
 
-/// A reference to a blob: what a document holds of an attachment.
+/// A reference to a blob: the part of an attachment that a document holds.
 public struct AttachmentToken: Hashable, Sendable {
-  /// The content hash that names the blob.
+  /// The content hash that identifies the blob.
   public var id: [UInt8]
   /// The blob's length in bytes.
   public var byteCount: UInt64
@@ -58,7 +58,7 @@ extension Value {
 
   public func hash(into hasher: inout Hasher) { hash(into: &hasher, levels: Limits.depth) }
 
-  /// Takes in what is no deeper than `levels`: two values that differ below that may have one hash.
+  /// Hashes down to `levels` levels; two values that differ only below may have the same hash.
   private func hash(into hasher: inout Hasher, levels: Int) {
     hasher.combine(ValueCodec.tag(of: self))
     switch self {
@@ -74,7 +74,7 @@ extension Value {
     case .map(let fields):
       hasher.combine(fields.count)
       guard levels > 0 else { return }
-      // In no order: the sum of the fields' hashes.
+      // The order of the fields does not matter: their hashes are added.
       var sum = 0
       for (key, value) in fields {
         var field = Hasher()

@@ -1,4 +1,4 @@
-/// The canonical encoding of a value: one value, one sequence of bytes, and its order breaks ties.
+/// The canonical encoding of a value: each value has one byte sequence, and the bytes' order breaks ties.
 package enum ValueCodec {
   package enum Tag: UInt8 {
     case null = 0
@@ -14,7 +14,7 @@ package enum ValueCodec {
     case attachment = 10
   }
 
-  /// The one bit pattern that stands for every NaN.
+  /// The one bit pattern of every NaN.
   static let canonicalNaN: UInt64 = 0x7FF8_0000_0000_0000
 
   static func canonicalBits(_ value: Double) -> UInt64 { value.isNaN ? canonicalNaN : value.bitPattern }
@@ -39,7 +39,7 @@ package enum ValueCodec {
     writeContent(value, to: &writer)
   }
 
-  /// What follows the tag.
+  /// Writes the content that follows the tag.
   static func writeContent(_ value: Value, to writer: inout ByteWriter) {
     switch value {
     case .null, .bool: return
@@ -68,7 +68,7 @@ package enum ValueCodec {
     }
   }
 
-  /// Reads one value; anything but its canonical encoding is refused, and a map of more than `keys` keys.
+  /// Reads one value; refuses a non-canonical encoding and a map of more than `keys` keys.
   package static func read(
     _ reader: inout ByteReader, depth: Int = 1, keys: Int = .max
   ) throws(CodecError) -> Value {
@@ -79,7 +79,7 @@ package enum ValueCodec {
     return try readContent(tag, &reader, depth: depth, keys: keys)
   }
 
-  /// Passes over one value without reading it; only its extent is checked.
+  /// Skips one value without reading it, and checks only its length.
   package static func skip(_ reader: inout ByteReader, depth: Int = 1) throws(CodecError) {
     guard let tag = Tag(rawValue: try reader.readByte()) else {
       throw reader.failure(.malformed, "a value has an unknown type")
@@ -108,7 +108,9 @@ package enum ValueCodec {
     }
   }
 
-  /// Reads what follows a value's tag; `depth` counts the containers down to this value, itself included.
+  /// Reads the content after a value's tag.
+  ///
+  /// `depth` counts the containers down to this value, itself included.
   static func readContent(
     _ tag: Tag, _ reader: inout ByteReader, depth: Int, keys: Int = Limits.keysPerMap
   ) throws(CodecError) -> Value {
@@ -143,9 +145,9 @@ package enum ValueCodec {
     }
   }
 
-  /// Passes over what follows a value's tag, all of which must be canonical.
+  /// Skips the content after a value's tag, and checks that it is canonical.
   ///
-  /// - Returns: `false`, anywhere in it, for what cannot be told without reading it.
+  /// - Returns: `false` if that cannot be checked without reading some part of it.
   static func passPlain(_ tag: Tag, _ reader: inout ByteReader, depth: Int) throws(CodecError) -> Bool {
     switch tag {
     case .null, .no, .yes: break
@@ -209,7 +211,7 @@ package enum ValueCodec {
 }
 
 extension ByteReader {
-  /// How many keys of a map of a document follow.
+  /// Reads how many keys follow in a map of a document.
   mutating func readKeyCount(limit: Int = Limits.keysPerMap) throws(CodecError) -> Int {
     let start = offset
     let count = try readCount(minimumBytes: 2)

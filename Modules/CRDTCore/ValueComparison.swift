@@ -1,4 +1,6 @@
-/// Compares containers without recursion: a value that nobody has checked yet may nest as deep as memory holds.
+/// Compares containers without recursion.
+///
+/// A value that nothing has checked yet may be nested as deeply as memory allows.
 enum ValueComparison {
   static func areEqual(_ a: Value, _ b: Value) -> Bool {
     var pending = [(a, b)]
@@ -22,7 +24,7 @@ enum ValueComparison {
     return true
   }
 
-  /// Compares what is no container, and puts off what is.
+  /// Compares two values that are not containers, and appends containers to `pending`.
   private static func compare(_ a: Value, _ b: Value, _ pending: inout [(Value, Value)]) -> Bool {
     switch (a, b) {
     case (.array, .array), (.map, .map):

@@ -1,9 +1,9 @@
 import Failpoints
 
-/// A site's writes to one document since its store holds it.
+/// The identity of a site's writes to one document for as long as its store holds the document.
 public struct Writer: Hashable, Sendable, Comparable {
   public var site: SiteID
-  /// The reading of the site's first write to the document since its store holds it.
+  /// The clock reading of the site's first write to the document since its store holds it.
   public var birth: ClockReading
 
   public init(site: SiteID, birth: ClockReading) {
@@ -16,7 +16,7 @@ public struct Writer: Hashable, Sendable, Comparable {
   }
 }
 
-/// Writer → highest clock reading included; an entry covers every write of that writer up to it.
+/// The highest included clock reading of each writer; it covers every write of that writer up to it.
 public struct VersionVector: Hashable, Sendable {
   public struct Element: Hashable, Sendable {
     public var writer: Writer
@@ -33,23 +33,23 @@ public struct VersionVector: Hashable, Sendable {
 
   public init() { elements = [] }
 
-  /// Makes a vector of `elements` in any order; of a writer named twice the greater reading counts.
+  /// Makes a vector of `elements` in any order; if a writer occurs twice, the greater clock reading counts.
   public init(_ elements: [Element]) {
     self.elements = []
     for element in elements { advance(element.writer, to: element.reading) }
   }
 
-  /// Makes a vector of elements that ascend by their writers.
+  /// Makes a vector of elements in ascending order of their writers.
   init(ascending elements: [Element]) { self.elements = elements }
 
   public var isEmpty: Bool { elements.isEmpty }
 
-  /// The highest reading included of `writer`; zero when none is.
+  /// The highest included clock reading of `writer`; zero if none is included.
   ///
   /// - Complexity: O(log *n*) in the writers.
   public subscript(writer: Writer) -> ClockReading { index(of: writer).map { elements[$0].reading } ?? .zero }
 
-  /// Where a writer stands among ``elements``.
+  /// Returns the index of a writer in ``elements``.
   func index(of writer: Writer) -> Int? {
     let index = insertionIndex(of: writer)
     return index < elements.count && elements[index].writer == writer ? index : nil
@@ -74,27 +74,29 @@ public struct VersionVector: Hashable, Sendable {
     return self[writer] >= reading
   }
 
-  /// Whether everything that `other` includes is included here.
+  /// Whether this vector includes everything that `other` includes.
   public func dominates(_ other: VersionVector) -> Bool {
     other.elements.allSatisfy { self[$0.writer] >= $0.reading }
   }
 
-  /// Whether the element at an index is its site's newest: it has superseded the others.
+  /// Whether the element at an index is its site's newest, which supersedes the site's others.
   func isNewest(_ index: Int) -> Bool {
     index + 1 == elements.count || elements[index + 1].writer.site != elements[index].writer.site
   }
 
-  /// Whether a site stands here with several births.
+  /// Whether the vector has several births of a site.
   var hasSuperseded: Bool { elements.indices.contains { !isNewest($0) } }
 
-  /// The place of a site's newest element, from 1; 0 where the site is not here.
+  /// Returns the place of a site's newest element, from 1; 0 if the vector does not have the site.
   func newestPlace(of site: SiteID) -> Int {
     let end = insertionIndex(of: Writer(site: site, birth: ClockReading(rawValue: .max)))
     let index = end < elements.count && elements[end].writer.site == site ? end : end - 1
     return index >= 0 && elements[index].writer.site == site ? index + 1 : 0
   }
 
-  /// The element at a place, from 1, among those that are their sites' newest: it is the same in all vectors that agree.
+  /// Returns the element at a place, from 1, among the newest elements of all sites.
+  ///
+  /// That element is the same in all vectors that agree.
   func newest(at place: Int) -> Element? {
     var left = place
     for index in elements.indices where isNewest(index) {
@@ -104,7 +106,7 @@ public struct VersionVector: Hashable, Sendable {
     return nil
   }
 
-  /// Drops every superseded element that is none of `kept`.
+  /// Drops every superseded element whose writer is not in `kept`.
   mutating func dropSuperseded(unless kept: Set<Writer>) {
     elements = elements.indices.compactMap {
       isNewest($0) || kept.contains(elements[$0].writer) ? elements[$0] : nil
@@ -118,7 +120,7 @@ public struct VersionVector: Hashable, Sendable {
       .elementsEqual(other.elements.indices.lazy.filter(other.isNewest).map { other.elements[$0] })
   }
 
-  /// The elements whose writers stand in `other`, too.
+  /// Returns the elements whose writers are also in `other`.
   func restricted(to other: VersionVector) -> VersionVector {
     VersionVector(ascending: elements.filter { other.index(of: $0.writer) != nil })
   }
@@ -137,6 +139,6 @@ public struct VersionVector: Hashable, Sendable {
     for element in other.elements { advance(element.writer, to: element.reading) }
   }
 
-  /// The greatest reading of all writers.
+  /// The greatest clock reading of all writers.
   public var latest: ClockReading { elements.reduce(.zero) { max($0, $1.reading) } }
 }

@@ -2,7 +2,7 @@ public import CRDTCore
 
 /// A collection as a transaction sees it.
 public struct Collection: Sendable {
-  /// Its number in this store; another store's differs.
+  /// The collection's number in this store; other stores give it other numbers.
   public let id: UInt32
   public let name: String
   /// The field names that its records refer to.
@@ -20,17 +20,17 @@ extension Collection: Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
-/// One line of the list of collections.
+/// One entry of the list of collections.
 public struct CollectionInfo: Hashable, Sendable {
   public let id: UInt32
   @TextKey public private(set) var name: String
   /// Documents that are neither removed nor evicted.
   public let documentCount: Int
-  /// Documents that are removed and whose records are still here.
+  /// Documents that are removed and whose tombstones are still stored.
   public let tombstoneCount: Int
 }
 
-/// A document's place in a store.
+/// The key of a document in a store: its collection's number and its id.
 public struct DocumentKey: Hashable, Sendable {
   public let collection: UInt32
   public let id: DocumentID
@@ -44,19 +44,19 @@ public struct DocumentKey: Hashable, Sendable {
     a.collection == b.collection && a.id.bytes.rawBytes.isEqual(to: b.id.bytes.rawBytes)
   }
 
-  /// Hashes the id's bytes by words, which for long ids is many times faster than one by one.
+  /// Hashes the id's bytes by words, which is many times faster for long ids than byte by byte.
   public func hash(into hasher: inout Hasher) { hasher.combine(mixed) }
 
-  /// A hash for tables of this process, which no peer can foresee.
+  /// A hash for tables of this process; no peer can predict it.
   var mixed: UInt64 { HashLanes(id.bytes.rawBytes, seed: Self.seed ^ UInt64(collection)).first }
 
-  /// Drawn anew by each process, since peers choose ids.
+  /// Drawn anew by each process, because peers choose ids.
   private static let seed = UInt64.random(in: .min ... .max)
 }
 
 /// The rules for collections' names.
 package enum CollectionName {
-  /// Names that begin so are the system's.
+  /// Names with this prefix are reserved for the system.
   static let systemPrefix = "__"
 
   package static func check(_ name: String, operation: String) throws(StoreError) {

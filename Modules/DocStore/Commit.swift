@@ -4,8 +4,9 @@ public import CRDTCore
 public enum Origin: Hashable, Sendable {
   /// The application.
   case user
-  /// Somebody elsewhere, whose writes come through one of several sources, such as sync sessions; the number tells the
-  /// sources apart, and means nothing else to the store.
+  /// A remote writer; its number distinguishes sources of writes, such as sync sessions.
+  ///
+  /// The number means nothing else to the store.
   case remote(UInt64)
 }
 
@@ -18,9 +19,9 @@ extension Origin: CustomStringConvertible {
   }
 }
 
-/// What a writer learns once its transaction is durable.
+/// What a writer receives once its transaction is durable.
 public struct CommitReceipt: Hashable, Sendable {
-  /// The transaction's place in the store's log; 0 when it changed nothing.
+  /// The transaction's position in the store's log; 0 when it changed nothing.
   public let sequence: UInt64
   /// A random number that names the commit; 0 when it changed nothing.
   public let id: UInt64
@@ -34,7 +35,7 @@ public struct CommitReceipt: Hashable, Sendable {
   }
 }
 
-/// A document above the hard size limit: kept here, never sent.
+/// A document above the hard size limit: stored on this device, never sent.
 public struct OversizeDocument: Hashable, Sendable {
   @TextKey public private(set) var collection: String
   public let id: DocumentID
@@ -49,13 +50,13 @@ public struct OversizeDocument: Hashable, Sendable {
 
 /// One durable transaction, with each touched document before and after.
 public struct Commit: Sendable {
-  /// The transaction's place in the store's log: the last one, where it holds several groups.
+  /// The transaction's position in the store's log; the last one if it contains several groups.
   public let sequence: UInt64
   public let id: UInt64
   public let origin: Origin
-  /// In the order of the first touch, group by group.
+  /// The changes in the order in which documents were first written, group by group.
   public let changes: [Change]
-  /// Rises with every transaction that evicts.
+  /// Increases with every transaction that evicts.
   public let evictionEpoch: UInt64
 
   package init(sequence: UInt64, id: UInt64, origin: Origin, changes: [Change], evictionEpoch: UInt64) {
@@ -72,32 +73,32 @@ public final class Change: Sendable {
   public enum Kind: Hashable, Sendable {
     /// A local write or a merge.
     case write
-    /// The document left this store only.
+    /// The document was removed from this store only.
     case evict
   }
 
-  /// The document, by its collection's number.
+  /// The document's key: the number of its collection, and its id.
   public let key: DocumentKey
   public let kind: Kind
   /// The sequence of the document's group.
   public let sequence: UInt64
-  /// What was stored before; `nil` when the document was unknown here.
+  /// The record before the commit; `nil` when the document was unknown to this store.
   public let before: Record?
-  /// What is stored now, maybe a tombstone; `nil` after an eviction.
+  /// The record after the commit, which may be a tombstone; `nil` after an eviction.
   public let after: Record?
   public let beforeSummary: Summary?
   public let afterSummary: Summary?
-  /// Changes of one group become visible together at a receiver; counts from 0 within the commit.
+  /// Number of the group within the commit, from 0; a receiver shows the changes of one group together.
   public let group: Int
   /// Whether the document is too large to be sent.
   public let oversize: Bool
-  /// Whether it was too large to be sent before: nobody can build on what is here of it.
+  /// Whether the document was too large to be sent before; if so, nobody can build on its earlier state.
   package let wasOversize: Bool
   /// The document's number, once it is stored.
   let number: DocumentNumber
   let names: CommitNames
 
-  /// What became of a document; the records are copied only where somebody listens to commits.
+  /// Creates a change; the records are copied only if there are listeners for commits.
   init(
     _ key: DocumentKey, number: DocumentNumber, kind: Kind, sequence: UInt64, group: Int,
     before: Record?, beforeSummary: Summary?, after: Record? = nil, afterSummary: Summary? = nil,
@@ -118,7 +119,7 @@ public final class Change: Sendable {
   }
 
   public var id: DocumentID { key.id }
-  /// The document's collection; for many changes in turn, `key` tells faster whether it is the same one.
+  /// The document's collection; to compare collections in a long list of changes, `key` is faster.
   public var collection: Collection { names.collection(key.collection) }
   /// The sites that both records refer to.
   public var sites: SiteTable { unsafe names.sites }
@@ -126,13 +127,15 @@ public final class Change: Sendable {
 
 /// What the records of a commit's changes refer to: the field names of their collections, and sites.
 ///
-/// A transaction may add to them until it ends, so that its changes share them, and they are told once for all.
-// SAFETY: they are told on the writer's thread, before the commit is handed to anybody else, and not again after that.
+/// A transaction may add names until it ends. All changes of the transaction share this object, which is
+/// filled once.
+// SAFETY: it is filled on the writer's thread, before the commit is handed to anybody else, and never changed
+// after that.
 final class CommitNames: @unchecked Sendable {
   @exclusivity(unchecked) private var collections: [Collection] = []
   @exclusivity(unchecked) private(set) var sites = SiteTable()
 
-  /// All of the store's collections, each at its number less one.
+  /// Sets all collections of the store, each at its number minus one.
   func tell(_ collections: [Collection], _ sites: SiteTable) {
     unsafe self.collections = collections
     unsafe self.sites = sites

@@ -1,4 +1,4 @@
-// What the public signatures of this module name, so that a store alone needs one import.
+// The types that public signatures of this module use, so that users of the store need only one import.
 @_exported public import enum CRDTCore.Edit
 @_exported public import enum CRDTCore.Value
 @_exported public import enum CRDTCore.WriteStrategy

@@ -1,16 +1,16 @@
 extension Store {
   /// Runs `body` as the only writer, and returns once what it wrote is durable.
   ///
-  /// `body` runs while the caller waits: on the caller's thread where nobody else writes and no task runs on it, else on
-  /// the store's. When it throws, nothing is written.
+  /// The caller waits while `body` runs. It runs on the caller's thread if nobody else writes and no task
+  /// runs on that thread, otherwise on the store's thread. When it throws, nothing is written.
   /// - Parameters:
   ///   - origin: Who writes.
-  ///   - hint: Names the transaction in log lines and errors, 64 characters of it.
-  ///   - body: Gets the transaction.
+  ///   - hint: Names the transaction in log lines and errors; the first 64 characters are used.
+  ///   - body: Is called with the transaction.
   /// - Returns: What `body` returns, and the commit.
-  /// - Throws: `nestedWriteTransaction` at once inside a write transaction of this store; `wouldBlock` on a thread
-  ///   that tasks run on, after a second's wait for an asynchronous transaction to end; `closed`, `poisoned`,
-  ///   `full`, `io`; what `body` throws.
+  /// - Throws: `nestedWriteTransaction` immediately, inside a write transaction of this store; `wouldBlock`
+  ///   on a thread that runs tasks, after waiting one second for an asynchronous transaction to end;
+  ///   `closed`, `poisoned`, `full`, `io`; what `body` throws.
   @discardableResult
   public func write<R>(
     origin: Origin = .user, hint: String? = nil, _ body: (WriteTransaction) throws -> R
@@ -19,8 +19,8 @@ extension Store {
     return try withoutActuallyEscaping(body) { body in
       var result: R?
       let latch = Latch<Job.Outcome>()
-      // SAFETY: the caller waits until the job is over, so what `body` captures is used by one thread
-      // at a time, and the job lets go of it before the caller goes on.
+      // SAFETY: the caller waits until the job has ended, so only one thread at a time uses what `body`
+      // captures, and the job releases it before the caller goes on.
       let job = Job(origin, hint: hint, options) {
         result = try body($0)
       } completion: {
@@ -34,8 +34,8 @@ extension Store {
 
   /// Runs `body` as the only writer, and returns once what it wrote is durable, without blocking a thread.
   ///
-  /// A task that is cancelled while it waits for its turn leaves the queue; later it is too late.
-  /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
+  /// A task that is cancelled while it waits in the queue leaves the queue. Later, cancelling has no effect.
+  /// - Throws: What the blocking form throws, except `wouldBlock`; and `CancellationError`.
   @discardableResult
   public func write<R: Sendable>(
     origin: Origin = .user, hint: String? = nil, _ body: sending @escaping (WriteTransaction) throws -> R
@@ -52,13 +52,14 @@ extension Store {
     return (value, receipt)
   }
 
-  /// Queues a transaction and returns at once; no task and no thread waits for it, so an event loop may call it.
+  /// Queues a transaction and returns at once; no task or thread waits for it, so an event loop may call it.
   ///
   /// - Parameters:
   ///   - origin: Who writes.
-  ///   - body: Runs as that of `write`.
-  ///   - completion: Hears how it went, where the body ran, after listeners have heard of the commit; at once
-  ///     where the store is closed. A store that crashes calls it no more.
+  ///   - body: Runs like that of `write`.
+  ///   - completion: Is called with the result, on the thread on which the body ran, after the listeners were
+  ///     called with the commit. If the store is closed, it is called at once. A store that crashes does not
+  ///     call it.
   public func enqueue(
     origin: Origin = .user, _ body: @escaping @Sendable (WriteTransaction) throws -> Void,
     completion: @escaping @Sendable (Result<CommitReceipt, any Error>) -> Void
@@ -73,9 +74,10 @@ extension Store {
 
   /// Runs an asynchronous `body` as the only writer; its statements reach the writer thread one by one.
   ///
-  /// Other writers wait as long as `body` takes, so it should not wait for anything slow: when no
-  /// statement comes for the length of the deadline, everything is rolled back.
-  /// - Throws: `deadline`; else as the other forms. What `body` throws rolls back.
+  /// Other writers wait while `body` runs, so it should not wait for anything slow. When no statement arrives
+  /// within the deadline, everything is rolled back.
+  /// - Throws: `deadline`, and what the other forms throw. When `body` throws, the transaction is rolled
+  ///   back.
   @discardableResult
   public func transaction<R: Sendable>(
     origin: Origin = .user, hint: String? = nil, _ body: (AsyncWriteTransaction) async throws -> R
@@ -116,7 +118,7 @@ extension Store {
     }
   }
 
-  /// Refuses what could only wait for itself.
+  /// Refuses a write that would wait for itself.
   func checkMayWrite() throws(StoreError) {
     _ = try openEnvironment("write")
     guard !writer.isCurrentThread, !TransactionToken.isOpen(ObjectIdentifier(self)) else {

@@ -3,13 +3,13 @@ package import CRDTCore
 /// A store of documents in collections, in one directory, used by one process at a time.
 ///
 /// Reads run on the caller's thread against a snapshot and never wait. Writes run one at a time on the
-/// store's own thread; those that wait share one sync of the disk.
+/// store's own thread; writes that wait share one sync of the disk.
 public final class Store: Sendable {
-  /// The directory.
+  /// The path of the directory.
   public let path: String
   /// The directory, held open for as long as this object exists.
   package let directory: HeldDirectory
-  /// Tells this opening of the store from all others, also from those of its copies.
+  /// A random number that distinguishes this opening of the store from all others, copies included.
   package let incarnation: UInt64
   let options: StoreOptions
   let writer: Writer
@@ -20,21 +20,21 @@ public final class Store: Sendable {
   let process = ProcessMark()
   let threads = ReusedThreads()
 
-  /// Opens the store in the directory at `path`, which is made if need be.
+  /// Opens the store in the directory at `path`, and creates the directory if there is none.
   ///
   /// - Parameters:
-  ///   - path: A directory of the store's own; what is made is readable by its owner alone.
+  ///   - path: A directory that only this store uses; the files it creates are readable by their owner alone.
   ///   - options: Limits, clock, random source and log.
   /// - Returns: The open store.
-  /// - Throws: `argument` for a `mapBytes` that is no size; `alreadyOpen` at once when anybody has the store open;
-  ///   `noMemory`, `tooManyFiles`; `unsupportedVersion`, `corrupt`,
-  ///   `permission`, `full` or `io`.
+  /// - Throws: `argument` when `mapBytes` is not a valid size; `alreadyOpen` immediately when the store is
+  ///   already open; `noMemory`, `tooManyFiles`; `unsupportedVersion`, `corrupt`, `permission`, `full` or
+  ///   `io`.
   public static func open(at path: String, options: StoreOptions = .init()) throws(StoreError) -> Store {
     try options.check()
     return try open(in: HeldDirectory(making: path), options: options)
   }
 
-  /// Opens the store in a directory that is held.
+  /// Opens the store in a directory that is already held open.
   ///
   /// - Throws: What ``open(at:options:)`` throws.
   package static func open(in directory: HeldDirectory, options: StoreOptions) throws(StoreError) -> Store {
@@ -64,7 +64,7 @@ public final class Store: Sendable {
     }
     let keeper = try InstanceKeeper(environment, files, log: state.log, options: options)
     incarnation = options.random()
-    // Of a store that has just been made there is no copy.
+    // A store that has just been created has no copy.
     if !isNew { keeper.begin(&state.log, random: incarnation) }
     try state.readOwn(keeper.identity.site, environment)
     directory = files.held
@@ -88,15 +88,15 @@ public final class Store: Sendable {
 
   deinit { close() }
 
-  /// Lets queued transactions finish, then closes the files; a second call does nothing.
+  /// Lets queued transactions finish, then closes the files; a second call has no effect.
   ///
-  /// Reads that are under way end undisturbed, and the files are closed after the last of them. Called
-  /// inside a write transaction or a listener, it does not wait for the writer; a later call outside does. Called on
-  /// a thread that tasks run on, it gives an asynchronous transaction a second and then rolls it back.
+  /// Reads in progress continue, and the files are closed after the last of them. Called inside a write
+  /// transaction or a listener, it does not wait for the writer; a later call outside does. Called on a
+  /// thread that runs tasks, it waits one second for an asynchronous transaction and then rolls it back.
   public func close() {
-    // A fork has neither the writer's thread nor a claim to the files.
+    // A forked process has neither the writer's thread nor a claim to the files.
     guard process.isHere else { return }
-    // The writer waits for the body of an asynchronous transaction, which is where this may be called.
+    // The writer waits for the body of an asynchronous transaction, and that body may be the caller.
     let waits = !TransactionToken.isOpen(ObjectIdentifier(self))
     threads.close()
     housekeeping.stop()
@@ -105,7 +105,7 @@ public final class Store: Sendable {
     forgetEnvironment()
   }
 
-  /// Lets go of the files as soon as nobody reads them.
+  /// Releases the files; they are closed once nobody reads them.
   func forgetEnvironment() {
     let closed = environment.withLock { environment in
       defer { environment = nil }
@@ -116,13 +116,14 @@ public final class Store: Sendable {
 
   /// Runs `body` on a snapshot of the store, on the caller's thread.
   ///
-  /// A snapshot keeps its pages from being used again, so it should be short: once it is older than the
-  /// options' deadline for readers and somebody commits, that is logged, with the place of the call, and what
-  /// is asked of it from then on throws `deadline`. Its pages are kept until `body` returns all the same.
+  /// The store cannot reuse the pages of an open snapshot, so a snapshot should be short. Once it is older
+  /// than the options' deadline for readers and another transaction commits, the store logs the place of the
+  /// call. From then on, reads from the snapshot throw `deadline`. Its pages are still kept until `body`
+  /// returns.
   /// - Parameters:
-  ///   - file: Names the caller in the log.
-  ///   - line: Names the caller in the log.
-  ///   - body: Gets the snapshot.
+  ///   - file: The caller's file, for the log.
+  ///   - line: The caller's line, for the log.
+  ///   - body: Is called with the snapshot.
   /// - Returns: What `body` returns.
   /// - Throws: `closed`, `forked`, `tooManyReaders`, `deadline` or `io`; what `body` throws.
   public func read<R>(
@@ -134,49 +135,52 @@ public final class Store: Sendable {
     return try body(transaction)
   }
 
-  /// Calls `listener` with every commit that a snapshot taken after this call lacks, and maybe the one
-  /// or two before.
+  /// Calls `listener` with every commit that a snapshot taken after this call lacks.
   ///
-  /// It is called on the thread that has committed, in the order of commits, once they are durable and before their
-  /// writers return; it must be quick, and cannot write by waiting.
-  /// - Returns: The registration, which ends when it is let go of.
+  /// It may also be called with one or two commits before those.
+  ///
+  /// The calls happen on the thread that committed, in the order of commits. The commit is durable then, and
+  /// its writers have not returned yet. The listener must be quick, and must not make a write that blocks.
+  /// - Returns: The registration, which ends when it is released.
   public func onCommit(_ listener: @escaping @Sendable (Commit) -> Void) -> CommitListener {
     writer.listeners.add(listener)
   }
 
-  /// Does what ``onCommit(_:)`` does for one who calls it before all others: for somebody who looks on.
+  /// Like ``onCommit(_:)``, for an observer that must be called before all other listeners.
   package func onCommitFirst(_ listener: @escaping @Sendable (Commit) -> Void) -> CommitListener {
     writer.listeners.add(ahead: true, listener)
   }
 
-  /// Bytes that the pages of a working table may take, about.
+  /// The approximate number of bytes that the pages of a working table may use.
   package var workingBytes: Int { options.workingBytes }
 
-  /// Whether this store may have written with a clock reading; what it wrote before it was opened is not told apart from
-  /// all that it had met by then.
+  /// Whether this store may have written with a clock reading.
+  ///
+  /// For the time before it was opened, the store cannot distinguish its own writes from readings that it had
+  /// seen.
   package func mayHaveIssued(_ reading: ClockReading) -> Bool { issued.mayInclude(reading) }
 
-  /// Above this many bytes a document draws a warning.
+  /// Above this many bytes, the store logs a warning for a document.
   public var softDocumentBytes: Int {
     get { limits.current.soft }
     set { limits.update { $0.soft = newValue } }
   }
 
-  /// Above this many bytes a document is kept locally and never sent; counts for writes from now on.
+  /// Above this many bytes, a document is stored locally and never sent; applies to writes from now on.
   public var hardDocumentBytes: Int {
     get { limits.current.hard }
     set { limits.update { $0.hard = newValue } }
   }
 
-  /// Transactions that wait for their turn.
+  /// The number of queued transactions.
   package var waitingJobs: Int { writer.queue.withLock { $0.waiting.count } }
 
-  /// Whether a transaction runs now.
+  /// Whether a transaction is running now.
   package var isWriting: Bool { writer.queue.withLock { $0.running != nil } }
 
   /// Lets reads from now on use another environment with the same contents.
   func replaceEnvironment(by fresh: Environment) {
-    // A store that is being closed has given its environment up already.
+    // A store that is being closed has already given up its environment.
     environment.withLock { if $0 != nil { $0 = fresh } }
   }
 

@@ -1,19 +1,19 @@
 import Failpoints
 
-/// Deliberate mistakes of the store, which the simulator or the comparison of queries must find.
+/// Deliberate defects of the store, which the simulator or the comparison of queries must find.
 package enum StoreDefect: UInt8, Failpoint {
-  /// A damaged record is sent as it stands.
+  /// A damaged record is sent as it is stored.
   case damagedRecordSent = 16
-  /// A change is applied to whatever stands there, and whatever it comes to.
+  /// An operation delta is applied to any state, and its result is not checked.
   case successorNotChecked
-  /// With the record of a deletion that is evicted its certificate goes, too.
+  /// Evicting a tombstone leaves no compacted tombstone.
   case evictedDeletionForgotten
-  /// Commits are told before they are durable.
+  /// Listeners are called with commits before these are durable.
   case toldBeforeDurable
-  /// Of the fields that are written to a document that is there, the last one is not.
+  /// A write to an existing document leaves out the last of its fields.
   case fieldNotWritten
-  /// Spans that meet in a cut key are all scanned.
+  /// Ranges of an index that meet in a truncated key are all scanned.
   case longKeysVisitedTwice
-  /// Births of the store's own writers are taken for its own, also those that another store has drawn.
+  /// All births of this site's writers count as this store's own, even those that another store has drawn.
   case birthsNotCompared
 }

@@ -2,9 +2,9 @@ import CLMDB
 public import CRDTCore
 import Platform
 
-/// Why a store did not do what it was asked; the state before is kept.
+/// Why a store refused or failed an operation; the state before it is kept.
 public struct StoreError: Error, Hashable, Sendable {
-  /// What went wrong, to branch on.
+  /// The kind of error, for callers that handle kinds differently.
   public struct Code: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
 
@@ -20,29 +20,29 @@ public struct StoreError: Error, Hashable, Sendable {
     public static let io = Code(rawValue: "io")
     /// The disk or the store's map is full; the transaction was rolled back.
     public static let full = Code(rawValue: "full")
-    /// One transaction touches more pages than the engine can hold.
+    /// A transaction touches more pages than the engine can hold.
     public static let transactionTooLarge = Code(rawValue: "transactionTooLarge")
-    /// What is on disk is damaged.
+    /// Data on the disk is damaged.
     public static let corrupt = Code(rawValue: "corrupt")
-    /// An earlier write failed, so no write is taken until the store is opened anew.
+    /// An earlier write failed, so the store refuses writes until it is opened again.
     public static let poisoned = Code(rawValue: "poisoned")
     /// A write transaction was started inside a write transaction of the same store.
     public static let nestedWriteTransaction = Code(rawValue: "nestedWriteTransaction")
-    /// The store or the transaction is over.
+    /// The store is closed, or the transaction has ended.
     public static let closed = Code(rawValue: "closed")
     /// A newer release wrote the store.
     public static let unsupportedVersion = Code(rawValue: "unsupportedVersion")
     /// A collection's name is empty, too long, or reserved for the system.
     public static let invalidCollectionName = Code(rawValue: "invalidCollectionName")
-    /// The document or the edit is not possible; ``StoreError/document`` says why.
+    /// The document or the edit is not possible; ``StoreError/document`` gives the reason.
     public static let document = Code(rawValue: "document")
-    /// One document was removed and upserted in one transaction.
+    /// A transaction removed and upserted the same document.
     public static let removedInTransaction = Code(rawValue: "removedInTransaction")
-    /// A transaction wrote while one of its own reads was under way.
+    /// A transaction wrote while one of its own reads was in progress.
     public static let writeInsideRead = Code(rawValue: "writeInsideRead")
-    /// An asynchronous transaction was idle for too long and was rolled back, or a snapshot was kept for too long.
+    /// An asynchronous transaction was idle too long and was rolled back, or a snapshot was open too long.
     public static let deadline = Code(rawValue: "deadline")
-    /// A blocking call on a thread that tasks run on waited a second for an asynchronous transaction and gave up.
+    /// A blocking call on a thread that runs tasks waited one second for an asynchronous transaction.
     public static let wouldBlock = Code(rawValue: "wouldBlock")
     /// An option has a value that cannot be used.
     public static let argument = Code(rawValue: "argument")
@@ -50,13 +50,13 @@ public struct StoreError: Error, Hashable, Sendable {
     public static let tooManyFiles = Code(rawValue: "tooManyFiles")
     /// The process cannot have the address space or the memory that it needs.
     public static let noMemory = Code(rawValue: "noMemory")
-    /// There is something already where something new was to be made.
+    /// Something already exists where something new was to be created.
     public static let exists = Code(rawValue: "exists")
     /// The process is a fork of the one that opened the store.
     public static let forked = Code(rawValue: "forked")
     /// Too many read transactions are open.
     public static let tooManyReaders = Code(rawValue: "tooManyReaders")
-    /// The collection has an index of that name already.
+    /// The collection already has an index of that name.
     public static let indexExists = Code(rawValue: "indexExists")
     /// There is no such index.
     public static let indexNotFound = Code(rawValue: "indexNotFound")
@@ -64,7 +64,7 @@ public struct StoreError: Error, Hashable, Sendable {
     public static let indexNotReady = Code(rawValue: "indexNotReady")
     /// An index has no name or no fields, or fields that cannot be indexed.
     public static let invalidIndex = Code(rawValue: "invalidIndex")
-    /// A key or value is larger than the store takes.
+    /// A key or value is larger than the store allows.
     public static let limit = Code(rawValue: "limit")
   }
 
@@ -73,13 +73,13 @@ public struct StoreError: Error, Hashable, Sendable {
   public let message: String
   /// The operation that failed, for example `"mdb_put"`.
   public let operation: String
-  /// The C return code it came from, where it came from C.
+  /// The C return code, if the error came from C.
   public let underlying: Int32?
-  /// The refused document or edit, where ``code`` is `document`.
+  /// The refused document or edit, if ``code`` is `document`.
   public let document: DocumentError?
-  /// The page that is damaged, where it is a page's damage that was met.
+  /// The damaged page, if the error is damage to a page.
   package var damaged: DamagedPage?
-  /// The table of a page, or of an entry, that is damaged.
+  /// The table of the damaged page or entry.
   var damagedTable: StoreTable?
 
   public init(
@@ -93,21 +93,22 @@ public struct StoreError: Error, Hashable, Sendable {
     self.document = document
   }
 
-  /// Whether it is damage to rows of an index: the index answers no more queries, so that the same question asked
-  /// again is answered without it.
+  /// Whether the damage is in rows of an index.
+  ///
+  /// Such an index answers no more queries, so a repeated query is answered without it.
   package var isOfIndex: Bool { damagedTable == .rows }
 
-  /// The operation of what was thrown because damage was met.
+  /// The operation of errors that are thrown because a read found damage.
   static let meeting = "read"
 
-  /// A page that cannot be walked over.
+  /// An error for a page that cannot be traversed.
   init(_ damaged: DamagedPage, operation: String) {
     self.init(.corrupt, "\(damaged.message), in the table \(damaged.table)", operation: operation)
     self.damaged = damaged
     damagedTable = StoreTable(named: damaged.table)
   }
 
-  /// An entry that is not what was written, and may be the one that is missed.
+  /// An error for a damaged entry, which may be the missing one.
   static func damagedEntry(_ table: StoreTable) -> StoreError {
     let message = "An entry of the table \(table.name) is damaged"
     var error = StoreError(.corrupt, message, operation: "read")
@@ -115,7 +116,7 @@ public struct StoreError: Error, Hashable, Sendable {
     return error
   }
 
-  /// Wraps what a document refused.
+  /// Wraps a document's error.
   package init(_ error: DocumentError, operation: String) {
     self.init(.document, error.message, operation: operation, document: error)
   }
@@ -135,12 +136,12 @@ extension StoreError {
     if rc != MDB_SUCCESS { throw StoreError(engine: rc, operation) }
   }
 
-  /// Names a return code of LMDB or of the system.
+  /// Translates a return code of LMDB or of the system.
   ///
   /// - Parameters:
   ///   - rc: The code.
-  ///   - operation: What returned it.
-  ///   - path: The file that it is about, for people.
+  ///   - operation: The function that returned it.
+  ///   - path: The file concerned, for the message.
   init(engine rc: Int32, _ operation: StaticString, path: String? = nil) {
     let (code, message) = Self.meaning(of: rc)
     let sentence = path.map { "\(message): \(HeldDirectory.shown($0))" } ?? message

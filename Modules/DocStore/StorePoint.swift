@@ -1,7 +1,7 @@
 import Failpoints
 
-/// What a campaign of the simulator must have met in the store.
+/// Events that a campaign of the simulator must have reached in the store.
 package enum StorePoint: UInt8, CoveragePoint {
-  /// A deletion was evicted, and left a certificate.
+  /// A tombstone was evicted, and left a compacted tombstone.
   case deletionCertified = 0
 }

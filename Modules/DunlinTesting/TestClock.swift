@@ -1,7 +1,7 @@
 public import Foundation
 import Synchronization
 
-/// A wall clock that stands still until a test moves it.
+/// A wall clock that advances only when a test moves it.
 ///
 /// ```swift
 /// let clock = TestClock()
@@ -9,20 +9,20 @@ import Synchronization
 /// clock.advance(by: .seconds(8 * 86_400))   // deletions may be forgotten now
 /// ```
 ///
-/// Connections go by the system's timers all the same: a test cuts them, and does not wait for them.
+/// Connections still use the system's timers: a test cuts them, and does not wait for them.
 public final class TestClock: Sendable {
   private let time: Mutex<Date>
 
   /// Makes a clock that shows a time; by default noon of 2030-01-01, UTC.
   public init(_ now: Date = Date(timeIntervalSince1970: 1_893_499_200)) { time = Mutex(now) }
 
-  /// The time that it shows, which may be set back as a device's clock can be.
+  /// The time that the clock shows; it may be set back, as a device's clock can be.
   public var now: Date {
     get { time.withLock { $0 } }
     set { time.withLock { $0 = newValue } }
   }
 
-  /// Moves it forward; a negative duration moves it back.
+  /// Moves the clock forward; a negative duration moves it back.
   public func advance(by duration: Duration) {
     let seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
     time.withLock { $0 += seconds }

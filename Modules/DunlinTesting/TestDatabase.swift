@@ -2,7 +2,7 @@ public import DunlinKit
 import Logging
 import Synchronization
 
-/// A database of a test's own: it lies in memory where the system has a file system there, and is gone with this.
+/// A temporary database for one test; it is deleted together with this object.
 ///
 /// ```swift
 /// let phone = try TestDatabase("phone"), tablet = try TestDatabase("tablet")
@@ -10,7 +10,8 @@ import Synchronization
 /// try await tablet.dunlin.store["cars"].upsert(["_id": "a", "color": "red"])
 /// ```
 ///
-/// Tests may run at the same time: each has its own.
+/// It is in memory if the system has a file system there. Tests may run at the same time: each has its own
+/// database.
 public final class TestDatabase: Sendable {
   /// The directory of the database.
   public let path: String
@@ -22,11 +23,12 @@ public final class TestDatabase: Sendable {
   /// Makes an empty database and opens it.
   ///
   /// - Parameters:
-  ///   - name: What it is called in logs, and by its peers.
-  ///   - identity: Which application it belongs to; peers of one test share it.
-  ///   - clock: Its wall clock; `nil` is that of the configuration, which is the system's unless it says otherwise.
-  ///   - configuration: How it behaves. Without a logger it logs nothing.
-  /// - Throws: What `Dunlin` throws; what the file system reports.
+  ///   - name: Its name in logs, and for its peers.
+  ///   - identity: The application that it belongs to; peers of one test share it.
+  ///   - clock: Its wall clock. With `nil` it uses the clock of the configuration, which is the system's by
+  ///     default.
+  ///   - configuration: The configuration of the database. Without a logger it logs nothing.
+  /// - Throws: What `Dunlin` throws; errors of the file system.
   public init(
     _ name: String = "test", identity: DunlinIdentity = .unsafeDevelopment(appID: "tests"),
     clock: TestClock? = nil, configuration: DunlinConfiguration = DunlinConfiguration()
@@ -44,15 +46,16 @@ public final class TestDatabase: Sendable {
     (self.directory, self.identity, self.configuration) = (directory, identity, configuration)
   }
 
-  /// The files go after the database that uses them.
+  /// The files are deleted after the database that uses them.
   deinit { try? dunlin.close() }
 
-  /// The database as it is open now.
+  /// The database that is open now.
   public var dunlin: Dunlin { current.withLock { $0 } }
 
-  /// Closes the database and opens it anew, as an application that is started again does; connections are gone, and sync is stopped.
+  /// Closes the database and opens it again, like an application that is restarted.
   ///
-  /// - Returns: The database, which `dunlin` is from now on.
+  /// All connections are lost, and sync is stopped.
+  /// - Returns: The database, which `dunlin` returns from now on.
   /// - Throws: What `Dunlin` throws.
   @discardableResult
   public func reopen() throws -> Dunlin {
@@ -65,12 +68,15 @@ public final class TestDatabase: Sendable {
 
   /// Connects two databases of this process with each other, and starts sync at both.
   ///
-  /// No port is used. A commit at one is at the other within about a millisecond, unless a line is emulated.
+  /// No port is used. A commit at one reaches the other within about a millisecond, unless a line is
+  /// emulated.
   ///
   /// - Parameters:
   ///   - other: The other database.
-  ///   - line: The properties of an emulated line, the same both ways, such as `.constrained`; `nil` delivers at once.
-  /// - Returns: The connection; it goes on without being held, until it is cut or one of the databases is closed.
+  ///   - line: The properties of an emulated line, the same in both directions, such as `.constrained`; `nil`
+  ///     delivers at once.
+  /// - Returns: The connection. It need not be kept: it lasts until it is cut or one of the databases is
+  ///   closed.
   /// - Throws: What `startSync()` and `adopt(_:direction:)` throw.
   @discardableResult
   public func connect(to other: TestDatabase, over line: LinkProfile? = nil) throws -> TestConnection {
@@ -89,9 +95,9 @@ public final class TestConnection: Sendable {
 
   init(_ link: MemoryLink) { self.link = link }
 
-  /// Cuts it, as when a device goes out of reach; another is made by connecting again.
+  /// Cuts the connection, as when a device goes out of reach; connect again to make a new one.
   public func cut() { link.close(LinkError(.disconnected, "The test has cut the connection")) }
 
-  /// Bytes that were sent and received at the end that connected.
+  /// The bytes that were sent and received at the end that connected.
   public var statistics: LinkStatistics { link.statistics }
 }

@@ -1,10 +1,12 @@
 import Foundation
 
-/// A directory of its own that is gone when nobody holds it any more.
+/// A temporary directory that is deleted together with this object.
 final class TestDirectory: Sendable {
   let path: String
 
-  /// Makes one in memory where the system has a file system there that this process may use, else among temporary files.
+  /// Makes the directory, in memory if this process may use a file system there.
+  ///
+  /// Otherwise it is among the temporary files.
   init() throws {
     path = "\(Self.base)/dunlin-test-\(UUID().uuidString)"
     try FileManager.default.createDirectory(
@@ -15,7 +17,7 @@ final class TestDirectory: Sendable {
 
   private static let base: String = {
     #if os(Linux)
-      // Some containers give it a few megabytes, which a test fills soon.
+      // Some containers give it only a few megabytes, which a test soon fills.
       let attributes = try? FileManager.default.attributesOfFileSystem(forPath: memory)
       if FileManager.default.isWritableFile(atPath: memory),
         let free = attributes?[.systemFreeSize] as? NSNumber, free.intValue >= leastFreeBytes

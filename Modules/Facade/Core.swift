@@ -15,7 +15,7 @@ final class Core: Sendable {
   let engine: Engine
   let reporter: Reporter
   let observers: ObserverHub
-  /// Those who read the changes one by one.
+  /// The readers of the change feed.
   let feeds: FeedHub
   let rowReaders = RowReaders()
   let transactionDeadline: Duration
@@ -26,14 +26,14 @@ final class Core: Sendable {
   let network: PeerNetwork
   let presence: PresenceBoard
   let transports: TransportSettings
-  /// Answers other processes of the user, when it is asked to.
+  /// Answers requests of the user's other processes while the control socket is open.
   let control: ControlSocket
-  /// When the database was opened, for those who ask how long ago that was.
+  /// When the database was opened; the status report computes the uptime from it.
   let opening = ContinuousClock.now
-  /// The application, and what this peer proves itself with.
+  /// The application's id, and the name of the method by which this peer proves its identity.
   let membership: (appID: String, proof: String)
   #if TLS
-    /// What this peer proves itself with; `nil` with the development identity.
+    /// Proves this peer's identity; `nil` with the development identity.
     let identity: IdentityKeeper?
   #endif
   let scopes = SyncScopes()
@@ -63,7 +63,7 @@ final class Core: Sendable {
     storeOptions.readerDeadline = configuration.snapshotDeadline
     storeOptions.trustsCopies = configuration.trustsCopies
     if configuration.peerKind == .big {
-      // Devices come back to it after any absence, and it has the room.
+      // Devices return to the big peer after an absence of any length, and it has the room for tombstones.
       storeOptions.tombstoneLifetime = .seconds(30 * 86_400)
       storeOptions.certificateLifetime = nil
     }
@@ -134,13 +134,13 @@ final class Core: Sendable {
     do {
       try begin(parameters, keeping: configuration.keepsSystemParameters)
     } catch {
-      // Else whoever has seen to what was wrong would find the files in use.
+      // Otherwise the caller would find the files in use when it opens the database again.
       close()
       throw error
     }
   }
 
-  /// Lets parameters rule, and this peer be who it proves to be.
+  /// Registers the system parameters, and starts proving this peer's identity.
   private func begin(_ parameters: SystemParameters, keeping isKeeping: Bool) throws {
     try parameters.govern(store)
     try govern(parameters)
@@ -158,7 +158,9 @@ final class Core: Sendable {
       """)
   }
 
-  /// A wall clock in milliseconds since 1970; what is before that, or no time, is 0.
+  /// A wall clock in milliseconds since 1970.
+  ///
+  /// A time before 1970, and one that is not a number, counts as 0.
   private static func milliseconds(of clock: @escaping @Sendable () -> Date) -> @Sendable () -> UInt64 {
     {
       let seconds = clock().timeIntervalSince1970
@@ -166,7 +168,7 @@ final class Core: Sendable {
     }
   }
 
-  /// What virtual collections show of the layers above the engine.
+  /// Gives the engine what its virtual collections show of the sync layers above it.
   private func tellOfThemselves(_ network: PeerNetwork) {
     engine.providers.provideConnections { [weak network] in
       guard let network else { return [] }
@@ -183,7 +185,7 @@ final class Core: Sendable {
     }
   }
 
-  /// Lets the parameter with the sync scopes rule over what leaves, at once.
+  /// Registers the parameter for sync scopes; a change affects outgoing documents at once.
   private func govern(_ parameters: SystemParameters) throws {
     let check = SyncScopes()
     parameters.register(
@@ -226,14 +228,14 @@ final class Core: Sendable {
     #if TLS
       identity?.syncBegins()
     #endif
-    // It may have been closed in between, and would go on syncing.
+    // The database may have been closed in between; sync would then go on running.
     guard isOpen else {
       stopSync()
       throw DunlinError(.closed, "the database is closed")
     }
   }
 
-  /// The number of the start since which sync runs.
+  /// The number of the sync start that is in effect.
   ///
   /// - Throws: `closed`; `notSyncing` while it does not run.
   func currentRun() throws(DunlinError) -> UInt64 {
@@ -251,9 +253,9 @@ final class Core: Sendable {
 
   // MARK: - The end
 
-  /// Ends everything, and waits for writes that are under way, unless it is called from within one.
+  /// Ends everything, and waits for writes that are in flight, unless it is called from within one.
   ///
-  /// A further call waits too: the one before it may have been made where it could not.
+  /// A further call waits too, since the earlier call may have been made where it could not wait.
   func close() {
     state.withLock { $0.isOpen = false }
     stopSync()

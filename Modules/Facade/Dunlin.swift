@@ -2,9 +2,9 @@ import DocStore
 import SyncProtocol
 import Transports
 
-/// One open database: a peer that reads and writes locally, always, and syncs with the peers it reaches.
+/// One open database: a peer that reads and writes locally at all times, and syncs with other peers.
 ///
-/// Keep it as long as the database is in use: it closes when it is let go of.
+/// Keep the object as long as the database is in use: the database closes when the object is released.
 public final class Dunlin: Sendable {
   /// Documents: collections, queries, transactions, observers.
   public let store: DunlinStore
@@ -14,13 +14,14 @@ public final class Dunlin: Sendable {
   public let presence: DunlinPresence
   let core: Core
 
-  /// Opens the database in the directory at `path`, which is made if need be.
+  /// Opens the database in the directory at `path`, and creates the directory if it does not exist.
   ///
   /// - Parameters:
-  ///   - path: A directory of the database's own; one process uses it at a time.
+  ///   - path: A directory of the database's own. Only one process can use it at a time.
   ///   - identity: Which application the peer belongs to.
   ///   - configuration: The peer's kind and name, and limits.
-  /// - Throws: `alreadyOpen`, `permission`, `unsupportedVersion`, `corrupt`, `full` or `io`, with the path in the context.
+  /// - Throws: `alreadyOpen`, `permission`, `unsupportedVersion`, `corrupt`, `full` or `io`, with the path in
+  ///   the context.
   public init(
     path: String, identity: DunlinIdentity, configuration: DunlinConfiguration = DunlinConfiguration()
   ) throws {
@@ -42,76 +43,88 @@ public final class Dunlin: Sendable {
 
   deinit { core.close() }
 
-  /// Begins to listen, to connect and to sync; has no effect while it runs.
+  /// Starts to listen, to connect and to sync; has no effect while sync runs.
   ///
-  /// Addresses may be given before and after. Nothing is pulled without a subscription.
-  /// - Throws: `portInUse`, `permission`, `unreachable`, `tooManyFiles` or `io` when an address cannot be listened on, naming
-  ///   it; then nothing runs. `closed`.
+  /// Addresses can be added before and after this call. This peer pulls nothing without a subscription.
+  ///
+  /// - Throws: `portInUse`, `permission`, `unreachable`, `tooManyFiles` or `io` when the peer cannot listen
+  ///   on an address, with the address; then nothing runs. `closed`.
   public func startSync() throws { try sync.start() }
 
-  /// Stops syncing: ports are free when this returns, sessions end soon after; subscriptions stay.
+  /// Stops syncing, and frees the ports before it returns.
+  ///
+  /// Sessions end soon after. Subscriptions stay.
   public func stopSync() { sync.stop() }
 
   /// Whether sync is started.
   public var isSyncActive: Bool { sync.isActive }
 
-  /// Ends sync, observers and subscriptions, waits for writes that are under way, and closes the files.
+  /// Ends sync, observers and subscriptions, waits for writes that are in flight, and closes the files.
   ///
-  /// Inside a write or an observer's handler it cannot wait; a later call elsewhere then does. In a task it gives an
-  /// open asynchronous transaction a second and then rolls it back. Calls on a closed database throw `closed`. System parameters and sync scopes
-  /// are kept only where `DunlinConfiguration.keepsSystemParameters` asks for it: else set them again after opening.
+  /// Inside a write or an observer's handler this call cannot wait; a later call from elsewhere waits
+  /// instead. In a task, it gives an open asynchronous transaction one second and then rolls it back. Calls
+  /// on a closed database throw `closed`.
+  ///
+  /// System parameters and sync scopes are stored only if `DunlinConfiguration.keepsSystemParameters` is set.
+  /// Otherwise, set them again after opening.
   public func close() throws { core.close() }
 
-  /// Listens on one more TCP address: at once while sync runs, else from `startSync()` on.
+  /// Listens on one more TCP address: at once while sync runs, otherwise from `startSync()` on.
   ///
   /// - Parameters:
-  ///   - host: The name or address: 127.0.0.1 is this machine only, 0.0.0.0 every network of it.
-  ///   - port: The port, 0 for any free one; `listeningPorts` says which.
-  /// - Throws: `portInUse`, `permission`, `unreachable` or `io`, naming host and port; `closed`.
+  ///   - host: The host name or address. 127.0.0.1 accepts connections from this machine only, 0.0.0.0 from
+  ///     all its networks.
+  ///   - port: The port; 0 selects any free one, which `listeningPorts` then shows.
+  /// - Throws: `portInUse`, `permission`, `unreachable` or `io`, with the host and the port; `closed`.
   public func listen(host: String = "127.0.0.1", port: Int = 0) throws {
     guard core.isOpen else { throw DunlinError(.closed, "the database is closed") }
     _ = try translatingErrors { try core.network.listen(host: host, port: port) }
   }
 
-  /// Listens for WebSockets on a TCP address: at once while sync runs, else from `startSync()` on.
+  /// Listens for WebSockets on a TCP address: at once while sync runs, otherwise from `startSync()` on.
   ///
-  /// The listener speaks plain HTTP. A web server or proxy before it adds the outer TLS of `wss://`; what peers say is encrypted inside
-  /// in any case, unless the identity is that for development.
+  /// The listener speaks plain HTTP. A web server or proxy before it adds the outer TLS of `wss://`. The
+  /// connection inside is encrypted in any case, except with the development identity.
+  ///
   /// - Parameters:
   ///   - host: The name or address to listen on.
-  ///   - port: The port, 0 for any free one.
+  ///   - port: The port; 0 selects any free one.
   /// - Throws: As `listen(host:port:)`.
   public func listenForWebSockets(host: String = "127.0.0.1", port: Int = 0) throws {
     guard core.isOpen else { throw DunlinError(.closed, "the database is closed") }
     _ = try translatingErrors { try core.network.listen(host: host, port: port, over: .webSocket) }
   }
 
-  /// Connects to a WebSocket server, and again whenever the connection is lost, while sync runs.
+  /// Connects to a WebSocket server while sync runs, and reconnects whenever the connection is lost.
   ///
-  /// - Parameter url: `ws://host:port/path` or `wss://host:port/path`. For `wss` the server's certificate is verified like any web
-  ///   client does; that proves nothing about the peer, which proves itself inside.
-  /// - Throws: `unreachable` when it is no such address, or `wss` needs the package's trait `TLS`.
+  /// - Parameter url: `ws://host:port/path` or `wss://host:port/path`. For `wss`, this peer verifies the
+  ///   server's certificate as any web client does. That proves nothing about the other peer, which proves
+  ///   its identity inside the connection.
+  /// - Throws: `unreachable` when `url` is not such an address, or when it is `wss` and the package's trait
+  ///   `TLS` is off.
   public func connect(url: String) throws {
     core.network.connect(to: try translatingErrors { try WebSocketAddress(url) })
   }
 
-  /// Ends the connection to a WebSocket server and makes it no more.
+  /// Ends the connection to a WebSocket server, and does not reconnect.
   ///
-  /// - Throws: `unreachable` when it is no such address.
+  /// - Throws: `unreachable` when `url` is not such an address.
   public func disconnect(url: String) throws {
     core.network.disconnect(from: try translatingErrors { try WebSocketAddress(url) })
   }
 
-  /// Connects to a TCP address, and again whenever the connection is lost, while sync runs.
+  /// Connects to a TCP address while sync runs, and reconnects whenever the connection is lost.
   public func connect(host: String, port: Int) { core.network.connect(host: host, port: port) }
 
-  /// Ends the connection to an address and makes it no more.
+  /// Ends the connection to an address, and does not reconnect.
   public func disconnect(host: String, port: Int) { core.network.disconnect(host: host, port: port) }
 
   /// The ports that this peer listens on now.
   public var listeningPorts: [Int] { core.network.listeningPorts }
 
-  /// The addresses that this peer listens on now, such as `tcp://127.0.0.1:4040`, for the project's own tools.
+  /// The addresses that this peer listens on now, such as `tcp://127.0.0.1:4040`.
+  ///
+  /// This is for the project's own tools.
   package var listeningAddresses: [String] { core.network.listeningAddresses }
 
   /// A collection, which need not exist yet.

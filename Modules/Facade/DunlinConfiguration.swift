@@ -2,76 +2,92 @@ public import Foundation
 public import Logging
 public import SyncProtocol
 
-/// What a peer is: a device, or the cloud peer.
+/// The kind of a peer: a device, or the cloud peer.
 public typealias DunlinPeerKind = PeerKind
 
 /// How a database behaves; the defaults are right for an application on a device.
 public struct DunlinConfiguration: Sendable {
-  /// What this peer is, which sync scopes go by: a device, or the cloud peer.
+  /// The kind of this peer, which sync scopes refer to: a device, or the cloud peer.
   public var peerKind: DunlinPeerKind
-  /// Names this peer in the presence and the logs of others.
+  /// The name of this peer in the presence graphs and the logs of other peers.
   public var peerName: String
-  /// Takes log lines, whose metadata names the `database`; `nil` is a logger labelled `dunlin`, which writes to standard error
-  /// while the application has set up no logging.
+  /// The logger, whose metadata has the directory of the database as `database`.
+  ///
+  /// `nil` selects a logger labelled `dunlin`. It writes to standard error unless the application has set up
+  /// logging.
   public var logger: Logger?
-  /// Hears of failures of calls that do not throw, after they were logged; called on any thread.
+  /// Called on any thread with each failure of a call that does not throw, after it was logged.
   public var failureHandler: (@Sendable (DunlinError) -> Void)?
   /// Address space reserved for the data; the file grows as needed up to about this size.
   public var mapBytes: Int
-  /// zlib's level on the wire, 0 (none) to 9; `nil` goes by how fast each link is.
+  /// The zlib level on the wire, from 0 (none) to 9; `nil` adapts it to the speed of each link.
   public var compressionLevel: Int?
   /// How long an asynchronous transaction may be idle before it is rolled back.
   public var transactionDeadline: Duration
-  /// How old a snapshot may get that is read while others write: `rows` of a query and long statements end then.
+  /// The greatest age of a snapshot that is being read while others write.
   ///
-  /// A longer one lets slow loops finish, and the file grow by what is written meanwhile.
+  /// After that time, `rows` of a query and long statements end. A longer time lets slow loops finish, but
+  /// lets the file grow by what is written meanwhile.
   public var snapshotDeadline: Duration = .seconds(60)
-  /// Whether what `ALTER SYSTEM` sets, sync scopes among it, is kept over a restart, in the database's directory.
+  /// Whether parameters set with `ALTER SYSTEM`, such as sync scopes, are stored in the database's directory.
   ///
-  /// Otherwise it is forgotten when the database closes.
+  /// Stored parameters survive a restart. Otherwise they are lost when the database closes.
   public var keepsSystemParameters = false
-  /// Whether a database whose files were copied goes on under the name, and with the key, that it had: for one that is moved, and
-  /// whose original is never opened again.
+  /// Whether a database whose files were copied keeps its site and its key.
   ///
-  /// Otherwise it is a peer of its own. No data depends on it: two databases of one name part when they meet.
+  /// Set this for a database that was moved, and whose original is never opened again. Otherwise the copy
+  /// becomes a peer of its own. No data depends on this: two databases with the same site detect that when
+  /// they meet, and continue as different sites.
   public var trustsCopies = false
-  /// Whether this peer runs SELECTs for the peers that it is connected to.
+  /// Whether this peer runs SELECT statements for the peers that it is connected to.
   ///
-  /// They read whatever is here: sync scopes do not restrict them.
+  /// Such a statement can read all documents of this database: sync scopes do not restrict it.
   public var answersRemoteQueries: Bool
-  /// Bytes in memory that one peer may take: three eighths of it with what it has sent and is not applied, beside one transaction,
-  /// after which it waits; all of it with what it subscribes to and asks for, after which its connection is ended.
-  public var peerMemoryBytes = 16 << 20
-  /// The same for all peers together: three eighths with what they have sent, half with what they ask for.
-  public var allPeersMemoryBytes = 64 << 20
-  /// A file with the authorities (PEM) that the certificates of `wss` servers and of the login service are verified against; `nil`
-  /// takes the system's.
-  public var webAuthority: String?
-  /// The addresses of web proxies before this peer's listeners for WebSockets: what they say in `X-Forwarded-For` of where a connection
-  /// comes from is believed, so that limits go by it; of nobody else.
-  public var webProxies: Set<String> = []
-  /// The wall clock in place of the system's, for tests: writes are stamped by it, `clock()` in queries shows it, and the lifetime of
-  /// deletions, logins and certificates goes by it.
+  /// Bytes of memory that one peer may use.
   ///
-  /// Connections wait, and give up, by the system's timers in any case.
+  /// What the peer has sent and this one has not applied may take three eighths of it, beside one
+  /// transaction; above that the peer has to wait. What it subscribes to and asks for may take all of it;
+  /// above that its connection ends.
+  public var peerMemoryBytes = 16 << 20
+  /// Bytes of memory that all peers together may use.
+  ///
+  /// Three eighths of it are for what they have sent, half of it for what they ask for.
+  public var allPeersMemoryBytes = 64 << 20
+  /// A file with the certificate authorities (PEM) that verify `wss` servers and the login service.
+  ///
+  /// `nil` selects the authorities of the system.
+  public var webAuthority: String?
+  /// The addresses of web proxies before this peer's WebSocket listeners.
+  ///
+  /// Only these may say in `X-Forwarded-For` where a connection comes from. Connection limits then count by
+  /// that address.
+  public var webProxies: Set<String> = []
+  /// A wall clock in place of the system's, for tests.
+  ///
+  /// Stamps of writes, `clock()` in queries, and the lifetimes of tombstones, logins and certificates use it.
+  /// Connections wait and time out by the system's timers in any case.
   public var clock: (@Sendable () -> Date)?
-  /// Keeps the device's private key; `nil` is a file in the database's directory.
+  /// Where the device's private key is stored; `nil` selects a file in the database's directory.
   public var keyStore: (any DunlinKeyStore)?
-  /// How long a client of the control socket may ask for nothing, or take nothing of what it has asked for, for tests.
+  /// How long a client of the control socket may be idle, for tests.
+  ///
+  /// An idle client sends no request, or reads nothing of the answers to its requests.
   package var controlIdleTime = ControlProtocol.idleTime
-  /// Stands in for a file system that has no sockets, for tests.
+  /// Behaves like a file system that has no sockets, for tests.
   package var refusesLocalSockets = false
   #if TLS
-    /// Stands in for the time that logins go by, for tests that look at each wait.
+    /// The time source for logins, for tests that check each wait.
     package var loginTime: LoginTime?
   #endif
 
-  /// Sessions with peers at once, for the big peer; `nil` takes the network's default.
+  /// The number of simultaneous sessions, for the big peer; `nil` selects the network's default.
   package var sessions: Int?
-  /// Gives a peer up only when its link is gone, however long it says nothing: a process that tests keep busy may be silent for long.
+  /// Whether a silent peer is kept until its link breaks, however long it is silent.
+  ///
+  /// Tests need this, since they can keep a process so busy that it is silent for long.
   package var waitsForPeers = false
 
-  /// The time, from whichever clock.
+  /// The current time of the configured clock.
   var now: @Sendable () -> Date { clock ?? { Date() } }
 
   /// Makes a configuration.

@@ -7,7 +7,7 @@ extension Dunlin {
 }
 
 extension PeerNetwork.Device {
-  /// What is told of this device to peers that ask.
+  /// Describes this device to peers that ask for presence.
   init(name: String) {
     self.init(
       name: name, system: ProcessInfo.processInfo.operatingSystemVersionString, release: Dunlin.version)

@@ -2,9 +2,9 @@ import DocStore
 import Logging
 import Transports
 
-/// Where log lines and the failures of calls that do not throw go.
+/// Writes log lines, and reports the failures of calls that do not throw.
 struct Reporter: Sendable {
-  /// Where each line has the database's directory as metadata.
+  /// The logger; each line has the database's directory as metadata.
   let logger: Logger
   private let failureHandler: (@Sendable (DunlinError) -> Void)?
 
@@ -12,7 +12,7 @@ struct Reporter: Sendable {
   private static let database = "database"
 
   init(_ configuration: DunlinConfiguration, path: String) {
-    // Without a handler of the application's the logging package writes to standard error.
+    // If the application has set no log handler, the logging package writes to standard error.
     var logger = (configuration.logger ?? Logger(label: "dunlin")).plain
     logger[metadataKey: Self.database] = "\(PlainText.of(path))"
     self.logger = logger
@@ -26,7 +26,7 @@ struct Reporter: Sendable {
     failureHandler?(error)
   }
 
-  /// Takes a line of the store's.
+  /// Logs a line of the store.
   func log(_ level: StoreLogLevel, _ line: String) { logger.log(level: Logger.Level(level), "\(line)") }
 }
 

@@ -1,4 +1,4 @@
-/// What a check holds.
+/// What a check verifies.
 @usableFromInline
 package enum CheckedRule: Hashable, Sendable, CustomStringConvertible {
   /// A phase may follow the one before it.
@@ -16,12 +16,13 @@ package enum CheckedRule: Hashable, Sendable, CustomStringConvertible {
 
 /// Checks what is always true, in debug builds, in tests and in the simulator.
 ///
-/// A condition that does not hold ends the process with the rule, the phase and the seed of the simulation on standard
-/// error, unless the plan of this task records it (``FailpointPlan``). In a release build without the package trait
-/// `Simulation` the compiler removes the check with all its arguments.
+/// A condition that does not hold ends the process. The message on standard error has the rule, the phase and
+/// the seed of the simulation. If the plan of this task records fired checks (``FailpointPlan``), the process
+/// goes on. In a release build without the package trait `Simulation` the compiler removes the check with all
+/// its arguments.
 ///
 /// - Parameters:
-///   - rule: What the check holds.
+///   - rule: What the check verifies.
 ///   - condition: What must be true.
 ///   - phase: The phase in which it was found false.
 ///   - text: What is wrong, in a few words without a document's contents.
@@ -38,7 +39,7 @@ package func check(
 #if DEBUG || SIMULATION
   /// A check whose condition did not hold.
   package struct FiredCheck: Hashable, Sendable, CustomStringConvertible {
-    /// What the check holds.
+    /// What the check verifies.
     package let rule: CheckedRule
     /// The phase in which it was found false.
     package let phase: String

@@ -1,7 +1,8 @@
 /// A key of a failpoint or of a coverage point.
 ///
-/// Each layer declares its own keys. The raw value is the number under which a plan knows the key. No two layers give the same number or name to two
-/// failpoints, or to two coverage points: each layer numbers its keys from a start of its own.
+/// Each layer declares its own keys. The raw value is the number by which a plan identifies the key. No two
+/// layers give the same number or name to two failpoints, or to two coverage points: each layer numbers its
+/// keys from a start of its own.
 @usableFromInline
 package protocol FailpointKey: RawRepresentable<UInt8>, CaseIterable, Hashable, Sendable {}
 
@@ -12,8 +13,8 @@ extension FailpointKey {
 
 /// A deliberate mistake in the code, which tests plant and must find.
 ///
-/// Nothing plants one outside of tests. In a release build without the package trait `Simulation` none can be planted,
-/// and the compiler removes the question.
+/// Nothing plants one outside of tests. In a release build without the package trait `Simulation` none can be
+/// planted, and the compiler removes the check for it.
 @usableFromInline
 package protocol Failpoint: FailpointKey {}
 
@@ -29,7 +30,9 @@ extension Failpoint {
   }
 }
 
-/// A place in the code that a campaign of tests must have reached at least once, or it has proved less than it seems.
+/// A place in the code that a campaign of tests must reach at least once.
+///
+/// A campaign that does not reach it has proved less than it seems.
 ///
 /// Places are counted where failpoints can be planted; elsewhere the compiler removes the count.
 @usableFromInline

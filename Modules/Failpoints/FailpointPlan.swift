@@ -1,11 +1,12 @@
 #if DEBUG || SIMULATION
-  /// Which failpoints are planted in one task, how often it reached each coverage point, and which check fired.
+  /// The failpoints planted in one task, its count for each coverage point, and the first check that fired.
   ///
-  /// A plan counts for the tasks that run under it alone, so that tests beside each other do not meet.
-  // SAFETY: `planted` never changes; `counts` and `fired` are written by the one thread that simulates, and read after it.
+  /// A plan applies only to the tasks that run under it, so that concurrent tests do not affect each other.
+  // SAFETY: `planted` never changes; `counts` and `fired` are written by the one thread that simulates, and
+  // read after it.
   @usableFromInline
   package final class FailpointPlan: @unchecked Sendable {
-    /// What a check does whose condition does not hold.
+    /// What a check does when its condition does not hold.
     package enum Firing: Sendable {
       /// It ends the process, with a message on standard error.
       case endsProcess
@@ -20,7 +21,7 @@
     private var counts = [Int](repeating: 0, count: 256)
     private let seed: UInt64?
     private let firing: Firing
-    /// The first check that fired, where it is recorded.
+    /// The first check that fired, if the plan records it.
     package private(set) var fired: FiredCheck?
 
     /// Makes a plan that plants some failpoints, and has reached nothing.
@@ -28,7 +29,7 @@
     /// - Parameters:
     ///   - failpoints: The deliberate mistakes.
     ///   - seed: The seed of the simulation, which a check that fires names.
-    ///   - firing: What a check does whose condition does not hold.
+    ///   - firing: What a check does when its condition does not hold.
     package init(
       planting failpoints: [any Failpoint] = [], seed: UInt64? = nil, firing: Firing = .endsProcess
     ) {

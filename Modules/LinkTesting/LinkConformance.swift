@@ -1,4 +1,4 @@
-/// Puts a kind of link through its paces: one new pair of links for each promise.
+/// Checks an implementation of a link against all promises, with a new pair of links for each promise.
 ///
 /// It needs no test framework:
 ///
@@ -15,7 +15,7 @@ public struct LinkConformance: Sendable {
   ///
   /// - Parameters:
   ///   - options: How much is sent, and how long to wait.
-  ///   - makePair: Makes two links that are connected to each other and that nobody has used.
+  ///   - makePair: Makes two unused links that are connected to each other.
   public init(
     _ options: LinkConformanceOptions = LinkConformanceOptions(),
     makePair: @escaping @Sendable () async throws -> LinkPair
@@ -26,7 +26,7 @@ public struct LinkConformance: Sendable {
 
   /// Checks every promise, one after another.
   ///
-  /// - Returns: Those that were broken, with what happened; empty for a link that keeps all.
+  /// - Returns: The promises that were broken, with what happened; empty for a link that keeps all.
   public func brokenPromises() async -> [BrokenPromise] {
     var broken: [BrokenPromise] = []
     for promise in LinkPromise.allCases { broken += await brokenPromises(promise) }
@@ -35,7 +35,7 @@ public struct LinkConformance: Sendable {
 
   /// Checks one promise.
   ///
-  /// - Returns: What happened in place of it; empty where it was kept.
+  /// - Returns: What happened instead; empty if the promise was kept.
   public func brokenPromises(_ promise: LinkPromise) async -> [BrokenPromise] {
     if promise == .unsentBytesStopReading, options.unsentBytes == 0 { return [] }
     let trial = LinkTrial(options)

@@ -2,19 +2,19 @@ public import Transports
 
 /// Both ends of a new connection, to which no users are attached.
 public struct LinkPair: Sendable {
-  /// The end that has dialed, where there is such a thing.
+  /// The end that dialed, if the carrier has such an end.
   public let near: any Link
-  /// The other one.
+  /// The other end.
   public let far: any Link
-  /// Takes down what has carried them; called once both have ended.
+  /// Shuts the carrier down; called once both ends have ended.
   let takeDown: @Sendable () async -> Void
 
-  /// Names the two ends.
+  /// Makes a pair of the two ends.
   ///
   /// - Parameters:
-  ///   - near: The end that has dialed.
+  ///   - near: The end that dialed.
   ///   - far: The other end.
-  ///   - takeDown: Takes down what has carried them, for example a listener; must not hold the links themselves.
+  ///   - takeDown: Shuts the carrier down, for example a listener; must not keep a reference to the links.
   public init(
     _ near: any Link, _ far: any Link, takeDown: @escaping @Sendable () async -> Void = {}
   ) {
@@ -23,23 +23,25 @@ public struct LinkPair: Sendable {
     self.takeDown = takeDown
   }
 
-  /// The same carrier with other links over the two, for links that stand on links.
+  /// The same carrier with other links over the two, for links that are built on links.
   public func mapped(_ near: any Link, _ far: any Link) -> LinkPair {
     LinkPair(near, far, takeDown: takeDown)
   }
 }
 
-/// How a link is put through its paces.
+/// The parameters of the checks of a link.
 public struct LinkConformanceOptions: Sendable {
-  /// How many bytes the larger checks send; less suits slow links.
+  /// How many bytes the larger checks send; use less for slow links.
   public var volume = 1 << 20
-  /// Bytes that may still be handed over to a user that has just no room: what had been read already.
+  /// Bytes that may still be delivered to a user that has run out of room: they were already read.
   public var overshoot = 1 << 20
-  /// Bytes that are written to see whether the link stops reading; 0 leaves that promise out, for links that are too slow for it.
+  /// Bytes that are written to check whether the link stops reading.
+  ///
+  /// 0 skips that promise, for links that are too slow for it.
   public var unsentBytes = 64 << 20
-  /// How long something that is sure to come may take, and bytes may be without progress.
+  /// The longest wait for something that must happen; for bytes, the longest time without progress.
   public var patience: Duration = .seconds(30)
-  /// How long to look whether something comes that must not.
+  /// How long to wait to see that something forbidden does not happen.
   public var quiet: Duration = .milliseconds(30)
 
   /// The defaults.

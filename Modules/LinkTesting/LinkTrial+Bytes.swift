@@ -1,9 +1,9 @@
 import Synchronization
 import Transports
 
-/// What arrives.
+/// The checks of what arrives.
 extension LinkTrial {
-  /// Writes to the far end, ends the direction, and waits until all of it has come there.
+  /// Writes to the far end, ends the direction, and waits until all bytes have arrived there.
   func carry(_ writes: [[[UInt8]]]) async {
     guard let ends = ends() else { return }
     ends.attach()
@@ -13,7 +13,7 @@ extension LinkTrial {
     await expectEnd(at: ends.farUser, "The far end", behind: count)
   }
 
-  /// Waits until an end has all bytes and hears that there are no more.
+  /// Waits until an end has all bytes and the end of its inbound direction.
   func expectEnd(at user: WatchingUser, _ name: String, behind count: Int) async {
     await wait(
       for: "The end of \(name)'s inbound direction behind \(count) bytes", counting: { user.receivedBytes }
@@ -24,7 +24,7 @@ extension LinkTrial {
     }
   }
 
-  /// Pieces of many sizes, small ones most, that make up `count` bytes of a pattern.
+  /// Pieces of many sizes, mostly small, that add up to `count` bytes of a pattern.
   func pieces(_ pattern: PatternBytes, _ count: Int) -> [[UInt8]] {
     let sizes = [1, 2, 100, 1_460, 7, 16_384, 300, 65_537, 30]
     var pieces: [[UInt8]] = []
@@ -87,7 +87,7 @@ extension LinkTrial {
     await expectEnd(at: ends.farUser, "The far end", behind: 1_500)
   }
 
-  /// Each write is of several pieces and says in each whose it is and which.
+  /// Each write has several pieces; each piece names its writer and its write.
   func writesOfThreadsStayWhole() async {
     guard let ends = ends(patterned: false) else { return }
     ends.attach()
@@ -120,7 +120,7 @@ extension LinkTrial {
     }
   }
 
-  /// The far end sends back what it receives, out of the call that brings it.
+  /// The far end sends back what it receives, inside the callback that delivers it.
   func callbacksMayWrite() async {
     let sent = Mutex(0)
     let ends = ends(farReceived: { link, bytes in
@@ -143,7 +143,7 @@ extension LinkTrial {
     let before = (ends.near.statistics.sentBytes, ends.far.statistics.receivedBytes)
     ends.near.write([PatternBytes.outward.bytes(10_000, from: 0)])
     await wait(for: "What was written") { ends.farUser.receivedBytes == 10_000 }
-    // What a link adds of its own counts too, where it wants to.
+    // A link may also count its own overhead.
     let (sent, received) = (ends.near.statistics.sentBytes, ends.far.statistics.receivedBytes)
     expect(sent >= before.0 + 10_000, "Of 10,000 bytes written \(sent - before.0) were counted as sent")
     expect(

@@ -1,7 +1,7 @@
 import Synchronization
 import Transports
 
-/// Who calls whom, and back pressure.
+/// The checks of callbacks and of back pressure.
 extension LinkTrial {
   func executorRunsInOrder() async {
     guard let ends = ends() else { return }
@@ -24,7 +24,7 @@ extension LinkTrial {
     }
   }
 
-  /// Calls that would come at once have the time to meet.
+  /// The callbacks take some time, so that concurrent calls would overlap.
   func callsComeOneAtATime() async {
     let dawdle = { @Sendable (_: any Link, _: [UInt8]) in
       let end = ContinuousClock.now + .microseconds(200)
@@ -46,12 +46,12 @@ extension LinkTrial {
   func noRoomStopsReading() async {
     guard let ends = ends(farRoom: 0) else { return }
     ends.attach()
-    // Far more than may be handed over to an end without room.
+    // Far more than may be delivered to an end without room.
     let count = options.overshoot * 3
     for piece in pieces(.outward, count) { ends.near.write([piece]) }
     await wait(for: "The first byte") { ends.farUser.receivedBytes > 0 }
     await settle { ends.farUser.receivedBytes }
-    // Saying so without having room is no promise of room.
+    // Calling `resumeReading` without room does not give the link room.
     ends.far.resumeReading()
     await settle { ends.farUser.receivedBytes }
     let received = ends.farUser.receivedBytes
@@ -73,7 +73,7 @@ extension LinkTrial {
       }
       guard hasCome else { return }
       await settleUntilRefused(ends.farUser)
-      // As a session does: it takes what there is, and then says so.
+      // Like a session: it takes what there is, and then calls `resumeReading`.
       room = ends.farUser.receivedBytes + options.volume / 10
       ends.farUser.setRoom(room)
       ends.far.resumeReading()

@@ -1,5 +1,5 @@
 extension LinkTrial {
-  /// Checks one promise; users are closed and looked at afterwards.
+  /// Checks one promise; users are closed and examined afterwards.
   func check(_ promise: LinkPromise) async {
     switch promise {
     case .bytesArriveInOrder: await bytesArriveInOrder()

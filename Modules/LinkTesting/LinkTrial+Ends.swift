@@ -1,7 +1,7 @@
 import Synchronization
 import Transports
 
-/// The ends.
+/// The checks of ends.
 extension LinkTrial {
   func oneDirectionEnds() async {
     guard let ends = ends() else { return }
@@ -95,7 +95,7 @@ extension LinkTrial {
     await withTaskGroup { group in
       group.addTask {
         var offset = 0
-        // One writer, so that what arrives is a beginning of the pattern.
+        // Only one writer, so that what arrives is a prefix of the pattern.
         while !ends.nearUser.hasEnded, offset < 64 * self.options.volume, !Task.isCancelled {
           ends.near.write([PatternBytes.outward.bytes(10_000, from: offset)])
           offset += 10_000

@@ -3,7 +3,7 @@ import Transports
 
 /// One pair of links with their users, on which one promise is checked.
 final class LinkTrial: Sendable {
-  /// What the trial itself lets go of at its end.
+  /// The references that the trial itself releases at its end.
   private struct Holdings {
     var pair: LinkPair?
     var near: WatchingUser?
@@ -25,11 +25,12 @@ final class LinkTrial: Sendable {
 
   func expect(_ condition: Bool, _ problem: @autoclosure () -> String) { if !condition { fail(problem()) } }
 
-  /// Waits until `condition` holds, and reports a problem if it does not come to hold within the patience.
+  /// Waits until `condition` holds, and records a problem if it does not hold in time.
   ///
   /// - Parameters:
   ///   - what: What is waited for, for the report.
-  ///   - progress: A figure that grows meanwhile, such as bytes received: the patience begins anew with each change.
+  ///   - progress: A figure that grows meanwhile, such as bytes received. The patience begins again with each
+  ///     change.
   ///   - condition: What must come to hold.
   /// - Returns: Whether it holds.
   @discardableResult
@@ -49,16 +50,18 @@ final class LinkTrial: Sendable {
     return true
   }
 
-  /// Gives what must not come the time to come.
+  /// Waits long enough for something forbidden to happen.
   func settle() async { try? await Task.sleep(for: options.quiet) }
 
-  /// Waits until a user that has no room was asked for some, a moment at most: a link may ask only when there is something to read.
+  /// Waits, for a moment at most, until a user that has no room was asked for some.
+  ///
+  /// A link may ask only when there is something to read.
   func settleUntilRefused(_ user: WatchingUser) async {
     let end = ContinuousClock.now + options.quiet
     while !user.hasRefused, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(1)) }
   }
 
-  /// Waits until a figure stands still.
+  /// Waits until a number no longer changes.
   func settle(_ figure: () -> Int) async {
     var last = -1
     while last != figure() {
@@ -82,7 +85,7 @@ final class LinkTrial: Sendable {
     }
   }
 
-  /// Makes the users; without a pattern they keep what arrives.
+  /// Makes the users; without a pattern they store what arrives.
   func ends(
     patterned: Bool = true, nearRoom: Int = .max, farRoom: Int = .max,
     nearReceived: @escaping @Sendable (any Link, [UInt8]) -> Void = { _, _ in },
@@ -101,7 +104,7 @@ final class LinkTrial: Sendable {
 
   // MARK: - The run
 
-  /// Checks one promise on the pair that `makePair` makes, which nobody else holds.
+  /// Checks one promise on the pair that `makePair` makes; nothing else may keep that pair.
   func run(_ promise: LinkPromise, _ makePair: () async throws -> LinkPair) async {
     do {
       let pair = try await makePair()
@@ -118,9 +121,9 @@ final class LinkTrial: Sendable {
     await takeDown()
   }
 
-  /// Closes what is left, and looks for calls that come too late.
+  /// Closes what is still open, and checks for calls that come too late.
   ///
-  /// - Returns: What takes down the carrier.
+  /// - Returns: A function that shuts the carrier down.
   private func closeAll() async -> @Sendable () async -> Void {
     let (pair, near, far) = holdings.withLock { ($0.pair, $0.near, $0.far) }
     guard let pair else { return {} }
@@ -137,9 +140,9 @@ final class LinkTrial: Sendable {
     return pair.takeDown
   }
 
-  /// Lets go of everything.
+  /// Releases everything.
   ///
-  /// - Returns: What is to go away, and whether it has.
+  /// - Returns: The objects that must be deallocated, and whether they are.
   private func letGo() -> [(what: String, isGone: () -> Bool)] {
     let (pair, near, far) = holdings.withLock { holdings in
       defer { (holdings.pair, holdings.near, holdings.far) = (nil, nil, nil) }

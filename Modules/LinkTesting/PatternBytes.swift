@@ -1,6 +1,6 @@
-/// An endless string of bytes in which no two places look alike, to tell what was lost, doubled or moved.
+/// An endless byte sequence without repeated places, so that lost, doubled or moved bytes are detected.
 struct PatternBytes: Sendable {
-  /// Not a multiple of any buffer's size, so that a piece which is moved by one does not fit.
+  /// Not a multiple of any buffer's size, so that a piece that is moved by one buffer does not match.
   private static let period = 1_048_573
   /// Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
   private static let bytes: [UInt8] = {
@@ -13,13 +13,13 @@ struct PatternBytes: Sendable {
     }
   }()
 
-  /// What goes to the far end, and what comes from there.
+  /// The bytes sent to the far end, and the bytes sent back.
   static let outward = PatternBytes(start: 0)
   static let homeward = PatternBytes(start: 500_009)
 
   private let start: Int
 
-  /// Those from `offset` on.
+  /// The bytes from `offset` on.
   func bytes(_ count: Int, from offset: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count)
@@ -30,7 +30,7 @@ struct PatternBytes: Sendable {
     return bytes
   }
 
-  /// The place of the first byte that is not the one at its place; `nil` where all are.
+  /// The position of the first byte that differs from the pattern; `nil` if none does.
   func firstDifference(_ bytes: [UInt8], at offset: Int) -> Int? {
     let expected = self.bytes(bytes.count, from: offset)
     // Comparing whole arrays is fast in every build.

@@ -2,19 +2,19 @@ import Platform
 import Synchronization
 import Transports
 
-/// The user of a link that watches what it is told, and notes what no link may do.
+/// The user of a link that observes its callbacks, and records what no link may do.
 final class WatchingUser: LinkUser {
   struct State {
     var receivedBytes = 0
     var ends: [LinkDirection: LinkError?] = [:]
     var problems: [String] = []
-    /// All bytes, where they are kept.
+    /// All bytes, if they are kept.
     var kept: [UInt8] = []
-    /// Above so many bytes received there is no room.
+    /// The number of received bytes above which there is no room.
     var room = Int.max
-    /// Whether it has said since that there is none.
+    /// Whether it has refused room since the last bytes.
     var hasRefused = false
-    /// The thread whose call is under way, and how deep its calls are in each other.
+    /// The thread of the current call, and the depth of nested calls.
     var thread: UInt?
     var depth = 0
   }
@@ -25,14 +25,14 @@ final class WatchingUser: LinkUser {
   private let onReceived: @Sendable ([UInt8]) -> Void
   private let state: Mutex<State>
 
-  /// Watches one end.
+  /// Observes one end.
   ///
   /// - Parameters:
-  ///   - name: What the end is called in problems.
-  ///   - executor: Where it is to be called.
-  ///   - expected: What is to arrive; `nil` keeps whatever does.
-  ///   - room: Above so many bytes received it has no room.
-  ///   - onReceived: Called with what has arrived, behind all checks.
+  ///   - name: The name of the end in problems.
+  ///   - executor: The executor on which it must be called.
+  ///   - expected: The bytes that must arrive; `nil` keeps whatever arrives.
+  ///   - room: The number of received bytes above which it has no room.
+  ///   - onReceived: Called with the received bytes, after all checks.
   init(
     _ name: String, on executor: any LinkExecutor, expecting expected: PatternBytes?, room: Int = .max,
     onReceived: @escaping @Sendable ([UInt8]) -> Void = { _ in }
@@ -51,12 +51,12 @@ final class WatchingUser: LinkUser {
 
   func end(_ direction: LinkDirection) -> LinkError?? { state.withLock { $0.ends[direction] } }
 
-  /// Gives room for so many bytes in all.
+  /// Gives room for so many bytes in total.
   func setRoom(_ bytes: Int) { state.withLock { $0.room = bytes } }
 
   func note(_ problem: String) {
     state.withLock { state in
-      // A link that is wrong is wrong at every byte.
+      // A link with an error may repeat it at every byte.
       if state.problems.count < 5 { state.problems.append("\(name) \(problem)") }
     }
   }
@@ -72,7 +72,7 @@ final class WatchingUser: LinkUser {
     if let wrong = expected?.firstDifference(bytes, at: offset) {
       note("was handed something else than was written, from byte \(wrong) on")
     }
-    // Counted when all is looked at, so that the next thing that happens is a question for room.
+    // Counted after all checks, so that the next event is a question for room.
     state.withLock { state in
       if expected == nil { state.kept += bytes }
       state.receivedBytes += bytes.count
@@ -101,7 +101,7 @@ final class WatchingUser: LinkUser {
   }
 
   private func enter(_ call: String) {
-    // A number or a pointer, by the system; both name the thread.
+    // A number or a pointer, depending on the system; both identify the thread.
     let thread = withUnsafeBytes(of: pthread_self()) { $0.load(as: UInt.self) }
     let other = state.withLock { state in
       let other = state.depth > 0 && state.thread != thread

@@ -1,4 +1,5 @@
-// The C library of the system, under one name: the rest of the package imports this module and no other for it.
+// The C library of the system under one name; the rest of the package imports the library only through this
+// module.
 #if canImport(Darwin)
   @_exported public import Darwin
 #elseif canImport(Glibc)

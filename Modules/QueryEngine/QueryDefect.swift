@@ -1,38 +1,39 @@
 import Failpoints
 
-/// Deliberate mistakes in how a statement finds its documents and in what live queries show, which the comparison of
-/// queries or the simulator must find.
+/// Deliberate defects in the search for documents and in live queries.
+///
+/// The comparison of queries or the simulator must find them.
 package enum QueryDefect: UInt8, Failpoint {
   // MARK: Exactness
 
   /// Ranges that were joined because there are too many of them count as settling the filter.
   case joinedRangesCountAsSettled = 32
-  /// A row that has only the beginning of its value is taken for a match.
+  /// A row that has only the beginning of its value counts as a match.
   case cutRowNotTested
 
   // MARK: Access paths
 
-  /// A scan of all documents passes over one.
+  /// A scan of all documents skips one.
   case scanMissesDocument
-  /// Of several ids the last one is not looked up.
+  /// The last one of several ids is not looked up.
   case idMissed
   /// A range of ids ends before its last document.
   case idRangeShort
   /// A scan of an index ends before its last row.
   case indexScanShort
-  /// A union has the rows of its first scan alone.
+  /// A union returns only the rows of its first scan.
   case unionOfFirstScan
-  /// An intersection passes over the first document that it finds.
+  /// An intersection skips the first document that it finds.
   case intersectionShort
   /// A row of a covering index that the filter refuses is shown.
   case coveringUnfiltered
   /// A count by an index counts a row twice.
   case countedTwice
-  /// A scan in the order of an index takes rows with cut keys as they stand.
+  /// A scan in the order of an index does not sort rows with cut keys.
   case cutRowsUnsorted
-  /// The greatest value is looked for where the least one stands.
+  /// The greatest value is read at the end of the index that has the least one.
   case endsTurned
-  /// Looking for the next different value passes over one.
+  /// The search for the next different value skips one.
   case distinctSkipsTooFar
   /// A partner found by an index is not joined.
   case joinMissesPartner
@@ -41,15 +42,15 @@ package enum QueryDefect: UInt8, Failpoint {
 
   // MARK: Tests in place
 
-  /// A list of integers does not have its greatest one.
+  /// A list of integers lacks its greatest one.
   case listOfIntegersShort
-  /// A hashed list does not have its last value.
+  /// A hashed list lacks its last value.
   case hashedListShort
   /// A negated test of a hashed list with a null is true.
   case hashedListForgetsNull
   /// A program compares integers as doubles.
   case programComparesDoubles
-  /// The automaton takes a word's end for no boundary.
+  /// The automaton does not treat the end of a word as a boundary.
   case automatonIgnoresPlaces
 
   // MARK: Writes and live queries
@@ -62,14 +63,14 @@ package enum QueryDefect: UInt8, Failpoint {
   case returningShort
   /// A live query does not add a document that begins to match.
   case liveMissesInsertion
-  /// Live groups do not take away what leaves them.
+  /// Live groups do not remove documents that leave them.
   case liveGroupKeepsLeaver
-  /// A query that is run again is so only for what documents have become.
+  /// A query is run again only for the new versions of documents, and not for the old ones.
   case rerunForgetsBefore
-  /// An observer of a constant is found by what documents are, and not by what they were.
+  /// An observer of a constant is found only by the new versions of documents, and not by the old ones.
   case observerIndexForgetsBefore
-  /// Observers do not follow what comes from peers.
+  /// Observers do not follow changes from peers.
   case observerMissesMerges
-  /// A subscription's terms are not all asked.
+  /// Not all of a subscription's terms are tested.
   case subscriptionDropsTerm
 }

@@ -1,7 +1,7 @@
-/// Sync scopes that cannot be set; those before stay in force.
+/// An error for sync scopes that cannot be set; the previous scopes stay in force.
 public struct ScopeError: Error, Hashable, Sendable {
   public enum Code: String, Sendable {
-    /// The collection's name is the system's, or no name at all.
+    /// The name belongs to a system collection, or is not a valid collection name.
     case collectionName
     /// There is no scope of this name.
     case unknownScope
@@ -12,7 +12,7 @@ public struct ScopeError: Error, Hashable, Sendable {
   public let code: Code
   /// One sentence without a full stop.
   public let message: String
-  /// The collection at fault, where there is one.
+  /// The collection that caused the error, if there is one.
   public let collection: String?
 
   public init(_ code: Code, _ message: String, collection: String? = nil) {

@@ -2,10 +2,11 @@ public import CRDTCore
 public import SyncProtocol
 import Synchronization
 
-/// The sync scopes of this peer: a collection's documents flow out only to the kinds of peers its scope names.
+/// The sync scopes of this peer, which restrict to which kinds of peers a collection's documents may flow.
 ///
-/// They hold for what this peer sends, to whom ever it sends: in first sync, in live changes, and for documents that
-/// came from others. They say nothing of what may come in, and are not stored. Other peers have scopes of their own.
+/// They apply to everything that this peer sends, to any peer: in first sync, in live changes, and for
+/// documents that came from other peers. They do not restrict what may come in, and are not stored. Other
+/// peers have scopes of their own.
 public final class SyncScopes: SyncGate {
   private struct State {
     var scopes: [TextKey: SyncScope] = [:]
@@ -14,7 +15,7 @@ public final class SyncScopes: SyncGate {
 
   private let state = Mutex(State())
 
-  /// Lets everything flow to everybody.
+  /// Creates scopes that let every collection flow to every peer.
   public init() {}
 
   /// The scopes in force; a collection that is not named has `allPeers`.
@@ -23,9 +24,10 @@ public final class SyncScopes: SyncGate {
   /// Rises with every change of the scopes.
   public var epoch: UInt64 { state.withLock { $0.epoch } }
 
-  /// Replaces all scopes: what is not named falls back to `allPeers`.
+  /// Replaces all scopes; a collection that is not named falls back to `allPeers`.
   ///
-  /// - Returns: Whether anything has changed; sessions must then be told.
+  /// - Returns: Whether anything has changed; the caller must then notify the sessions
+  ///   (`Session.policyChanged`).
   /// - Throws: `collectionName`, with nothing changed.
   @discardableResult
   public func set(_ scopes: [TextKey: SyncScope]) throws(ScopeError) -> Bool {
@@ -71,7 +73,7 @@ public final class SyncScopes: SyncGate {
     }
   }
 
-  /// Goes by the collections that are withheld from such a peer, and by nothing else.
+  /// Returns a fingerprint of the collections that are withheld from such a peer, and of nothing else.
   public func fingerprint(toward peer: PeerKind) -> UInt64 {
     let withheld = scopes.keys.filter { !maySend(collection: $0.text, to: peer) }.sorted()
     return withheld.reduce(HashLanes("scopes", seed: 1)) { $0.combined(with: HashLanes($1)) }.first

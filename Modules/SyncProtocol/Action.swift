@@ -14,10 +14,12 @@ public enum Action: Sendable {
   case event(SyncEvent)
   /// Perform an action for statements between peers.
   case query(QueryAction)
-  /// Call `Session.tick` after this long, even if nothing else happens; zero means at once, after all other actions.
+  /// Call `Session.tick` after this long, even if nothing else happens.
   ///
-  /// Never call it earlier on behalf of this action: the session does not ask again. Earlier wake-ups stay valid, so
-  /// each needs its call; those that are due together may share one.
+  /// Zero means immediately after all other actions.
+  ///
+  /// Never call it earlier because of this action, since the session does not ask again. Earlier wake-ups
+  /// stay valid: each needs its call, and those that are due together may share one.
   case wake(after: Duration)
   /// Call `Session.nudged` of these other sessions of the store.
   case nudge([UInt64])

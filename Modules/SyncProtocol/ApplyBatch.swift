@@ -44,19 +44,19 @@ public struct ApplyBatch: Sendable {
   }
 
   #if DEBUG || SIMULATION
-    /// The commit of the sender up to which the checkpoint that is stored says that everything is here.
+    /// The sender's commit up to which this peer has everything, according to the batch's checkpoint.
     package var checkpointSequence: UInt64? { cursor.flatMap { SyncCheckpoint($0)?.sequence } }
   #endif
 
   /// The number of documents in all transactions.
   public var documentCount: Int { groups.reduce(0) { $0 + $1.documentCount } }
 
-  /// Merges the transactions, each whole or not at all (rule 4 in `Documentation/Sync.md`), as far as one local
-  /// transaction goes.
+  /// Merges the transactions, each as a whole or not at all (rule 4 in `Documentation/Sync.md`).
   ///
-  /// A few bytes may change large documents many times. After `SyncTuning.Applying.recordBytes` bytes of records were read
-  /// and written, the remaining transactions wait for the next batch, and the outcome says so. A transaction whose
-  /// base is missing here is left out, and the outcome lists it. A document with a damaged local record is skipped.
+  /// One call merges as much as one local transaction may take. A few bytes may change large documents many
+  /// times. After `SyncTuning.Applying.recordBytes` bytes of records were read and written, the remaining
+  /// transactions wait for the next batch, and the outcome shows that. A transaction whose base is missing
+  /// here is left out, and the outcome lists it. A document with a damaged local record is skipped.
   ///
   /// - Throws: `malformed` for an invalid document; errors of the store. Do not commit the transaction then.
   public func apply(in transaction: WriteTransaction) throws -> ApplyOutcome {
@@ -98,8 +98,8 @@ public struct ApplyBatch: Sendable {
 extension ApplyBatch {
   /// Stages a segment of a large transaction, or publishes the whole transaction with the last segment.
   ///
-  /// If the segments do not fit, even after dropping those of earlier links, the segments received so far become
-  /// visible, and then each that follows.
+  /// If the segments do not fit, even after dropping those of earlier links, the segments received so far
+  /// become visible, and then each that follows.
   ///
   /// - Returns: Whether there was anything to merge.
   private func take(
@@ -166,7 +166,7 @@ public struct ApplyOutcome: Sendable {
   var exceeding: Set<ExceedingDocument> = []
   /// For each transaction left out, the versions to request instead.
   var missing: [[DocumentVersion]] = []
-  /// Documents whose version matches the peer's but whose content does not, or that lack what was evicted here.
+  /// Documents with the peer's version and other content, or that lack what was evicted here.
   ///
   /// They are requested again as full states.
   var differing: [DocumentVersion] = []
@@ -176,7 +176,9 @@ public struct ApplyOutcome: Sendable {
   var damaged: Set<DamagedRecord> = []
   /// The size of the segments received when there was no room for more.
   var torn: GroupExtent?
-  /// Whether staged segments were dropped before the last one arrived: reconciliation has to find the transaction.
+  /// Whether staged segments were dropped before the last one arrived.
+  ///
+  /// Reconciliation then has to find the transaction.
   var hasLostParts = false
   /// Whether a write of this store's site was received that this store has not made.
   var hasMetLaterSelf = false

@@ -18,7 +18,8 @@ public struct SessionConfiguration: Sendable {
   public var silence: Duration
   /// How long the peer may acknowledge or answer nothing before the session ends.
   ///
-  /// A peer that was slow before gets more time. Requests add a second for each thousand bytes, up to ten times this.
+  /// A peer that was slow before gets more time. Requests add a second for each thousand bytes, up to ten
+  /// times this.
   public var stall: Duration
   /// Bytes of local changes that may wait for the link before the log or reconciliation takes over.
   public var liveQueueBytes: Int
@@ -26,8 +27,8 @@ public struct SessionConfiguration: Sendable {
   public var initialWindowBytes: Int
   /// Bytes of memory that a session may hold for its peer.
   ///
-  /// Three eighths are for received data that is not applied, besides one transaction; then the peer has to wait. All
-  /// of it is for the peer's subscriptions and requests; beyond that the session ends.
+  /// Three eighths are for received data that is not applied, besides one transaction. Beyond that the peer
+  /// has to wait. All of it is for the peer's subscriptions and requests. Beyond that the session ends.
   public var peerMemoryBytes = 16 << 20
   /// The same for all sessions of a store: three eighths for received data, half for requests.
   public var allPeersMemoryBytes = 64 << 20
@@ -41,15 +42,16 @@ public struct SessionConfiguration: Sendable {
 
   /// The bytes of received, unapplied data that a session may hold, and that all sessions may hold.
   ///
-  /// The share is only three eighths because a transaction holds its records twice more, for observers and in pages.
-  /// Also, one transaction is accepted whatever the other sessions hold.
+  /// The share is only three eighths because a transaction holds its records twice more: for observers and in
+  /// pages. Also, one transaction is accepted whatever the other sessions hold.
   package var arrivedBytes: Int { peerMemoryBytes / 8 * 3 }
   package var allArrivedBytes: Int { allPeersMemoryBytes / 8 * 3 }
 
-  /// Whether both ends of the link are on one machine: a first sync is then sent uncompressed, in large chunks.
+  /// Whether both ends of the link are on one machine.
   ///
-  /// Such a link is as fast as memory, so compression would take longer than it saves. Leave this `false` for any other
-  /// link: the session measures the speed and compresses accordingly. The two ends need not agree.
+  /// A first sync is then sent uncompressed, in large chunks. Such a link is as fast as memory, so
+  /// compression would take longer than it saves. Leave this `false` for any other link: the session measures
+  /// the speed and compresses accordingly. The two ends need not agree.
   public var isLocal = false
   /// Whether the peer made the connection: it then sends its hello first, and gets one after admission.
   package var isIncoming = false
@@ -61,8 +63,8 @@ public struct SessionConfiguration: Sendable {
 
   /// Whether the driver compresses chunks of large transactions on other threads.
   ///
-  /// The session then returns ``Action/pack(_:)`` for at most eight chunks at a time. Otherwise it compresses them
-  /// within its own calls; a chunk of 64 KiB takes about a millisecond.
+  /// The session then returns ``Action/pack(_:)`` for at most eight chunks at a time. Otherwise it compresses
+  /// them within its own calls; a chunk of 64 KiB takes about a millisecond.
   public var packsOutside = false
   /// Parameters of how the session behaves, for tests and simulations.
   package var tuning = SyncTuning()

@@ -50,7 +50,7 @@ package enum SyncDefect: UInt8, Failpoint {
   case cursorAhead
   /// A high-water mark is sent although the data before it has not been sent.
   case markAhead
-  /// Writes since a checkpoint are sent unasked without the rest of their closure.
+  /// Writes since a checkpoint are pushed eagerly without the rest of their closure.
   case unaskedInParts
   /// Local writes since a checkpoint are not reported to the peer that could answer them.
   case ownLogNotTold
@@ -82,7 +82,7 @@ package enum SyncDefect: UInt8, Failpoint {
   case filterDenies
   /// A notice is processed before the transactions that came before it are applied.
   case noticeReadEarly
-  /// What a peer says is judged against what has been sent by now, and not against what it had applied.
+  /// What a peer reports is judged against what has been sent by now, and not against what it had applied.
   case judgedByNow
   /// A transaction is acknowledged before what it lacks is requested.
   case acknowledgedBeforeAsking

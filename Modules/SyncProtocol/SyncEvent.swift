@@ -1,6 +1,6 @@
 public import CRDTCore
 
-/// What the peer has said about itself.
+/// What the peer has sent about itself.
 public struct PeerInfo: Hashable, Sendable {
   public let kind: PeerKind
   @TextKey public private(set) var name: String
@@ -9,7 +9,7 @@ public struct PeerInfo: Hashable, Sendable {
   public let logEpoch: UInt64
   /// The protocol version that both ends speak.
   public let version: UInt16
-  /// Names the opening of the peer's store, where the peer says so.
+  /// Identifies the opening of the peer's store, if the peer has sent that.
   package let incarnation: UInt16?
 
   public init(kind: PeerKind, name: String, site: SiteID, logEpoch: UInt64, version: UInt16) {
@@ -35,15 +35,17 @@ public enum SyncEvent: Hashable, Sendable {
   case connected(PeerInfo)
   /// Everything that the peer had for the subscriptions of this generation is applied and durable here.
   case caughtUp(generation: UInt64)
-  /// A document above the hard limit is withheld, since the peer does not hold it; once per document and session.
+  /// A document above the hard limit is withheld, since the peer does not hold it.
   ///
-  /// Neither end counts as caught up while there is one.
+  /// The event occurs once per document and session. Neither end counts as caught up while there is such a
+  /// document.
   case oversize(collection: String, id: DocumentID, byteCount: Int)
   /// An incoming document was dropped; once per collection, reason and session.
   case refused(collection: String, reason: String)
-  /// A transaction is not atomic: it was too large to send whole, or there was no room here to stage its segments.
+  /// A transaction is not atomic: it becomes visible segment by segment.
   ///
-  /// It becomes visible segment by segment. For a received transaction, the numbers are what had arrived by then.
+  /// It was too large to send as a whole, or there was no room here to stage its segments. For a received
+  /// transaction, the numbers are what had arrived by then.
   case groupSplit(documents: Int, byteCount: Int)
   /// A local record is damaged, and is neither sent nor counted; once per document and session.
   ///
@@ -52,14 +54,17 @@ public enum SyncEvent: Hashable, Sendable {
   case damaged(collection: String, id: DocumentID?)
   /// Documents here are unreadable because a page of the store is damaged; once per range and session.
   ///
-  /// They are neither sent nor counted, and incoming data for them is dropped. Neither end counts as caught up in this
-  /// session.
+  /// They are neither sent nor counted, and incoming data for them is dropped. Neither end counts as caught
+  /// up in this session.
   case unreadable(UnreadableRange)
   /// A part of the local log is unreadable: from one commit up to another, where they are known.
   ///
-  /// Reconciliation finds the changes in it, and its transactions may arrive in parts. Once per part and session.
+  /// Reconciliation finds the changes in it, and its transactions may arrive in parts. The event occurs once
+  /// per part and session.
   case unreadableLog(from: UInt64?, to: UInt64?)
-  /// The peer cannot read all of its store, or merge all incoming data; neither end counts as caught up from then on.
+  /// The peer cannot read all of its store, or cannot merge all incoming data.
+  ///
+  /// Neither end counts as caught up from then on.
   case unreadablePeer
   /// The peer withholds documents that are too large to send: neither end counts as caught up meanwhile.
   case withheldByPeer(documents: Int)
@@ -67,6 +72,6 @@ public enum SyncEvent: Hashable, Sendable {
   case groupsForgotten(through: UInt64)
   /// Local commits came faster than the link: the log or reconciliation supplies their changes.
   case overflow
-  /// The peer tells its wall clock, in milliseconds since 1970, since this store's clock seems to be ahead.
+  /// The peer has sent its wall clock, in milliseconds since 1970: this store's clock seems to be ahead.
   case wallClock(milliseconds: UInt64)
 }

@@ -19,7 +19,8 @@ public protocol SyncGate: Sendable {
 
   /// Returns a fingerprint of all answers of ``maySend(collection:to:)`` for a kind of peer.
   ///
-  /// Equal answers have equal fingerprints, even after a restart, and different answers have different ones. A peer
-  /// stores it with its checkpoint in this peer's log, because the log does not show what a policy withheld.
+  /// Equal answers have equal fingerprints, even after a restart, and different answers have different ones.
+  /// A peer stores it with its checkpoint in this peer's log, because the log does not show what a policy
+  /// withheld.
   func fingerprint(toward peer: PeerKind) -> UInt64
 }

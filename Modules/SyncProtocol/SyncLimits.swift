@@ -4,9 +4,11 @@ import CRDTCore
 package enum SyncLimits {
   /// The protocol versions that this release speaks.
   package static let versions: ClosedRange<UInt16> = 2...2
-  /// When this release was made, in milliseconds since 1970 (2026-11-29): no wall clock is right that is before that.
+  /// The time of this release, in milliseconds since 1970 (2026-11-29).
+  ///
+  /// A wall clock that shows an earlier time is wrong.
   package static let releaseTime: UInt64 = 1_795_910_400_000
-  /// Milliseconds that a peer's clock may be ahead of the wall clock without being told that.
+  /// Milliseconds that a peer's clock may be ahead of this peer's wall clock before the peer is notified.
   package static let tolerableLead = UInt64(HybridClock.maximumLead / .milliseconds(1))
   /// The maximum of a frame's length field.
   package static let frameBytes = 128 << 10
@@ -64,18 +66,18 @@ package enum SyncLimits {
   package static let bulkPieceBytes = 4 << 10
   /// Plain bytes below which a chunk that begins with a live change has only a few changes.
   package static let changePieceBytes = 1 << 10
-  /// At least so many documents of live changes, each with at most so many plain bytes, are little but ids.
+  /// At least this many documents of live changes, each with at most this many plain bytes, are mostly ids.
   package static let idPieceDocuments = 64
   package static let idPieceBytesEach = 48
   /// A range with at most this many documents at either end is listed.
   package static let listedDocuments = 32
-  /// The same if so many ranges are in question that most documents are likely to differ.
+  /// The same if most documents are likely to differ, since many ranges are in question.
   package static let listedWhereMuchDiffers = 48
   /// Above this number, documents that wait to be sent together take long to gather.
   package static let gatheredDocuments = 1_000
   /// The maximum time they wait, until the sender has finished its own requests.
   package static let gatheringDelay = Duration.milliseconds(50)
-  /// `have` notices that a resuming receiver sends at most, however many documents it requests.
+  /// The maximum number of `have` notices of a resuming receiver, however many documents it requests.
   package static let notices = 1 << 15
   /// How often a session checks whether others have freed memory.
   package static let memoryInterval = Duration.milliseconds(20)
@@ -93,13 +95,15 @@ package enum SyncLimits {
   /// Bytes of answers that wait for the peer, and memory that one statement may take to find its rows.
   package static let unreadAnswerBytes = 16 << 20
   package static let remoteQueryMemoryBytes = 16 << 20
-  /// Pings answered at once; then one more per so many received bytes, and one per so much time.
+  /// Pings answered immediately; then one more per number of received bytes, and one per period of time.
   package static let pingsAtOnce = 64
   package static let bytesPerPing = 16 << 10
   package static let timePerPing = Duration.milliseconds(62)
   /// How often a reconciliation may visit each record.
   package static let visitsOfRecord = 32
-  /// The maximum count of a collection's compacted tombstones; above it, the count of all collections is used.
+  /// The maximum count of a collection's compacted tombstones.
+  ///
+  /// Above it, the count of all collections is used.
   package static let countedCertificates = 4_096
   /// Bytes of a filter, enough for about three million ids, and of each chunk of it.
   package static let filterBytes = 4 << 20
@@ -128,9 +132,11 @@ package enum SyncLimits {
   package static let digestIDBytes = 1 << 20
   /// Announced changes that all sessions of a store may wait for before they request them.
   package static let awaitedChanges = 65_536
-  /// Names of staged chunks sent to a peer, so that it does not send them again: six bytes each, in one frame.
+  /// Names of staged chunks sent to a peer, so that it does not send the chunks again.
+  ///
+  /// They take six bytes each, in one frame.
   package static let stagedNames = 1 << 13
-  /// Bytes of a transfer staged at once; they are in memory twice until the store has them.
+  /// Bytes of a transfer that one batch stages; they are in memory twice until the store has them.
   package static let stagedAtOnceBytes = 1 << 20
   /// Unfinished segmented transactions of ended sessions whose segments are kept for the next session.
   package static let leftGroups = 16

@@ -24,7 +24,7 @@ package enum SyncPoint: UInt8, CoveragePoint {
   case pulledLate
   /// An announced change was requested in vain.
   case announcementLost
-  /// Writes since a receiver's checkpoint were sent unasked.
+  /// Writes since a receiver's checkpoint were pushed eagerly.
   case sentUnasked
   /// A received document needed no answer: data in flight makes the peer converge.
   case metInMotion

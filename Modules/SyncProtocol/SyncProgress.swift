@@ -14,7 +14,7 @@ public struct SyncProgress: Hashable, Sendable {
   public var unreadable: [UnreadableRange] = []
   /// How many other documents are damaged individually, with the same effect.
   public var damagedDocuments = 0
-  /// How many documents of the peer exceed the size limit when merged with the local ones, with the same effect.
+  /// How many documents of the peer are too large to merge with the local ones, with the same effect.
   public var refusedDocuments = 0
   /// Whether the peer has reported that it cannot read or merge everything, with the same effect.
   public var isPeerUnreadable = false

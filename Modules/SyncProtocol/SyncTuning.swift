@@ -22,7 +22,9 @@ package struct SyncTuning: Hashable, Sendable {
     package var bytes = 4 << 20
     /// Documents that a receiver applies in one transaction, besides one of the peer's transactions.
     package var documents = 4_000
-    /// Bytes of records that a receiver reads and writes in one transaction, besides one of the peer's transactions.
+    /// Bytes of records that a receiver reads and writes in one transaction.
+    ///
+    /// One of the peer's transactions may exceed this.
     package var recordBytes = 2 << 20
 
     package init() {}
@@ -50,13 +52,21 @@ package struct SyncTuning: Hashable, Sendable {
 
   /// Notices of documents that one side holds, and their filters.
   package struct Telling: Hashable, Sendable {
-    /// `have` notices that a resuming receiver sends at most, or an eighth of its requests; reconciliation finds more.
+    /// The maximum number of `have` notices of a resuming receiver.
+    ///
+    /// It is an eighth of the subscribed documents if that is more. Beyond that, reconciliation finds the
+    /// documents.
     package var notices = 4_096
     /// Notices sent before the other side is asked to lead, besides the cost of its filter.
     package var freeNotices: UInt64 = 64
-    /// Ids of notices kept individually, in each direction; more are folded into a filter, or everything is looked up.
+    /// Ids of notices kept individually, in each direction.
+    ///
+    /// More ids are folded into a filter, or all held documents are looked up.
     package var exactNotices = 4_096
-    /// A filter is good for four times as many lookups as there are held documents, or four times this minimum.
+    /// The minimum of held documents that determines how long a filter is good.
+    ///
+    /// A filter is good for four times as many lookups as there are held documents, or four times this
+    /// minimum.
     package var leastLookups: UInt64 = 64
     /// The maximum number of filter bits per id.
     package var filterBits: UInt64 = 64
@@ -82,7 +92,7 @@ package struct SyncTuning: Hashable, Sendable {
   package var documentsInMotion = 16_384
   /// Documents that wait to be processed once all data sent before them has arrived.
   package var waitingOffers = 1 << 16
-  /// Possible holders that are tracked individually; above this number every document is watched.
+  /// Possible holders that are tracked individually; above this number every document counts as one.
   package var watchedDocuments = 1 << 18
   /// Announced documents that the receiver has not settled; further ones are sent eagerly.
   package var announcedDocuments = 16_384
@@ -90,7 +100,9 @@ package struct SyncTuning: Hashable, Sendable {
   package var doubtfulCommits: UInt64 = 1 << 20
   /// Documents changed since a receiver's checkpoint above which the receiver has to reconcile.
   package var walkedDocuments = 1 << 16
-  /// Documents of transactions that left a receiver's interest since its checkpoint, above which it has to reconcile.
+  /// Documents of transactions that left a receiver's interest since its checkpoint.
+  ///
+  /// Above this number, the receiver has to reconcile.
   package var leavingDocuments = 256
 
   package init() {}

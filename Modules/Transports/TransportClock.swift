@@ -1,19 +1,19 @@
 import NIOCore
 import NIOPosix
 
-/// The time that links and drivers go by: read and slept on through here, so that a test can replace it.
+/// The clock of links and drivers: they read it and sleep on it, so that a test can replace it.
 public struct TransportClock: Sendable {
   private let read: @Sendable () -> Duration
   private let wait: @Sendable (Duration) async throws -> Void
 
-  /// Follows `clock`, with the moment of this call as zero.
+  /// Uses `clock`, with the time of this call as zero.
   public init<Source: Clock>(_ clock: Source) where Source.Duration == Duration {
     let origin = clock.now
     read = { origin.duration(to: clock.now) }
     wait = { deadline in try await clock.sleep(until: origin.advanced(by: deadline), tolerance: nil) }
   }
 
-  /// The time since an arbitrary moment; never goes back.
+  /// The time since an arbitrary moment; it never decreases.
   public var now: Duration { read() }
 
   /// Waits until `now` has reached `deadline`.
@@ -32,10 +32,10 @@ public struct TransportClock: Sendable {
     (self.read, self.wait) = (read, wait)
   }
 
-  /// The system's clock that counts on while the machine sleeps.
+  /// The system's clock that continues while the machine sleeps.
   ///
-  /// It waits on the event loops, whose timers are there once they run: the runtime's own timers take file descriptors
-  /// when they are first used, and end the process when there are none.
+  /// It waits on the event loops, whose timers exist once the loops run. The runtime's own timers open file
+  /// descriptors when they are first used, and end the process when there are none.
   public static let continuous: TransportClock = {
     let clock = ContinuousClock()
     let origin = clock.now
@@ -45,7 +45,7 @@ public struct TransportClock: Sendable {
       while true {
         let left = deadline - read()
         guard left > .zero else { return }
-        // The loops' clock stands still while the machine sleeps, so it is looked at now and then.
+        // The loops' clock stops while the machine sleeps, so the wait is split and checked again.
         try await sleepOnEventLoop(min(left, .seconds(30)))
       }
     }

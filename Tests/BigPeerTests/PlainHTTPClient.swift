@@ -3,9 +3,9 @@
   import Foundation
   import Platform
 
-  /// Asks a listener of this machine over plain HTTP, one request for each connection; whoever calls it waits.
+  /// Sends requests to a listener on this machine over plain HTTP, each on its own connection.
   ///
-  /// It sends what no client does, too.
+  /// The calls block. It can also send what no real client sends.
   struct PlainHTTPClient: Sendable {
     /// What was answered.
     struct Answer: Sendable {

@@ -9,7 +9,8 @@
 
   @Suite struct TimedRoundTests {
     @Test func `a peer that is late gets no answer, and the others have theirs in order`() async {
-      // Three that are late leave room for one at a time: when the last one begins, all before it have answered.
+      // Three late requests occupy three of the four slots. When the last request begins, all earlier ones
+      // that are not late have answered.
       let (lastBegins, last) = AsyncStream<Void>.makeStream()
       let answers = await TimedRound.run(
         Array(0..<40), width: 4, until: { for await _ in lastBegins { return } }

@@ -53,7 +53,7 @@
       }
     }
 
-    /// A receiver of webhooks on this machine, a configuration that allows it, and what registers a webhook there.
+    /// A local webhook receiver, a configuration that allows it, and the text that registers a webhook there.
     private func receiver() async throws -> (HTTPSServer, BigPeerConfiguration, hook: String) {
       let server = try await HTTPSServer { _ in .answer(204, [], "") }
       var configuration = RunningBigPeer.configuration(in: folder)

@@ -23,7 +23,9 @@
       return configuration
     }
 
-    /// A port of loopback that nothing has, and that no system gives to a connection: one can be told of it in advance.
+    /// A free loopback port outside the range from which the system picks ports.
+    ///
+    /// A test can therefore announce the port before anything listens on it.
     static func freePort() async throws -> Int {
       while true {
         let port = Int.random(in: 20_000..<32_000)
@@ -35,7 +37,7 @@
 
     /// Waits until a port of loopback can be listened on.
     ///
-    /// A process that another test is starting may have a copy of the socket for a moment that was closed here.
+    /// The socket was closed here, but a process that another test is starting may hold a copy for a moment.
     private static func waitUntilFree(_ port: Int) async throws {
       while true {
         if let listener = try? await TCPListener.bind(port: port) { return await listener.close() }

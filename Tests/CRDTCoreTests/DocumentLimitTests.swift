@@ -3,7 +3,7 @@ import CRDTModel
 import TestKit
 import Testing
 
-/// How many sites may write one document, and how many keys its maps may have: the same numbers at every entrance.
+/// Limits on the sites that write a document and on the keys of its maps, the same at every entrance.
 @Suite struct DocumentLimitTests {
   private static let limit = Limits.sitesPerDocument
 

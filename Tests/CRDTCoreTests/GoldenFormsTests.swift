@@ -4,7 +4,9 @@ import Foundation
 import TestKit
 import Testing
 
-/// The forms that a document has besides the one with everything: one file each, of every form in `FileFormat.md`.
+/// The other forms of a document, besides the one that has everything.
+///
+/// There is one file for each form in `FileFormat.md`.
 @Suite struct GoldenFormsTests {
   enum Form: String, CaseIterable, Sendable {
     /// Without merge metadata; on the wire uniform.

@@ -3,7 +3,9 @@ import CRDTModel
 import TestKit
 import Testing
 
-/// A record may wait for its transaction, and for those who listen to that: it takes about as much memory as it has bytes.
+/// A record takes about as much memory as it has bytes.
+///
+/// This matters because a record may wait for its transaction and for the listeners of the transaction.
 @Suite struct RecordMemoryTests {
   private func expectTight(_ peer: Peer, _ way: String) throws {
     let bytes = try #require(peer.document).record

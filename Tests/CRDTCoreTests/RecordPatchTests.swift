@@ -234,7 +234,8 @@ import Testing
         expectEqual(updated?.record, expected?.record, "turn \(turn), \(name)")
         expectEqual(updated?.summary, expected?.summary, "turn \(turn), \(name)")
         document = try #require(updated, "turn \(turn), \(name)")
-        // The tables of a transaction that came to nothing are dropped, and another goes on with the former ones.
+        // Simulates an aborted transaction: its tables are dropped, and the next one continues with the
+        // former tables.
         if turn.isMultiple(of: 7) { tables = unused }
       }
     }

@@ -168,8 +168,7 @@ import Testing
     try expectBothSettle(full, late, on: settled)
   }
 
-  /// What a repair drops leaves a removal where default data was met, and nothing where it was not: to others, both are
-  /// one.
+  /// What a repair drops leaves a removal only where default data was merged; other peers see no difference.
   @Test func `what is gone at one of many is gone at all, whoever has met default data`() throws {
     var (full, less) = try pair(["x": .int(1), "z": .int(1)], ["z": .int(1)])
     var other = Peer(2)
@@ -196,8 +195,8 @@ import Testing
 
   /// Replicas that have seen the same, hold any part of it, and have met default data or not.
   ///
-  /// They are one site that writes at the same readings, as stores do that were copied: a step writes to each field what it
-  /// writes there in others, or nothing.
+  /// They are clones: one site that writes with the same HLC timestamps. In each step, a replica writes the
+  /// same value to a field as the others do, or nothing.
   private func replicas(_ random: inout SeededGenerator) throws -> [Peer] {
     let fields: [TextKey] = ["x", "y", "m"]
     var initial = Peer(2)

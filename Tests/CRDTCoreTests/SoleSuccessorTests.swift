@@ -89,7 +89,8 @@ import Testing
       try other.update([.set(["f0"], .int(-9))], now: later)
       try $0.merge(other.wire())
     }
-    // Two sets of one field are one write as far as the states go, and so no successor: there were two readings.
+    // Two sets of one field leave the same state as one write, but they had two readings: this is no
+    // successor.
     var twice = former
     try twice.update([.set(["f0"], .int(-7))], now: later)
     try twice.update([.set(["f0"], .int(-8))], now: later + 1)

@@ -20,7 +20,7 @@ import Testing
     return (outcome, peer)
   }
 
-  /// Merges a successor by every route into a state that it builds on: it must come to what the delta comes to.
+  /// Merges a successor by every route into a state that it builds on; the delta must give the same result.
   ///
   /// - Returns: Whether the bytes of the record were enough.
   private func check(_ wire: [UInt8], on former: Peer, leadsTo sender: Peer, _ seed: UInt64) throws -> Bool {
@@ -75,7 +75,8 @@ import Testing
         try expectEqual(peer.successor(of: former), measure, "seed \(seed)")
         guard let wire = measure else { continue }
         writes += 1
-        // Another replica with the same state has other dictionaries, and may have collected what this one has not.
+        // Another replica with the same state has other dictionaries, and may have collected metadata that
+        // this one still has.
         var other = Peer(4)
         try other.merge(former.wire())
         expectEqual(other.document?.summary, former.document?.summary, "seed \(seed)")
@@ -100,7 +101,7 @@ import Testing
     #expect(patches * 3 > writes, "\(patches) of \(writes) were merged on the bytes")
   }
 
-  /// One store writes, another takes its writes in as parts of runs: from the bytes it must come to what the tree does.
+  /// One store merges another's writes as parts of runs: bytes and tree must give the same result.
   @Test(arguments: 0..<4 as Range<UInt64>)
   func `a run's write comes to the same from the bytes and over the tree`(block: UInt64) throws {
     var (writes, direct) = (0, 0)

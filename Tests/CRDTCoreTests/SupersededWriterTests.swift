@@ -5,7 +5,7 @@ import Testing
 
 @testable import CRDTCore
 
-/// Writers that a newer one of their site has superseded: what a document keeps of them, however often its stores were opened.
+/// What a document keeps of writers that a newer writer of their site superseded, after many openings.
 @Suite struct SupersededWriterTests {
   private static let openings = 10_000
 

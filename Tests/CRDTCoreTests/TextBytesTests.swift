@@ -3,8 +3,9 @@ import TestKit
 import Testing
 
 @Suite struct TextBytesTests {
-  /// Byte strings that are not UTF-8, of each kind of table 3-7 of the Unicode Standard, and where the first wrong byte
-  /// stands.
+  /// Byte strings that are not UTF-8, with the offset of the first wrong byte.
+  ///
+  /// There is one of each kind of table 3-7 of the Unicode Standard.
   static let illFormed: [(bytes: [UInt8], offset: Int)] = [
     ([0x80], 0),  // a continuation without a beginning
     ([0x61, 0xBF, 0x61], 1),
@@ -32,7 +33,8 @@ import Testing
 
   @Test(arguments: illFormed)
   func `bytes that are not UTF-8 are no text, wherever they stand`(_ wrong: [UInt8], offset: Int) {
-    // Eight bytes are looked at together: so before, across and behind their edges, and in front of more text.
+    // The validator checks eight bytes at a time. So the wrong bytes go before, across and behind such an
+    // edge, and in front of more text.
     for before in 0..<20 {
       for after in [0, 1, 7, 8, 9, 20] {
         let filler = [UInt8](repeating: UInt8(ascii: "x"), count: before)

@@ -60,10 +60,11 @@ extension ForkHistory where Replica == Peer {
   }
 }
 
-/// Devices that write, count, evict and sync while their stores are copied bit by bit and put back, which nothing notices.
+/// Devices that write, count, evict and sync while their stores are copied bit by bit and restored unnoticed.
 ///
-/// Whoever opens a store writes as an opening of its own, so that two branches have no writer in common. In the end every device
-/// must show the last write of each field, and the sum of all increments, that any of them knows of.
+/// Each opening of a store writes as a writer of its own, so two branches have no writer in common. In the
+/// end every device must show the last write of each field, and the sum of all increments, that any device
+/// knows.
 package struct ForkHistory<Replica: ForkedReplica>: SeededHistory {
   private enum Operation {
     case write(field: Int, value: Int64?, stamp: Stamp)

@@ -1,7 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// A package outside the library's own, whose targets each depend on one product, and on those whose types its interface takes.
+/// A target that depends on one product and on the `others` whose types its interface takes.
+///
+/// The package is outside the library's own package.
 func consumer(of product: String, with others: String...) -> Target {
   .executableTarget(
     name: "Only\(product)", dependencies: ([product] + others).map { .product(name: $0, package: "dunlin") },
@@ -10,7 +12,9 @@ func consumer(of product: String, with others: String...) -> Target {
   )
 }
 
-/// The library as it stands, or a copy of it that is tagged as a release: of that, a product with unsafe flags is refused.
+/// The library as a path, or a copy that is tagged as a release.
+///
+/// Of a release, SwiftPM refuses a product with unsafe flags.
 let library: Package.Dependency =
   if let release = Context.environment["DUNLIN_RELEASE"] {
     .package(url: release, exact: "1.0.0", traits: [])

@@ -5,7 +5,7 @@ import Synchronization
 import TestKit
 import Testing
 
-/// A blocking write is carried out by the thread that calls it, where nobody else writes and no task runs there.
+/// The calling thread carries out a blocking write, if nobody else writes and the thread runs no task.
 @Suite struct CallerThreadTests {
   /// Runs `body` on a thread of its own, which runs no task.
   private func onThread<R: Sendable>(

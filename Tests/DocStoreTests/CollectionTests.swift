@@ -27,7 +27,8 @@ import Testing
     try fixture.reopen()
     try fixture.store.collect()
     #expect(try fixture.store.memory() == Memory(records: 4, alive: 0, certificates: 3))
-    // The clock is put right: time goes on from where it was, and what was written meanwhile has its lifetime.
+    // The clock is corrected. Time continues from where it was, and documents written meanwhile keep their
+    // lifetime.
     try fixture.store.put("ahead", [:])
     try fixture.store.write { try $0.remove(DocumentID("ahead"), in: "cars") }
     clock.set(1_800_000_000_000 + 8 * DayClock.day)

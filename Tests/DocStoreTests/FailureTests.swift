@@ -232,7 +232,8 @@ import Testing
       let start = page * pageBytes
       let isTree = whole[start + 10] == 1 || whole[start + 10] == 2
       guard isTree, whole[start + 12] > 16 || whole[start + 13] > 0 else { continue }
-      // The page's number, its kind, where its list of entries ends, where the first entry stands, its key's size.
+      // The page number, its kind, the end of its list of entries, the offset of its first entry, the size of
+      // the entry's key.
       let entry = start + Int(whole[start + 16]) + Int(whole[start + 17]) << 8
       let places: [(UInt8, Int)] = [
         (1, start), (4, start + 10), (64, start + 13), (2, start + 16), (128, entry + 7),

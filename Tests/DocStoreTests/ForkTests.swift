@@ -57,8 +57,10 @@ import Testing
 
   // MARK: - Nothing is lost
 
-  /// The control: where an opening goes on under the names of the former one, what was written before the copy was put back is
-  /// taken for removed.
+  /// A disk that is restored loses no write and counts none twice.
+  ///
+  /// The control (`false`): an opening continues under the names of the former one. Then the writes from
+  /// before the restore are taken for removed.
   @Test(arguments: [true, false])
   func `a disk that is put back loses and doubles nothing`(_ namesOpenings: Bool) throws {
     let hub = try open("hub")
@@ -139,7 +141,7 @@ import Testing
     return ForkHistory(seed: seed, stores, at: start)
   }
 
-  /// Copies of copies, images that are put back twice, branches that never return, and peers that have seen only one.
+  /// Copies of copies, images restored twice, branches that never return, and peers that saw only one.
   @Test(arguments: 0..<40 as Range<UInt64>)
   func `stores whose images nothing tells from them lose and double nothing`(seed: UInt64) throws {
     var history = try Self.history(seed)

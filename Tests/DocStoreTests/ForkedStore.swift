@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import TestKit
 
-/// A store in a directory that is copied bit by bit, the numbers of its files included, so that nothing in it tells a copy.
+/// A store in a directory that is copied bit by bit, file numbers included, so that nothing reveals a copy.
 struct ForkedStore: ForkedReplica {
   /// What outlives a store's process and is in no image of its disk.
   private final class Machine: Sendable {
@@ -90,7 +90,9 @@ struct ForkedStore: ForkedReplica {
     return copy
   }
 
-  /// Lets the file beside the data name the files of a copy, as it does where these have the numbers of the original's.
+  /// Makes the file beside the data name the files of the copy.
+  ///
+  /// This simulates a copy whose files have the same numbers as those of the original.
   private static func renumber(_ path: String) throws {
     let files = StoreFiles(in: try HeldDirectory(path))
     guard case .copy(var file) = try InstanceFile.read(files.instance) else { return }

@@ -58,7 +58,8 @@ import Testing
       if round == 1 { try here.reopen() }
     }
     #expect(try here.store.verify().damages == [])
-    // The clock did not follow: what is not from the future is written at its time, or up to 16 ms later after a restart.
+    // The clock did not follow. A write that is not from the future has its own time, or up to 16 ms more
+    // after a restart.
     try here.store.put("y", [:])
     let latest = try here.store.read { $0.latestReading.milliseconds }
     #expect(1_800_000_000_000...1_800_000_000_016 ~= latest)

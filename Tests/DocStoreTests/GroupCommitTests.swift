@@ -230,10 +230,10 @@ final class Gate: Sendable {
   }
 }
 
-/// Waits for something that another thread is sure to bring about; gives up with an error after ten seconds.
+/// Waits for something that another thread is sure to bring about; gives up with an error after a minute.
 ///
-/// Seconds alone prove nothing: where other tests keep all threads, neither side may run for a minute. So it must
-/// have looked often enough as well.
+/// The time alone proves nothing: while other tests keep all threads busy, neither side may run for a minute.
+/// So the condition must also have been checked often enough.
 func waitUntil(_ isDone: () throws -> Bool) async throws {
   let end = ContinuousClock.now + .seconds(60)
   var looks = 0

@@ -157,7 +157,8 @@ import Testing
     #expect(try store.state("certified") == .deleted)
     #expect(try store.verify().damages == [])
     #expect(try store.wire("d15") == CrowdedDocument.numbered(15))
-    // That of default data is not stored, the last document's are, and so are two of the single ones and the own.
+    // The store keeps the sites of the last document, two of the single sites and its own, but not that of
+    // default data.
     #expect(try store.statistics().siteCount == Self.size + 3)
   }
 

@@ -4,7 +4,7 @@ import Synchronization
 import TestKit
 import Testing
 
-/// Who is told of a commit need not give back its memory: the writer's thread does, when it tells of the next one.
+/// A listener need not free a commit's memory: the writer's thread frees it when it reports the next commit.
 @Suite struct ToldCommitTests {
   /// Changes that a listener was told of, without keeping them.
   private final class Seen: Sendable {

@@ -3,7 +3,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// One limit of depth at every entrance of the outer API: 64 levels of maps and arrays in the value of a field.
+/// One depth limit at every entrance of the outer API: 64 levels of maps and arrays in the value of a field.
 @Suite struct DepthTests {
   /// A value that encodes itself as one array in the other.
   final class Nest: Codable, Sendable {

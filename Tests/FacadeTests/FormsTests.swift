@@ -3,7 +3,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Every operation in every form: by the builder and by DQL, waiting and awaited, by itself and in transactions.
+/// Every operation in every form: builder and DQL, blocking and awaited, alone and in transactions.
 ///
 /// The table of the page `Documentation/Forms.md` has the same rows and columns.
 @Suite(.timeLimit(.minutes(15))) struct FormsTests {

@@ -109,7 +109,9 @@
       #expect(throws: DunlinError.self) { try DunlinIdentity.sharedKey(appID: "a", sharedKey: "password") }
     }
 
-    /// Made with `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`, in the forms SEC 1 and PKCS #8.
+    /// Keys in the forms SEC 1 and PKCS #8.
+    ///
+    /// They were made with `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`.
     @Test(arguments: [
       """
       MHcCAQEEIF3rgt0tNxQ9S83lyB0+Ap8eUS5/V2BXAQCkc//A8azYoAoGCCqGSM49AwEHoUQDQgAEEq6plIjbRZ5YE/RQTJbmDKyiagk1aBQasHkg\

@@ -154,7 +154,8 @@ import Testing
   @Test func `with what it was, only what its author changed is written`() throws {
     try orders.save(order)
     let read = try #require(try stored())
-    // Others write meanwhile: another field, the same field, one that the type does not know, an extra, a counter.
+    // Others write meanwhile: another field, the same field, a field that the type does not know, an extra, a
+    // counter.
     try orders.upsert(["_id": "o1", "note": "spicy", "crew": "Ines", "extras": ["bread": true], "price": 9])
     orders.findByID("o1").update { $0?["served"].counter?.increment(by: 5) }
     var edited = read

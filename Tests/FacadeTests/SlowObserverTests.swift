@@ -16,7 +16,9 @@ import Testing
     if round % 3 == 0 { try bikes.findByID(DunlinDocumentID(value: (round * 7) % 40)).remove() }
   }
 
-  /// Blocks, since a task that waits for each of many commits takes its turn behind all other tests each time.
+  /// Writes new documents, and blocks the thread.
+  ///
+  /// A task that awaits each of many commits would wait behind all other tests each time.
   private func writeNew(_ count: Int) throws {
     for number in 0..<count { try bikes.upsert(["_id": number]) }
   }

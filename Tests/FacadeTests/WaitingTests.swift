@@ -2,7 +2,7 @@ import DunlinKit
 import TestKit
 import Testing
 
-/// What an application waits for: that something is here, that something is there, and that it is told when it cannot be.
+/// What an application waits for: data is here, data is at another peer, or an error says that it cannot be.
 @Suite(.timeLimit(.minutes(15))) struct WaitingTests {
   let tablet: Peer
   let phone: Peer

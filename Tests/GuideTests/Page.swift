@@ -103,9 +103,10 @@ struct CodeBlock: Sendable {
   /// The number of its last line in the page.
   var endLine: Int { line + lines.count - 1 }
 
-  /// The first line of the block that `code` lacks where it comes closest; `nil` where `code` has all.
+  /// The first line of the block that `code` lacks at the closest match; `nil` if `code` has all lines.
   ///
-  /// The lines must follow each other. The block may be indented differently, by one amount. Blank lines match.
+  /// The lines must follow each other. The block may be indented differently, by one amount. Blank lines
+  /// match.
   func firstMissingLine(in code: [String]) -> String? {
     let indentation = lines.filter { !Self.isBlank($0) }.map { $0.prefix { $0 == " " }.count }.min() ?? 0
     let wanted = lines.map { Self.isBlank($0) ? "" : String($0.dropFirst(indentation)) }

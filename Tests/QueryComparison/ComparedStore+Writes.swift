@@ -4,7 +4,7 @@ import QueryEngine
 import TestKit
 
 extension ComparedStore {
-  /// Compares what a statement that writes makes of the documents, what it answers, and what live queries then show.
+  /// Compares a writing statement's effect on the documents, its answer, and what live queries then show.
   func compareWrite() throws {
     _ = try store.write { transaction in
       try planting.run {

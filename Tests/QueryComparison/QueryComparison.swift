@@ -3,7 +3,7 @@ package import Failpoints
 import QueryEngine
 package import TestKit
 
-/// Compares whatever finds documents by indexes and reads records in place with an evaluation that does neither.
+/// Compares the query engine with an evaluation that uses no indexes and reads no records in place.
 package enum QueryComparison {
   /// The defects that it must find; the simulator looks for the others.
   package static let defects: [any Failpoint] =

@@ -1,8 +1,9 @@
 import CRDTCore
 import QueryEngine
 
-/// Documents as values, and what statements say of them by the evaluator of expressions alone: no index, nothing
-/// that reads records in place.
+/// Documents as values, and the results of statements on them by the evaluator of expressions alone.
+///
+/// It uses no index, and nothing that reads records in place.
 struct ReferenceDocuments {
   var documents: [DocumentID: [TextKey: Value]] = [:]
 

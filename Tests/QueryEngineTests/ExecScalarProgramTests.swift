@@ -3,7 +3,7 @@ import QueryEngine
 import TestKit
 import Testing
 
-/// Conditions run in place on records: whatever the expression, they answer what the evaluator does on values.
+/// Conditions run in place on records: every expression gives what the evaluator gives on values.
 @Suite struct ExecScalarProgramTests {
   private struct Sample {
     var id: DocumentID
@@ -43,7 +43,8 @@ import Testing
     var tables = RecordTables()
     let samples = try samples(&queries, &tables)
     for _ in 0..<60 {
-      // The value itself cannot be seen from outside: it is compared with what it is for one of the documents.
+      // The value cannot be seen from outside. So the program compares it with the value that one of the
+      // documents gives.
       let expression = queries.expression(depth: 3)
       let whole = samples[queries.random.int(below: samples.count)].whole
       let value = try Evaluator.evaluate(expression, row: { Value.map(whole).value(at: $0) })

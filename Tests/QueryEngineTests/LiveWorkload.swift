@@ -20,8 +20,9 @@ struct LiveWorkload {
     listener = store.onCommit { [commits] in commits.append($0) }
   }
 
-  /// Some writes in one commit: inserts, updates, removals, merges, evictions, writes that change nothing, and
-  /// fields that no document had before.
+  /// Makes some writes in one commit: inserts, updates, removals, merges, evictions and empty writes.
+  ///
+  /// Some of them write fields that no document had before.
   func change(_ random: inout SeededGenerator) throws {
     var generator = random.split()
     let merged = try (0..<generator.int(below: 3)).map { _ in try written(by: peer, &generator) }

@@ -4,7 +4,7 @@ import QueryEngine
 import TestKit
 import Testing
 
-/// Whatever plan is chosen, its rows are those that the evaluator accepts of all documents, in the order asked for.
+/// Every plan gives exactly the rows that the evaluator accepts among all documents, in the requested order.
 @Suite struct PlanPropertyTests {
   private let directory: TemporaryDirectory
   private let store: Store

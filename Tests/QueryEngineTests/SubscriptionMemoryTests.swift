@@ -9,7 +9,7 @@ import Testing
   private static let texts = (0..<400).map { "'text number \($0 + 100_000)'" }.joined(separator: ",")
   private static let long = String(repeating: "x", count: 12_000)
 
-  /// The bytes were measured on Linux: what 256 such queries and a union of them add to the allocated memory, by 256.
+  /// The memory that 256 such queries and their union allocate, divided by 256, measured on Linux.
   @Test(arguments: [
     ("text ILIKE '%needle1%'", 1_019), ("text ILIKE '_eedle1%'", 1_538),
     ("contains(lower(text), 'needle1')", 1_600),

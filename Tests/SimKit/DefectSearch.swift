@@ -60,16 +60,19 @@ package struct DefectSearch {
   private let scripts: [String: Script]
   private var plain: [UInt64: Plain] = [:]
 
-  /// Makes a search among `scripts`, by the names of defects, then among seeds of a size in percent of the usual.
+  /// Makes a search among `scripts`, which are keyed by the names of defects, and then among seeds.
+  ///
+  /// The scripts of the seeds have `size` percent of the usual size.
   package init(size: Int = 100, scripts: [String: Script] = [:]) {
     self.size = size
     self.scripts = scripts
   }
 
-  /// The script of a defect, or of the first of the seeds up to `limit`, in which it breaks a promise that otherwise
-  /// holds.
+  /// The first script in which a defect breaks a promise that holds without the defect.
   ///
-  /// - Returns: The script and what is broken; `nil` when none finds it.
+  /// It tries the defect's own script first, and then the seeds up to `limit`.
+  ///
+  /// - Returns: The script and the broken promise; `nil` when no script breaks one.
   package mutating func find(
     _ defect: any Failpoint, limit: UInt64
   ) -> (script: Script, violation: Violation)? {

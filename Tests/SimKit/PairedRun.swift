@@ -1,8 +1,9 @@
 package import Failpoints
 import ScopePolicy
 
-/// Plays a script twice, with other contents in what peers keep to themselves: whatever is sent must be the same to the
-/// last byte and at the same time, so that nobody learns anything of it.
+/// Plays a script twice, with other contents in the data that peers keep to themselves.
+///
+/// Both runs must send the same bytes at the same times, so that nobody learns anything of this data.
 package struct PairedRun {
   package init() {}
 

@@ -3,7 +3,7 @@ import SimKit
 import SyncProtocol
 import Testing
 
-/// Each rule of `Documentation/Sync.md`, and the transitions, have a check that fires when a defect breaks them.
+/// Each rule of `Documentation/Sync.md` and each transition has a check that fires if a defect breaks it.
 @Suite struct CheckTests {
   /// A defect, and what it breaks.
   struct Planted: Sendable, CustomTestStringConvertible {

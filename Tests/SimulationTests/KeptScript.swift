@@ -20,7 +20,9 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// Every so manieth of them: a debug build takes long over a script, and `Tools/simulate/run` plays all in a release build.
+  /// One of every so many scripts.
+  ///
+  /// A debug build takes long over a script. `Tools/simulate/run` plays all scripts in a release build.
   static func some(in folder: String, oneIn every: Int) -> [KeptScript] {
     all(in: folder).enumerated().filter { $0.offset % every == 0 }.map(\.element)
   }

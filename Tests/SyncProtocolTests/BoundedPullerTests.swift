@@ -5,8 +5,9 @@ import Testing
 
 @testable import SyncProtocol
 
-/// What a session holds of what its peer sends is bounded by what the bytes become, whatever the peer does; then the peer
-/// waits.
+/// What a session holds of its peer's data is bounded by the unpacked size, whatever the peer does.
+///
+/// At the bound, the peer waits.
 @Suite struct BoundedPullerTests {
   /// A subject that applies nothing until it is told to.
   private static func subject(
@@ -210,7 +211,8 @@ import Testing
     let raw = try Self.subject()
     raw.session.stepLength = length
     raw.ticksAtOnce = false
-    // A piece that takes as long to look at as the longest, and brings little: 16 KiB of zeros, packed densely.
+    // A chunk that takes as long to process as the longest one, and brings little: 16 KiB of zeros, packed
+    // densely.
     let coder = DenseCoder()
     let plain = [UInt8](repeating: 0, count: SyncLimits.densePieceBytes)
     var frames: [UInt8] = []

@@ -4,7 +4,7 @@ import SyncProtocol
 import TestKit
 import Testing
 
-/// Of several peers that all have what is missing, one brings it, and another takes over where that one fails.
+/// Of several peers that have the missing data, one sends it, and another one takes over if that one fails.
 @Suite struct BulkTests {
   /// Peers that hold the same, and one that holds nothing.
   private struct Setting {

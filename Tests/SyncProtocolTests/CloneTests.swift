@@ -43,8 +43,8 @@ import Testing
     #expect(try connect(network, a, twin) == [.cloned, .cloned])
     #expect(a.store.site != site && twin.store.site != site)
     #expect(a.store.identityChange == IdentityChange(reason: .cloned, previousSite: site))
-    // What each wrote on one document as the same writer, the other takes for known: they have equal versions of
-    // different contents then, which the next comparison settles.
+    // Both wrote to one document as the same writer, so each takes the other's write for known. Their
+    // versions are equal and their contents differ, until the next comparison settles it.
     for _ in 0..<2 { try meetAgain(network, [(a, twin)]) }
     try expectSame([a, twin])
     for id in ["new0", "new1"] { try expect(a.document(id) != nil) }
@@ -66,7 +66,7 @@ import Testing
     try twin.subscribe("SELECT * FROM things")
     try twin.put("3", ["twin": .int(1)])
     try twin.put("of the twin", [:])
-    // What the twin has written is not later than this, so that the original does not take itself for the copy.
+    // The twin's writes are not later than this, so the original does not take itself for the copy.
     network.clock.advance(by: 60_000)
     try a.put("4", ["n": .int(-4)])
     let site = a.store.site
@@ -114,8 +114,9 @@ import Testing
     #expect(try b.document("7")?["n"] == .int(7))
   }
 
-  /// On what has come from a clock far ahead one writes above one's own clock, and twice in a transaction above
-  /// its reading.
+  /// Writes on top of a document from a clock far ahead have stamps above the own clock.
+  ///
+  /// The second write in a transaction has a stamp above the reading of the transaction.
   @Test func `writes above the own clock are nobody else's`() throws {
     let network = TestNetwork()
     let clock = ManualClock()
@@ -141,7 +142,7 @@ import Testing
     }
   }
 
-  /// What came from others since hello is as late as what the peer has met, and is no sign that it was written here.
+  /// Data received since hello is as late as the peer's data, and is no sign that this store wrote it.
   @Test(arguments: [true, false])
   func `a store is not taken for the one that wrote by what others wrote`(_ hasWritten: Bool) throws {
     let raw = try RawPeer()
@@ -159,8 +160,9 @@ import Testing
     #expect(raw.closed?.code == (hasWritten ? nil : .cloned))
   }
 
-  /// It has written more than it lost, and later, so that no reading of a clock tells: by the cursor, also where that is
-  /// not gone on with.
+  /// The log position reveals a restored store, also where the peer does not resume from its checkpoint.
+  ///
+  /// The store has written more than it lost, and later, so no HLC timestamp shows it.
   @Test(arguments: [true, false])
   func `a store that was put back and wrote on is found by the log that its peer followed`(isResumed: Bool)
     throws

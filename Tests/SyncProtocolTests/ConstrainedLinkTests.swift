@@ -5,9 +5,10 @@ import SyncProtocol
 import TestKit
 import Testing
 
-/// What a link like that of a small radio is to come to, at full size: 20 KB a second, 30 ms away, in virtual time.
+/// Sync on a link like that of a small radio, at full size: 20 KB a second, 30 ms delay, in virtual time.
 ///
-/// Nothing here looks at a clock, so a slow machine changes no figure; which frames are lost goes by a seed.
+/// Nothing here reads a real clock, so a slow machine changes no figure. A seed decides which frames are
+/// lost.
 @Suite struct ConstrainedLinkTests {
   static let documentBytes = 250_000
 

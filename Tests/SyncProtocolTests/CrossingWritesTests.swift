@@ -29,7 +29,8 @@ import Testing
       try network.settle()
     }
     let sent = Int(a.session.statistics.documentsSent + b.session.statistics.documentsSent - before)
-    // Two changes a round. After sixteen changes an operation delta is tried again, which a crossing change refuses.
+    // Two changes a round. After sixteen changes the sender tries an operation delta again, which a crossing
+    // change refuses.
     #expect(sent <= rounds * 2 + rounds / 2, "\(sent)")
     #expect(try a.peer.documents() == b.peer.documents())
     #expect(try network.debts().map(\.description) == [])

@@ -5,8 +5,9 @@ import SyncProtocol
 import TestKit
 import Testing
 
-/// Pages that rot in the file of a peer: its sessions name what they cannot read, never call it caught up, and go on with
-/// the rest.
+/// Damaged pages in a peer's file: its sessions name what they cannot read, and continue with the rest.
+///
+/// They never report that the peer is caught up with the damaged part.
 @Suite struct DamagedPageTests {
   /// What is damaged.
   enum Kind: CaseIterable {

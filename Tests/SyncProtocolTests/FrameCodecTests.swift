@@ -63,7 +63,8 @@ import Testing
         do throws(SyncError) {
           try expect(FrameCodec.next(in: bytes.span.bytes, at: 0) == nil, "byte \(index), bit \(bit)")
         } catch {
-          // Longer than any frame, shorter than this one, whose bytes then do not fit, or with the other head.
+          // The frame is longer than any may be, is shorter, so that the bytes do not fit, or has the other
+          // head.
           expect([.limit, .checksum, .malformed].contains(error.code), "byte \(index), bit \(bit): \(error)")
         }
       }

@@ -4,7 +4,7 @@ import SyncProtocol
 import TestKit
 import Testing
 
-/// A sender gathers much that goes out together only when it has asked what it asks itself, or has waited for that.
+/// A sender sends much data together only after its own questions are answered, or after a delay.
 @Suite struct GatheringTests {
   private func raw(asking count: Int) throws -> RawPeer {
     let raw = try RawPeer()

@@ -9,7 +9,7 @@ import Testing
 @Suite struct HeldLimitsTests {
   private static let pieceBytes = 1 << 20
 
-  /// A peer that takes nothing is sent no more plain bytes than the window, however few bytes of the wire these take.
+  /// A peer that accepts nothing receives at most a window of plain bytes, however few wire bytes these take.
   @Test func `a sender leaves no more plain bytes unacknowledged than the window and a group`() throws {
     let raw = try RawPeer { $0.initialWindowBytes = SyncLimits.windowBytes.upperBound }
     defer { raw.peer.close() }
@@ -50,7 +50,7 @@ import Testing
     #expect(raw.closed == nil, "\(raw.closed as Any)")
   }
 
-  /// Documents of one transaction that are asked for with so much beside them that not all may wait for one another.
+  /// The wants for documents of one transaction are so large that not all documents may wait for each other.
   @Test(arguments: [-8, 8])
   func `what waits for the others of its transaction is bounded, and the rest goes out alone`(
     more: Int

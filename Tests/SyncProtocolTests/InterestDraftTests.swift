@@ -5,7 +5,7 @@ import Testing
 
 @testable import SyncProtocol
 
-/// Taking a peer's interest apart is cut into steps, so that no thread is held by one; what the peer sends next waits.
+/// A peer's interest is processed in steps, so that none blocks a thread; the next frames of the peer wait.
 @Suite struct InterestDraftTests {
   private static let count = 64
 

@@ -74,7 +74,8 @@ import Testing
     try mesh.check()
     let received = mesh.sum(\.groupsReceived)
     let known = mesh.sum(\.groupsKnown)
-    // Each transaction once over each link from who wrote it, and little else: on none a tenth more, on all a twentieth.
+    // The writer sends each transaction once over each of its links, and little else: at most a tenth more on
+    // a single link, and a twentieth on all together.
     var (sentOnAll, writtenForAll) = (0, 0)
     for (index, peer) in mesh.peers.enumerated() {
       for end in peer.endpoints {
@@ -106,7 +107,8 @@ import Testing
     let received = mesh.sum(\.groupsReceived)
     let known = mesh.sum(\.groupsKnown)
     #expect(known * 20 <= received, "\(known) of \(received)")
-    // Each of the twelve ways carries 120 of them at most once, in at most twenty bytes a change and some head.
+    // Each of the twelve directions carries at most 120 transactions once, at no more than twenty bytes a
+    // change and a head.
     let bytes = mesh.sum(\.plainBytesSent)
     #expect(bytes < 4 * 120 * 20 * 20, "\(bytes) bytes")
   }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SyncProtocol
 
-/// What a peer costs that asks for little of what its neighbour takes in: bytes of all but the documents themselves.
+/// The cost in bytes, without documents, of a peer that asks for little of what its neighbour receives.
 @Suite struct NarrowTests {
   private static let count = 10_000
   /// The most that a neighbour may receive of all that it did not ask for.
@@ -51,7 +51,7 @@ import Testing
     if settles { try world.network.settle() }
   }
 
-  /// Documents of a device's own that match nothing elsewhere, and deletions of which only certificates are left.
+  /// Writes documents that match no other peer's queries, and deletions that leave only certificates.
   private func fill(_ peer: TestPeer) throws {
     for number in 0..<40 { try peer.put("\(peer.name)-\(number)", ["n": .int(-1)]) }
     for number in 0..<10 { try peer.remove("\(peer.name)-\(number)") }

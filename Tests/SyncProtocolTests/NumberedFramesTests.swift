@@ -13,7 +13,7 @@ import Testing
 
   private let network = TestNetwork(seed: 3)
 
-  /// One peer changes what another one asks for, while the link does something to the frame that brings the change.
+  /// One peer changes what another one asks for; the link repeats, swaps or drops the change's frame.
   ///
   /// - Returns: Why the receiver's session ended.
   private func play(_ fault: Fault) throws -> SyncError.Code? {

@@ -140,7 +140,9 @@ import Testing
     #expect(try marks(raw).count == before + 1)
   }
 
-  /// Nobody has what was just written here, but what came from elsewhere the receiver may have in another state.
+  /// Only a received document carries a checksum, since the receiver may have it in another state.
+  ///
+  /// Nobody else has a document that was just written here.
   @Test(arguments: [false, true])
   func `a whole document tells its sum where another brought it`(isForwarded: Bool) throws {
     let raw = try sender()

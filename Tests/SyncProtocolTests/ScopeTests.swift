@@ -125,7 +125,7 @@ import Testing
     #expect(receiver.closed == nil)
   }
 
-  /// Nothing of what a receiver may not send is in what it asks: no fingerprint, no vector, no filter, no id of its own.
+  /// A receiver's questions contain nothing of what it may not send: no fingerprint, vector, filter or id.
   @Test(arguments: 1...4 as ClosedRange<UInt64>)
   func `what is known of hidden documents does not show in questions`(seed: UInt64) throws {
     let network = TestNetwork(seed: seed)

@@ -38,7 +38,8 @@ import Testing
     let start = link.time
     try link.connect()
     try link.run { try link.receiver.exists("large") }
-    // 249,000 bytes at 20 KB a second take 12.5 s, losses apart, and finding out what is lacking some round trips.
+    // 249,000 bytes at 20 KB a second take 12.5 s without losses. Finding out what is lacking takes some
+    // round trips.
     #expect(
       link.time - start < .milliseconds(Int64(13_100 * (1 + 2 * line.loss))), "\(line): \(link.time - start)")
   }

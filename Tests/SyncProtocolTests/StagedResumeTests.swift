@@ -73,7 +73,8 @@ import Testing
     let second = try Self.connect(network, source, peer)
     #expect(try peer.documents() == source.documents())
     let all = Self.documents * Self.documentBytes
-    // What was on its way, what is behind the last whole piece, and in a process that ended the part not put aside.
+    // The data in flight and the bytes after the last whole chunk. After a restart, also the segment not yet
+    // staged.
     let again = first.sent + second.sent - all
     #expect(again < 60_000 + (restarts ? Self.partBytes : 0), "\(again) of \(all)")
     #expect(second.resumed > bytes - 60_000 - (restarts ? Self.partBytes : 0))

@@ -5,7 +5,7 @@ import SyncProtocol
 import TestKit
 import Testing
 
-/// A transaction too large for one group comes in parts, and becomes visible at once whatever happens meanwhile.
+/// A transaction too large for one group arrives in segments and becomes visible at once, whatever happens.
 @Suite struct StagedTests {
   private static let collections = ["things", "parts"]
 

@@ -231,7 +231,8 @@ import Testing
     #expect(try reader.documents().count == 200)
     #expect(try reader.documents().values.allSatisfy { $0["color"] == .string("blue") })
     #expect(try network.debts().isEmpty)
-    // A filter of some forty bits each, and offers for what it lets through and the first few: not for 2,200 documents.
+    // The filter has about forty bits for each document. Offers go out for its matches and the first few
+    // documents, not for all 2,200.
     #expect(filterBytes > 200 && filterBytes < 1_200)
     #expect(offered < 400 * 30)
   }

@@ -5,8 +5,9 @@ import SyncProtocol
 import TestKit
 import Testing
 
-/// Neither end counts as caught up while a document of the other's interest is kept back, as it is too large; and both do
-/// again when there is none.
+/// Neither end counts as caught up while a document that the other wants is withheld as too large.
+///
+/// Both count as caught up again when no document is withheld.
 @Suite struct WithheldTests {
   private static let limit = 2_000
   private static let large: Value = .string(String(repeating: "x", count: 3_000))

@@ -4,8 +4,8 @@
 
   /// Records an issue at the caller's line unless `condition` holds.
   ///
-  /// For loops, where `#expect` costs much: it takes its condition apart even where it holds. What the condition saw
-  /// is told by `comment` alone.
+  /// It is meant for loops, where `#expect` is expensive: `#expect` takes its condition apart even where it
+  /// holds. Only `comment` reports the values in the condition.
   @inlinable
   public func expect(
     _ condition: Bool, _ comment: @autoclosure () -> Comment? = nil,

@@ -1,8 +1,9 @@
 import Foundation
 
-/// Machines on one network, each a network namespace of its own that a bridge joins with the others; Linux, as root.
+/// Machines on one network: network namespaces that a bridge joins; needs Linux and root.
 ///
-/// They go with the last reference; programs that still run in them keep them.
+/// The namespaces are removed with the last reference. A namespace in which a program still runs stays until
+/// the program ends.
 public final class NetworkNamespaces: Sendable {
   /// Why there can be none here; `nil` where there can.
   public static let obstacle: String? = {

@@ -1,2 +1,2 @@
-/// A moment between two looks at something that is to come, in which the processor is free for what is to bring it.
+/// Sleeps for a moment between two checks of a condition, so that the processor is free for other work.
 package func pause() async { try? await Task.sleep(for: .milliseconds(1)) }

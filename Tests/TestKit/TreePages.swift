@@ -1,4 +1,4 @@
-/// The pages of the last commit in the bytes of a store's file, found as `FileFormat.md` and LMDB's headers say.
+/// The pages of the last commit in a store's file, as `FileFormat.md` and LMDB's headers define them.
 public struct TreePages {
   let bytes: [UInt8]
   public static let pageBytes = 4_096

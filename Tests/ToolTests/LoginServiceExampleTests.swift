@@ -6,7 +6,7 @@
   import Testing
   import Transports
 
-  /// The login service that stands in `Documentation/Security.md`, in another language and with other libraries.
+  /// The login service of `Documentation/Security.md`, in another language and with other libraries.
   @Suite(.timeLimit(.minutes(15))) struct LoginServiceExampleTests {
     private static let page = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../Documentation/Security.md").standardized

@@ -13,7 +13,9 @@ import Testing
 
   init() throws { directory = try TemporaryDirectory() }
 
-  /// Runs a command that asks this process, on a thread of its own: tasks share a few, on which this process answers.
+  /// Runs a command that asks this process, on a thread of its own.
+  ///
+  /// Tasks share a few threads, and this process needs them to answer.
   private func run(_ arguments: [String]) async throws -> Tool.Outcome {
     let folder = directory.path
     return try await withCheckedThrowingContinuation { continuation in

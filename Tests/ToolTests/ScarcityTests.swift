@@ -22,10 +22,11 @@ import Testing
     return process
   }
 
-  /// Serves with so many file descriptors until the server listens or ends; gives how it ended and what it said.
+  /// Serves with a limited number of file descriptors until the server listens or ends.
   ///
-  /// The system's dispatch library ends a process without a message if it gets no descriptor when the main thread ends. About
-  /// one start in 400 meets that, so such a start is repeated.
+  /// The result has the process and its output. The system's dispatch library ends a process without a
+  /// message if it gets no descriptor when the main thread ends. That happens in about one start in 400, so
+  /// such a start is repeated.
   private func serve(descriptors count: Int, retries: Int = 3) throws -> (process: Process, text: String) {
     let process = limited(
       "-n \(count)", ["serve", store, "--listen", "127.0.0.1:0", "--connect", "127.0.0.1:1"])

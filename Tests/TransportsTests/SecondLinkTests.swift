@@ -178,7 +178,10 @@ import Transports
     await peer.end(after: dialed, dialing)
   }
 
-  /// Who was dialed after the first was let in, or answers too late for a call that crosses another, does not throw it out.
+  /// A second connection does not replace the first one if the two did not cross.
+  ///
+  /// It was dialed after the first one was accepted, or its hello comes too late for a call that crosses
+  /// another.
   @Test(arguments: [true, false])
   func `a connection that only seems to cross another is refused`(isTooLate: Bool) async throws {
     let clock = ManualClock()

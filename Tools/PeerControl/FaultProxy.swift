@@ -5,7 +5,7 @@ import Synchronization
   import Glibc
 #endif
 
-/// A line between two peers that can be cut, stalled and throttled: a TCP proxy on a free port of this machine.
+/// A line between two peers that can be cut, stalled and throttled: a TCP proxy on a free local port.
 ///
 /// Each connection has two threads, one for each way, that pass on what they read as the line's state allows.
 package final class FaultProxy: Sendable {

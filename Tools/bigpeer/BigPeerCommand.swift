@@ -80,7 +80,7 @@ import ArgumentParser
     /// What the settings say.
     var configuration: BigPeerConfiguration { get throws { try configuration(naming: application) } }
 
-    /// What the settings say of the server that a command asks: `--application` says there which one is meant.
+    /// The configuration of the server that a command asks; `--application` selects one of its applications.
     var ofServer: BigPeerConfiguration {
       get throws {
         let configuration = try configuration(naming: nil)

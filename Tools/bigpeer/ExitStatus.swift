@@ -1,4 +1,6 @@
-/// How the program ends; `Documentation/BigPeer.md` has them for users, with those of the library that reads arguments.
+/// The exit statuses of the program.
+///
+/// `Documentation/BigPeer.md` lists them for users, with those of the library that parses arguments.
 enum ExitStatus {
   /// Something is damaged: apart from a failure to look.
   static let damaged: Int32 = 3

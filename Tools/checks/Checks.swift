@@ -13,7 +13,7 @@ struct Checks: ParsableCommand {
       SimulateCommand.self,
     ] + linuxCommands)
 
-  /// `hostile` reads what Linux says of a process's memory; `torture` stands between the store and the system.
+  /// `hostile` reads Linux's data on process memory; `torture` sits between the store and the system.
   private static var linuxCommands: [any ParsableCommand.Type] {
     #if os(Linux)
       [HostileCommand.self, TortureCommand.self]
@@ -24,8 +24,8 @@ struct Checks: ParsableCommand {
 
   /// Runs a subcommand on the main thread, unless it is asynchronous.
   ///
-  /// An asynchronous `main` would run all of them on a thread of the pool. But `torture` forks, which is safe only
-  /// with a single thread, and the stack of the main thread is the largest.
+  /// An asynchronous `main` would run all subcommands on a thread of the pool. But `torture` forks, which is
+  /// safe only with a single thread, and the stack of the main thread is the largest.
   static func main() {
     do {
       var command = try parseAsRoot()

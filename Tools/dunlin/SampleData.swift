@@ -5,10 +5,10 @@ enum SampleData {
   /// Their collections, in the order in which they are best read.
   static let collections = ["airlines", "airports", "planes", "weather", "flights"]
 
-  /// The directory that holds them: beside the executable as the build leaves it, or under `share` where it is
-  /// installed (`bin/dunlin`, `share/dunlin/Sample`).
+  /// The directory that holds them: beside the executable or under `share`.
   ///
-  /// `Bundle.module` would do for the first, but it ends the process when the files are not there.
+  /// A build leaves it beside the executable; an installation has `bin/dunlin` and `share/dunlin/Sample`.
+  /// `Bundle.module` would find the first, but it ends the process when the files are not there.
   ///
   /// - Returns: An absolute path; `nil` when the files are in neither place.
   static func directory() -> String? {

@@ -1,7 +1,8 @@
 // swift-format-ignore-file
 
-// What Tools/lint/apple uses as the module Darwin: the headers of macOS, and what Apple's module declares beside them because the
-// compiler does not import it from C. Names and types are Apple's. Nothing of it runs, so the functions have no real bodies.
+// The module Darwin for Tools/lint/apple: the headers of macOS, and the declarations that Apple's module adds
+// because the compiler does not import them from C. Names and types are Apple's. None of it runs, so the
+// functions have no real bodies.
 @_exported public import CDarwin
 
 public var errno: Int32 {

@@ -1,5 +1,6 @@
-// A module that `Tools/lint/text` alone compiles, and has all modules import that it looks at. What stands here stands in
-// front of the standard library's own, so that the compiler names each line that compares text by canonical equivalence.
+// A module that only `Tools/lint/text` compiles. It makes all the modules that it examines import this one.
+// The declarations here take precedence over those of the standard library, so the compiler names each line
+// that compares text by canonical equivalence.
 extension String {
   @available(*, deprecated, message: "text is compared by its bytes")
   public static func == (a: String, b: String) -> Bool { a.utf8.elementsEqual(b.utf8) }

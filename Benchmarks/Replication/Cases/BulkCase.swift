@@ -3,8 +3,9 @@ import Foundation
 
 /// Import at one peer, then all of it to another that is empty; then changes of one field, and scans.
 ///
-/// LMDB, zlib and a socket do the same in the same run, but for the scans. Changes take little time, in which other
-/// programs of the machine may slow one down and not the other: both make them several times, in turns.
+/// LMDB, zlib and a socket do the same in the same run, except for the scans. Changes take little time, in
+/// which other programs on the machine may slow down only one of the two. So both make them several times, in
+/// turns.
 struct BulkCase {
   let corpus: Corpus
   let field: String

@@ -19,7 +19,9 @@ struct LatencyCase {
     }
   }
 
-  /// Nanoseconds until the other peer's observer sees each document, from the call of its write and from the return, sorted.
+  /// Nanoseconds until the other peer's observer sees each document, sorted.
+  ///
+  /// They are measured from the call of the write and from its return.
   static func measure(
     _ kind: PeerKind, _ commits: Int, in directory: URL
   ) throws -> (fromCall: [Double], fromDurable: [Double]) {

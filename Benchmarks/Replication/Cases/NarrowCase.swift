@@ -65,7 +65,7 @@ struct NarrowCase {
       }
     }
 
-    /// Writes documents, a hundred a transaction, and waits until the hub has them and nothing moves any more.
+    /// Writes documents, a hundred a transaction, and waits until the hub has them and no data moves.
     func write(_ count: Int) async throws {
       let numbers = written..<written + count
       for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 100) {

@@ -80,8 +80,9 @@
       report.add("connect: time with TLS by that without", secure / plain, .times)
     }
 
-    /// What a connection over which nothing moves takes at one of its ends, in memory that no file backs, without what the allocator
-    /// keeps for nobody.
+    /// Measures the memory that an idle connection takes at one of its ends.
+    ///
+    /// It counts memory that no file backs, without free memory that the allocator keeps.
     private func rest(_ report: inout Report, in directory: URL) throws {
       for (isSecure, name) in [(false, "plain"), (true, "TLS")] {
         let folder = directory.appendingPathComponent("rest-\(name)")

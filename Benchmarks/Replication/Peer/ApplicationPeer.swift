@@ -4,8 +4,7 @@ import Foundation
 import Logging
 import Synchronization
 
-/// A peer as an application has it, through `DunlinKit`: it writes from a thread of its own and looks on with an
-/// observer's handler.
+/// A peer as an application has it, through `DunlinKit`: it writes on its own thread and has an observer.
 ///
 /// It answers the requests of the latency case.
 final class ApplicationPeer: PeerService {
@@ -60,8 +59,8 @@ final class ApplicationPeer: PeerService {
     where diff.items.count >= count { return }
   }
 
-  /// - Returns: When the handler was shown the document with each `number`, by that number; 0 for those that did
-  ///   not come within ten minutes.
+  /// - Returns: When the handler was called with each document, by its `number`; 0 for those that did not
+  ///   come within ten minutes.
   private func observe(
     _ collection: String, _ count: Int, _ ready: @Sendable () -> Void
   ) async throws -> [Double] {

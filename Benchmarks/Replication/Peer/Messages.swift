@@ -12,7 +12,7 @@ enum Request: Codable, Sendable {
   case pull(collection: String, port: Int, route: Route, count: Int)
   /// Pulls all of a collection from every peer, without a connection of its own.
   case subscribe(collection: String)
-  /// Opens so many peers in one process, which subscribe, connect and wait until each holds so many documents.
+  /// Opens several peers in one process, which subscribe, connect and wait until each has `count` documents.
   case join(peers: Int, collection: String, port: Int, count: Int)
   /// Connects and waits until all that the other has is here.
   case meet(port: Int)

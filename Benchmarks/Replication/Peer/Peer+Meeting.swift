@@ -6,7 +6,8 @@ import Transports
 extension Peer {
   /// Connects to a peer on this machine and waits until all that it has is here.
   ///
-  /// - Returns: Seconds until then, when it began, and the bytes of all frames both ways once the line is still.
+  /// - Returns: The seconds until then, when it began, and the bytes of all frames in both directions once
+  ///   the line is still.
   func meet(_ port: Int) async throws -> Reply {
     var reply = Reply()
     let events = network.events()

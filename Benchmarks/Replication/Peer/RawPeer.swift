@@ -3,9 +3,10 @@ import Foundation
 import RawLMDB
 import RawStore
 
-/// A peer that is nothing but LMDB, zlib at level 1 and a socket: the limit for replication between such stores.
+/// A peer that has only LMDB, zlib at level 1 and a socket: the limit for replication between such stores.
 ///
-/// It answers the requests of the bulk, latency and threshold cases. The sender pushes all it has to whoever connects.
+/// It answers the requests of the bulk, latency and threshold cases. The sender pushes all it has to any peer
+/// that connects.
 final class RawPeer: PeerService, @unchecked Sendable {
   private static let mapBytes = 64 << 30
   private static let level: Int32 = 1

@@ -7,7 +7,8 @@ struct PostgresReplication {
   let field: String
   let updates: Int
 
-  /// - Returns: Seconds of the initial copy, and of all changes, 1,000 a transaction; `nil` without PostgreSQL.
+  /// - Returns: Seconds of the initial copy, and of all changes, 1,000 a transaction; `nil` without
+  ///   PostgreSQL.
   func run(in parent: URL) throws -> (copy: Double, changes: Double)? {
     guard let programs = PostgresCluster.programs else { return nil }
     let directory = parent.appendingPathComponent("postgres-\(UInt64.random(in: 0...UInt64.max))")

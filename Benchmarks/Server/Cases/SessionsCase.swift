@@ -2,8 +2,9 @@
   import BenchmarkSupport
   import Foundation
 
-  /// Many devices at one server: memory of a session at rest, a write at one until all others have it, and a restart of the
-  /// server.
+  /// Many devices at one server: memory of an idle session, the time of a write, and a restart of the server.
+  ///
+  /// The time of a write ends when all other devices have it.
   struct SessionsCase {
     let devices: Int
     /// Documents written one after another, each once all devices have the one before.

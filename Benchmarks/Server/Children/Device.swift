@@ -10,7 +10,7 @@
   import Synchronization
   import Transports
 
-  /// One device: a store with its network, as an application would set it up; fsync and limits are those of production.
+  /// One device: a store and its network, set up as in an application, with production fsync and limits.
   final class Device: Sendable {
     /// What has come of its attempts to connect.
     struct Attempts: Sendable {

@@ -8,8 +8,9 @@
   import ServiceLifecycle
   import Synchronization
 
-  /// The process of a server as one would write it by hand: two routes, PostgreSQL behind them, and the HTTP library of the
-  /// big peer.
+  /// The process of a server as one would write it by hand: two routes, and PostgreSQL behind them.
+  ///
+  /// It uses the HTTP library of the big peer.
   struct PostgresCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "postgres", shouldDisplay: false)
 

@@ -2,11 +2,12 @@ import Foundation
 
 /// The text of a drawing, element by element; sizes are in pixels.
 ///
-/// Colours hold on a light and on a dark page: what is drawn is of middle brightness, and nothing is filled behind it.
+/// Colours suit a light and a dark page: everything drawn is of middle brightness, and there is no
+/// background.
 struct SVG {
   enum Anchor: String { case start, middle, end }
 
-  /// Colours that people with any sight of colours tell apart (Okabe and Ito, 2008), the first for what is ours.
+  /// Colours that everybody can distinguish, also when colour-blind (Okabe and Ito, 2008); the first is ours.
   static let colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"]
   static let line = "#8a8a8a"
 

@@ -9,7 +9,7 @@
   import Hummingbird
   import NIOCore
 
-  /// What whoever runs the server can ask for and do; each request has the admin's token.
+  /// The requests of the server's administrator; each request carries the admin token.
   struct AdminRoutes: ServerRoute {
     let applications: HostedApplications
     let reloader: Reloader
@@ -42,7 +42,7 @@
       addMaintenance(to: router)
     }
 
-    /// The application that a path names, for who has the token.
+    /// The application that a path names; the request must have the token.
     func application(_ request: Request, _ context: ServerContext) throws -> HostedApplication {
       try token.check(request.headers)
       let id = context.parameters.get("application").flatMap { $0.removingPercentEncoding } ?? ""
@@ -52,14 +52,14 @@
       return application
     }
 
-    /// An answer in JSON.
+    /// A response in JSON.
     func json(_ fields: [TextKey: Value], status: HTTPResponse.Status = .ok) throws -> Response {
       var bytes: [UInt8] = []
       JSON.write(.map(fields), to: &bytes)
       return .json(bytes, status: status, transaction: nil)
     }
 
-    /// The members that a request has sent; none where it has no body.
+    /// The members of a request's body; none if it has no body.
     func fields(_ request: Request) async throws -> RequestFields {
       try fields(try await request.collect(atMost: Self.bodyBytes))
     }
@@ -128,7 +128,7 @@
       }
     }
 
-    /// What is told once, when a key is made.
+    /// The response that contains a new key; it is sent only once.
     private static func bytes(_ key: APIKey, _ token: String) -> [UInt8] {
       var bytes: [UInt8] = []
       JSON.write(.map(key.values.merging(["token": .string(token)]) { $1 }), to: &bytes)
@@ -174,7 +174,7 @@
       }
     }
 
-    /// Who runs the server is told all.
+    /// Turns an error into a problem with all details, because the administrator may see them.
     private static func maintenance(_ error: any Error) -> Problem {
       let problem = Problem(any: error)
       guard let error = DunlinError.translating(error) as? DunlinError else { return problem }
@@ -185,7 +185,7 @@
   }
 
   extension HostedApplication {
-    /// How the application stands.
+    /// The state of the application.
     func summary() throws -> [TextKey: Value] {
       let statistics = try dunlin.store.statistics()
       return [
@@ -203,10 +203,10 @@
       ]
     }
 
-    /// How long devices have to say which version they are.
+    /// How long to wait for devices to report their version.
     private static let patience = Duration.seconds(1)
 
-    /// Asks devices what they say of themselves, where one has not said it yet.
+    /// Asks devices for their details, if one has not reported them yet.
     fileprivate func askDevices() async {
       func isMissing() -> Bool {
         dunlin.presence.graph.remotePeers.contains { !$0.connections.isEmpty && $0.version.isEmpty }
@@ -220,14 +220,14 @@
       asking.cancel()
     }
 
-    /// The devices that are connected, and how far sync with each has come.
+    /// The connected devices, and the progress of sync with each.
     func devices() throws -> [[TextKey: Value]] {
       let sequence = try dunlin.store.statistics().sequence
       let peers = Dictionary(dunlin.presence.graph.remotePeers.map { ($0.id, $0) }) { $1 }
       return dunlin.sync.standings.filter(\.isConnected).map { standing in
         let connection = standing.connection
         let peer = peers[standing.peer.site.description]
-        // A device that pulls nothing is owed nothing.
+        // A device that pulls nothing has no lag.
         let lag: UInt64? =
           standing.delivery.pullsNothing
           ? 0 : standing.delivery.servedSequence.map { sequence - min($0, sequence) }

@@ -3,15 +3,15 @@
   import Foundation
   import HTTPTypes
 
-  /// What whoever runs the server proves that with: a text in a file that only its owner can read.
+  /// The administrator's secret: a text in a file that only its owner can read.
   package struct AdminToken: Sendable {
-    /// The file in the data's directory.
+    /// The file's name in the data directory.
     package static let file = "admin.token"
     private let hash: SecretHash
 
-    /// Reads the file, which is made if need be.
+    /// Reads the file, and creates it if necessary.
     ///
-    /// - Parameter directory: The data's directory.
+    /// - Parameter directory: The data directory.
     /// - Throws: `BigPeerError` that names the file.
     init(in directory: String) throws {
       let file = SecretFile(Self.file, in: directory)
@@ -29,7 +29,7 @@
       }
     }
 
-    /// Why the file cannot be used; `nil` where it can, and where it is not there yet.
+    /// Why the file cannot be used; `nil` if it can, or if it does not exist yet.
     static func fault(in directory: String) -> String? {
       do {
         _ = try SecretFile(file, in: directory).read(atMost: 1_024)
@@ -41,7 +41,7 @@
 
     private static func hash(of text: String) -> SecretHash { SecretHash(of: Array(text.utf8)) }
 
-    /// Sees to it that a request has the token; takes as long for any other.
+    /// Verifies that a request has the token; takes equally long for a wrong one.
     ///
     /// - Throws: `authentication`.
     func check(_ headers: HTTPFields) throws(Problem) {

@@ -6,13 +6,13 @@
   import NIOCore
   import Synchronization
 
-  /// What those ask who watch the server: `/healthz`, `/readyz` and `/metrics`, which need no token.
+  /// The routes for monitoring: `/healthz`, `/readyz` and `/metrics`, which need no token.
   struct HealthRoutes: ServerRoute {
     let applications: HostedApplications
     let metrics: ServerMetrics
 
     func add(to router: Router<ServerContext>) {
-      // The process answers, and that is all that it says.
+      // It only shows that the process answers.
       router.get("/healthz") { _, _ in text("ok\n") }
       router.get("/readyz") { _, _ in
         let faults = applications.all.compactMap { $0.fault }

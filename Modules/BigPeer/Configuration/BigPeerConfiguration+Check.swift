@@ -2,11 +2,13 @@
   import CRDTCore
   import Transports
 
-  /// The rules of settings that belong together, whatever said them: the file, the environment, flags or code.
+  /// The rules for combinations of settings.
+  ///
+  /// They hold wherever a setting comes from: the file, the environment, flags or code.
   extension BigPeerConfiguration {
-    /// Sees to it that all settings go together.
+    /// Checks that all settings go together.
     ///
-    /// - Throws: The first mistake, with the place where the setting was said.
+    /// - Throws: The first mistake, with the place of the setting.
     func check() throws(ConfigurationError) {
       guard !applications.isEmpty else {
         throw places.fault("applications", "must name at least one application")
@@ -59,7 +61,7 @@
       }
     }
 
-    /// Sees to it that each login endpoint has a path of its own at the HTTP listener.
+    /// Checks that each login endpoint has a path of its own at the HTTP listener.
     private func checkLogins() throws(ConfigurationError) {
       var users: [String: String] = [:]
       for (index, application) in applications.enumerated() {
@@ -83,7 +85,7 @@
       }
     }
 
-    /// Sees to it that no address is used twice.
+    /// Checks that no address is used twice.
     private func checkAddresses() throws(ConfigurationError) {
       var claims: [(address: ListenAddress, setting: String)] = []
       for (index, application) in applications.enumerated() {
@@ -95,7 +97,7 @@
       }
       if let address = http.listen { claims.append((address, "http.listen")) }
       if let address = admin.listen { claims.append((address, "admin.listen")) }
-      // Of two that conflict, one that was said is to blame, and not a default.
+      // Of two addresses in conflict, an explicit setting is reported, not a default.
       claims = claims.filter { !places.isSaid($0.setting) } + claims.filter { places.isSaid($0.setting) }
       for (index, claim) in claims.enumerated() {
         guard let other = claims[..<index].first(where: { $0.address.conflicts(with: claim.address) }) else {
@@ -108,7 +110,9 @@
   }
 
   extension ListenAddress {
-    /// Whether only one of two can be listened on: one of all networks includes each of its kind.
+    /// Whether the server can listen on only one of two addresses.
+    ///
+    /// An address of all networks includes every address of its kind.
     fileprivate func conflicts(with other: ListenAddress) -> Bool {
       guard port == other.port, port != 0 else { return false }
       return [("0.0.0.0", "."), ("::", ":")].contains { all, mark in
@@ -118,7 +122,7 @@
   }
 
   extension BigPeerConfiguration.Identity {
-    /// What is wrong with it in an application with or without logins.
+    /// What is wrong with the identity in an application with or without logins.
     fileprivate func fault(withLogins hasLogins: Bool) -> String? {
       switch self {
       case .certificate: nil

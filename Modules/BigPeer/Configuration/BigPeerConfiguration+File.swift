@@ -6,7 +6,7 @@
     ///
     /// - Parameters:
     ///   - object: The file.
-    ///   - other: The data's directory where the file does not name it.
+    ///   - other: The data directory, if given; it overrides the file.
     /// - Throws: The first mistake, with file and line.
     init(_ object: ConfigurationObject, data other: String?) throws(ConfigurationError) {
       let named = try object.filePath("data")
@@ -36,7 +36,7 @@
       try object.finish()
     }
 
-    /// What a log level must be.
+    /// The message that lists the valid log levels.
     static var levelExpectation: String {
       "must be one of \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))"
     }
@@ -76,7 +76,7 @@
       try object.finish()
     }
 
-    /// The usual directory, for an id that can name one.
+    /// The default directory, for an id that is a valid directory name.
     static func folder(of id: String, in data: String) -> String? {
       let isName =
         !id.hasPrefix(".")

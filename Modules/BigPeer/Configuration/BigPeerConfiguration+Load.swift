@@ -3,13 +3,13 @@
   import Logging
 
   extension BigPeerConfiguration {
-    /// Bytes that a configuration file may have.
+    /// The maximum size of a configuration file, in bytes.
     private static let fileBytes = 1 << 20
 
-    /// Reads the configuration: defaults, over them the file, over it the environment, over all the flags.
+    /// Reads the configuration: defaults, overridden by the file, then the environment, then the flags.
     ///
-    /// Without a file that is named, `bigpeer.json` in the data's directory is read where it is there.
-    /// - Parameter settings: What flags and environment say.
+    /// If no file is named, `bigpeer.json` in the data directory is read if it exists.
+    /// - Parameter settings: The settings of flags and environment.
     /// - Returns: The configuration, checked.
     /// - Throws: The first mistake, with the file and the line, the flag or the variable.
     public static func load(_ settings: BigPeerSettings) throws(ConfigurationError) -> BigPeerConfiguration {
@@ -103,7 +103,7 @@
       }
     }
 
-    /// The place of the one application that there is.
+    /// The index of the only application.
     private func only(_ setting: BigPeerSettings.Setting) throws(ConfigurationError) -> Int {
       guard applications.count == 1 else {
         throw setting.fault(

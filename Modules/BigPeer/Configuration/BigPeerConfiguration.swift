@@ -1,28 +1,28 @@
 #if Server
   public import Logging
 
-  /// What a big peer is to be: its applications, the addresses that it listens on, and its limits.
+  /// The configuration of a big peer: its applications, the addresses that it listens on, and its limits.
   ///
-  /// `Documentation/BigPeer.md` has every setting. The usual way to make one is ``load(_:)``.
+  /// `Documentation/BigPeer.md` describes every setting. The usual way to make one is ``load(_:)``.
   public struct BigPeerConfiguration: Sendable {
-    /// The directory with all that the big peer keeps.
+    /// The directory with all data of the big peer.
     public var data: String
     /// The applications, at least one; each has a store, an identity and limits of its own.
     public var applications: [Application]
     /// The HTTP API.
     public var http = HTTP()
-    /// The listener for who runs the server.
+    /// The administrator's listener.
     public var admin = Admin()
     /// Log lines below this level are not written.
     public var logLevel = Logger.Level.info
-    /// How long requests in flight may take to end at a stop.
+    /// How long requests in flight may take to finish at a stop.
     public var stopTime = Duration.seconds(10)
     var places = SettingPlaces()
 
     /// Makes a configuration of one application.
     ///
     /// - Parameters:
-    ///   - data: The directory with all that the big peer keeps; it is made if need be.
+    ///   - data: The directory with all data of the big peer; it is created if necessary.
     ///   - application: The application's id.
     public init(data: String, application: String = Application.defaultID) {
       self.data = data
@@ -39,32 +39,33 @@
       /// The id of the application that a server without a configuration has.
       public static let defaultID = "default"
 
-      /// What its peers call the application, 1 to 128 bytes.
+      /// The id of the application for its peers, 1 to 128 bytes.
       public var id: String
       /// The directory with the application's store and keys.
       public var folder: String
-      /// What this peer calls itself.
+      /// This peer's name for others.
       public var name = "bigpeer"
-      /// Whether a store whose files were copied goes on as the peer that it was: for one that is moved, and whose original is never
-      /// opened again.
+      /// Whether a store whose files were copied keeps the identity of the original peer.
+      ///
+      /// Set this only for a store that was moved and whose original is never opened again.
       public var trustsCopies = false
       /// How this peer proves that it belongs to the application.
       public var identity = Identity.sharedKey(file: nil)
-      /// Where devices connect to by TCP.
+      /// Where devices connect over TCP.
       public var devices = [ListenAddress(host: "127.0.0.1", port: 4_040)]
-      /// Where devices connect to by WebSocket, behind a web proxy.
+      /// Where devices connect over WebSocket, behind a web proxy.
       public var webSockets: [ListenAddress] = []
-      /// The addresses of web proxies whose `X-Forwarded-For` is believed.
+      /// The addresses of web proxies whose `X-Forwarded-For` is trusted.
       public var webProxies: Set<String> = []
       /// What is pulled from devices: collections, or `SELECT * FROM c WHERE …`.
       public var subscriptions: [String] = []
-      /// Whether every collection is pulled too that exists here.
+      /// Whether every collection that exists here is also pulled.
       public var pullsKnownCollections = true
-      /// Where devices log in; `nil` is nowhere.
+      /// Where devices log in; `nil` means nowhere.
       public var login: Login?
-      /// Bounds of what it takes.
+      /// Limits of the resources that devices may use.
       public var limits = ApplicationLimits()
-      /// Bounds of its change feed.
+      /// Limits of its change feed.
       public var feed = FeedSettings()
 
       /// Makes an application with the default settings.
@@ -76,48 +77,52 @@
 
     /// How a big peer proves that it belongs to an application.
     public enum Identity: Sendable, Hashable {
-      /// By the key that all peers of the application share; without a file, one is made at the first start.
+      /// With the key that all peers of the application share.
+      ///
+      /// Without a file, a key is made at the first start.
       case sharedKey(file: String?)
-      /// By a certificate of the application's authority.
+      /// With a certificate of the application's authority.
       case certificate(authority: String, certificate: String)
-      /// By a certificate that the intermediate authority of the login endpoint issues at each start.
+      /// With a certificate that the intermediate authority of the login endpoint issues at each start.
       case intermediate
-      /// By nothing, and nothing is encrypted: for development on loopback.
+      /// Without proof and without encryption: for development on loopback.
       case development
     }
 
-    /// Bounds of what one application takes.
+    /// Limits of the resources that one application may use.
     public struct ApplicationLimits: Sendable, Hashable {
-      /// Devices that are connected at once.
+      /// The maximum number of devices that are connected at once.
       public var sessions = 2_000
-      /// Bytes in memory that one device may take.
+      /// The maximum memory for one device, in bytes.
       public var deviceMemoryBytes = 16 << 20
-      /// Bytes in memory that all devices may take.
+      /// The maximum memory for all devices, in bytes.
       public var allDevicesMemoryBytes = 256 << 20
-      /// Address space that is reserved for the data, which is also about the most that it may grow to.
+      /// The address space that is reserved for the data, in bytes; the data can grow to about this size.
       public var mapBytes = 64 << 30
     }
 
     /// The listener of the HTTP API.
     public struct HTTP: Sendable {
-      /// Where it listens; `nil` is nowhere.
+      /// Where it listens; `nil` means nowhere.
       public var listen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8_080)
-      /// The server's certificate, without which it listens on loopback only.
+      /// The server's certificate; without one, the server listens only on loopback.
       public var tls: TLS?
-      /// The origins of web pages that may call it from a browser, such as `https://example.org`; none by default.
+      /// The origins of web pages that may call the API from a browser, such as `https://example.org`.
+      ///
+      /// None by default.
       public var origins: Set<String> = []
-      /// The addresses of web proxies whose `X-Forwarded-For` is believed.
+      /// The addresses of web proxies whose `X-Forwarded-For` is trusted.
       public var proxies: Set<String> = []
-      /// Bounds of what it takes.
+      /// Limits for its clients.
       public var limits = HTTPLimits()
 
-      /// Listens on port 8080 of this machine alone.
+      /// Makes a listener on port 8080 of this machine only.
       public init() {}
     }
 
     /// The certificate of a listener.
     public struct TLS: Sendable, Hashable {
-      /// The file with the certificate, and after it those between it and its authority's (PEM).
+      /// The file with the certificate, followed by those between it and its authority's (PEM).
       public var certificate: String
       /// The file with the private key (PEM).
       public var key: String
@@ -129,9 +134,9 @@
       }
     }
 
-    /// The listener for who runs the server.
+    /// The administrator's listener.
     public struct Admin: Sendable {
-      /// Where it listens, which must be loopback; `nil` is nowhere.
+      /// Where it listens, which must be loopback; `nil` means nowhere.
       public var listen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8_081)
     }
   }

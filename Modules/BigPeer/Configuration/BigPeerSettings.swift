@@ -1,7 +1,7 @@
 #if Server
-  /// Settings from flags and from the environment, which take the place of those in the file.
+  /// Settings from flags and from the environment, which override those in the file.
   public struct BigPeerSettings: Sendable {
-    /// A setting's text, and what it comes from.
+    /// A setting's text, and its source.
     struct Setting: Sendable {
       let source: String
       let text: String
@@ -9,7 +9,7 @@
       func fault(_ message: String) -> ConfigurationError { ConfigurationError(source, message) }
     }
 
-    /// What can be set: the flag `--name` and the variable `BIGPEER_NAME`.
+    /// The names of settings: the flag `--name` and the variable `BIGPEER_NAME`.
     public enum Name: String, Sendable, CaseIterable {
       case config, data, application, devices
       case webSocket = "websocket"
@@ -19,7 +19,7 @@
       /// The flag.
       public var flag: String { "--\(rawValue)" }
 
-      /// The variable of the environment.
+      /// The environment variable.
       public var variable: String {
         "BIGPEER_" + rawValue.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
       }
@@ -27,10 +27,10 @@
 
     private var settings: [Name: Setting] = [:]
 
-    /// Nothing is set.
+    /// Makes settings without any value.
     public init() {}
 
-    /// What the variables `BIGPEER_…` of the environment say; an empty one says nothing.
+    /// Reads the environment variables `BIGPEER_…`; empty ones are ignored.
     ///
     /// - Parameter environment: The environment, by names of variables.
     public init(environment: [String: String]) {
@@ -40,7 +40,7 @@
       }
     }
 
-    /// Sets what a flag says; `nil` leaves all as it is.
+    /// Sets the value of a flag; `nil` changes nothing.
     public mutating func set(_ name: Name, flag text: String?) {
       guard let text else { return }
       settings[name] = Setting(source: name.flag, text: text)

@@ -1,7 +1,7 @@
 #if Server
-  /// A mistake in what the big peer was configured with, and where it stands.
+  /// A mistake in the configuration of the big peer, with its place.
   public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The file with the line, the flag or the variable of the environment.
+    /// The file with the line, the flag or the environment variable.
     public let place: String
     /// What is wrong: one sentence without a full stop.
     public let message: String

@@ -3,9 +3,10 @@
   import Foundation
   import Transports
 
-  /// An object of a configuration file, whose members are read one by one; a member that nobody reads is a mistake.
+  /// An object of a configuration file, whose members are read one by one.
   ///
-  /// Each error names the file, the line and the member.
+  /// A member that is never read is reported as a mistake. Each error names the file, the line and the
+  /// member.
   package final class ConfigurationObject {
     private let file: String
     private let folder: String
@@ -14,12 +15,12 @@
     private var members: [String: ConfigurationValue.Member] = [:]
     private var known: [String] = []
 
-    /// Reads the object that a whole file is.
+    /// Reads a whole file as one object.
     ///
     /// - Parameters:
     ///   - text: The file's bytes.
-    ///   - file: Its path, which messages name and to whose folder paths in it are relative.
-    /// - Throws: What keeps it from being JSON, or from being an object.
+    ///   - file: Its path. Messages name it, and paths in the file are relative to its folder.
+    /// - Throws: Why the text is not JSON, or not an object.
     package convenience init(text: [UInt8], file: String) throws(ConfigurationError) {
       let value = try ConfigurationValue(text, file: file)
       let folder = URL(filePath: file).deletingLastPathComponent().path(percentEncoded: false)
@@ -42,7 +43,7 @@
 
     // MARK: - Members
 
-    /// A text; `nil` where there is none.
+    /// A text; `nil` if the member is missing.
     package func text(_ name: String) throws(ConfigurationError) -> String? {
       guard let value = member(name) else { return nil }
       guard case .scalar(.string(let text)) = value.content, !text.isEmpty else {
@@ -51,13 +52,13 @@
       return text
     }
 
-    /// A text that must be there.
+    /// A required text.
     package func requiredText(_ name: String) throws(ConfigurationError) -> String {
       guard let text = try text(name) else { throw fault(name, "is missing") }
       return text
     }
 
-    /// A whole number within bounds; `nil` where there is none.
+    /// A whole number within bounds; `nil` if the member is missing.
     package func integer(_ name: String, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
       guard let value = member(name) else { return nil }
       guard case .scalar(.int(let number)) = value.content, let number = Int(exactly: number),
@@ -66,7 +67,7 @@
       return number
     }
 
-    /// True or false; `nil` where there is none.
+    /// True or false; `nil` if the member is missing.
     package func flag(_ name: String) throws(ConfigurationError) -> Bool? {
       guard let value = member(name) else { return nil }
       guard case .scalar(.bool(let flag)) = value.content else {
@@ -134,7 +135,7 @@
       return nil
     }
 
-    /// Texts; none where the member is missing.
+    /// A list of texts; `nil` if the member is missing.
     package func texts(_ name: String) throws(ConfigurationError) -> [String]? {
       guard let value = member(name) else { return nil }
       guard case .list(let elements) = value.content else {
@@ -170,7 +171,7 @@
       return addresses
     }
 
-    /// Addresses without ports, as the other ends of connections have them.
+    /// Addresses without ports, as connections report them for their other end.
     package func ipAddresses(_ name: String) throws(ConfigurationError) -> Set<String>? {
       guard let texts = try texts(name) else { return nil }
       var addresses: Set<String> = []
@@ -183,7 +184,7 @@
       return addresses
     }
 
-    /// Where a listener listens, which has the settings `on` and `listen`: what is off stays off.
+    /// The address of a listener with the settings `on` and `listen`; `nil` if it is off.
     package func listener(_ address: ListenAddress?) throws(ConfigurationError) -> ListenAddress? {
       let isOn = try flag("on") ?? true
       let named = try self.address("listen")
@@ -197,7 +198,7 @@
         .absoluteURL.path(percentEncoded: false)
     }
 
-    /// A path of a file that must be there.
+    /// A path of a file that must exist.
     package func existingFile(_ name: String) throws(ConfigurationError) -> String? {
       guard let path = try filePath(name) else { return nil }
       guard FileManager.default.isReadableFile(atPath: path) else {
@@ -206,13 +207,13 @@
       return path
     }
 
-    /// An object within this one; `nil` where there is none.
+    /// An object within this one; `nil` if the member is missing.
     package func object(_ name: String) throws(ConfigurationError) -> ConfigurationObject? {
       guard let value = member(name) else { return nil }
       return try ConfigurationObject(value, file: file, folder: folder, path: path(to: name))
     }
 
-    /// A list of objects; `nil` where there is none.
+    /// A list of objects; `nil` if the member is missing.
     package func objects(_ name: String) throws(ConfigurationError) -> [ConfigurationObject]? {
       guard let value = member(name) else { return nil }
       guard case .list(let elements) = value.content else {
@@ -229,7 +230,7 @@
 
     // MARK: - Mistakes
 
-    /// Where everything in the file stands, for what is judged later.
+    /// The places of all settings in the file, for checks that are made later.
     func places() -> SettingPlaces {
       var places = SettingPlaces()
       places.record("", file: file, line: line)
@@ -248,7 +249,7 @@
       }
     }
 
-    /// A mistake in a member, or in that it is missing.
+    /// The error for a mistake in a member, or for a missing member.
     package func fault(_ name: String, _ message: String) -> ConfigurationError {
       fault(name, line: members[name]?.value.line ?? line, message)
     }
@@ -259,7 +260,7 @@
 
     /// Ends the reading.
     ///
-    /// - Throws: The first member that nobody has read, with the names that there are.
+    /// - Throws: The first member that was not read, with the names of the valid members.
     package func finish() throws(ConfigurationError) {
       let unread = members.values.filter { !known.contains($0.name) }.min { $0.line < $1.line }
       guard let unread else { return }

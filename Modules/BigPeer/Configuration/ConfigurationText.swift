@@ -20,7 +20,7 @@
 
     /// Reads a file's text, which must be JSON.
     ///
-    /// - Throws: What is wrong with it, with the line.
+    /// - Throws: What is wrong with the text, and on which line.
     init(_ text: [UInt8], file: String) throws(ConfigurationError) {
       do {
         _ = try JSON.parse(text)
@@ -39,7 +39,7 @@
     }
   }
 
-  /// Walks through a JSON text that is known to be right, and keeps the lines.
+  /// Walks through a JSON text that is known to be valid, and records the lines.
   private struct ConfigurationTextReader {
     private let text: [UInt8]
     private var offset = 0
@@ -117,7 +117,7 @@
   }
 
   extension Value {
-    /// The text of a value that is one.
+    /// The text of a string value; `nil` for any other value.
     var stringValue: String? {
       guard case .string(let text) = self else { return nil }
       return text

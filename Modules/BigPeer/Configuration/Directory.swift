@@ -1,14 +1,14 @@
 #if Server
   import Foundation
 
-  /// A directory of the server's, which only its owner can use.
+  /// A directory of the server's that only its owner can use.
   enum Directory {
-    /// Why a directory can neither be used nor made; `nil` when nothing speaks against it.
+    /// Why a directory can be neither used nor created; `nil` if no obstacle is found.
     static func fault(_ path: String) -> String? {
       let files = FileManager.default
       var place = path
       var isDirectory: ObjCBool = false
-      // What is not there yet is made, in the nearest directory that is.
+      // A directory that does not exist yet is created in the nearest parent that does.
       while !files.fileExists(atPath: place, isDirectory: &isDirectory), place != "/", !place.isEmpty {
         place = URL(filePath: place).deletingLastPathComponent().path(percentEncoded: false)
         while place.count > 1, place.hasSuffix("/") { place.removeLast() }
@@ -20,9 +20,9 @@
       return nil
     }
 
-    /// Makes a directory where there is none.
+    /// Creates a directory if it does not exist.
     ///
-    /// - Throws: `BigPeerError` that names it.
+    /// - Throws: `BigPeerError` that names the directory.
     static func make(_ path: String) throws(BigPeerError) {
       do {
         try FileManager.default.createDirectory(

@@ -1,44 +1,48 @@
 #if Server
-  /// Bounds of what one HTTP listener takes from its clients.
+  /// Limits of one HTTP listener for its clients.
   public struct HTTPLimits: Sendable, Hashable {
-    /// Bytes that the body of a request may have.
+    /// The maximum size of a request's body, in bytes.
     public var bodyBytes = 8 << 20
-    /// Bytes of a request's headers together, and of one of them.
+    /// The maximum size of a request's headers together, and of one of them, in bytes.
     public var headerBytes = 16 << 10
-    /// Headers that a request may have.
+    /// The maximum number of headers in a request.
     public var headerCount = 64
-    /// Rows of one answer.
+    /// The maximum number of rows in one response.
     public var rows = 1_000_000
-    /// Bytes of an answer that is not streamed, such as that of a statement that writes.
+    /// The maximum size of a response that is not streamed, in bytes.
+    ///
+    /// For example, the response to a statement that writes is not streamed.
     public var answerBytes = 8 << 20
-    /// Bytes in memory that a statement may take to sort, group and join.
+    /// The maximum memory that a statement may use to sort, group and join, in bytes.
     public var statementBytes = 64 << 20
-    /// How long a statement may take, until its last row is sent.
+    /// The maximum time of a statement, until its last row is sent.
     public var statementTime = Duration.seconds(60)
-    /// How long the headers of a request may take to come, and a connection may be idle.
+    /// The maximum time for the headers of a request to arrive, and for a connection to be idle.
     public var idleTime = Duration.seconds(30)
-    /// How long the body of a request may take to come.
+    /// The maximum time for the body of a request to arrive.
     public var bodyTime = Duration.seconds(30)
-    /// How long a client may take nothing of an answer.
+    /// The maximum time for which a client may read nothing of a response.
     public var stallTime = Duration.seconds(30)
-    /// Connections at once.
+    /// The maximum number of connections at once.
     public var connections = 1_024
-    /// Connections at once of one address.
+    /// The maximum number of connections at once from one address.
     public var connectionsByAddress = 128
-    /// Requests that are answered at once.
+    /// The maximum number of requests that are processed at once.
     public var requests = 256
-    /// Requests of one key that are answered at once.
+    /// The maximum number of requests of one key that are processed at once.
     public var requestsByKey = 32
-    /// Results that are read at once for one key in any case, a quarter of the threads that read; twice as many while others read none.
+    /// The number of results that one key may always read at once: a quarter of the reading threads.
+    ///
+    /// A key may read twice as many while others read none.
     package var readersByKey = 16
-    /// Bytes of the bodies of all requests that are being answered; one key takes a quarter of it at most.
+    /// The maximum size of the bodies of all requests in progress, in bytes; one key may use a quarter of it.
     public var allBodyBytes = 256 << 20
-    /// Requests of one key in a second, over a few seconds.
+    /// The maximum number of requests of one key per second, averaged over a few seconds.
     public var requestsPerSecondByKey = 2_000
-    /// Requests of one address in a second, over a few seconds.
+    /// The maximum number of requests of one address per second, averaged over a few seconds.
     public var requestsPerSecondByAddress = 2_000
 
-    /// The default bounds.
+    /// Makes the default limits.
     public init() {}
   }
 #endif

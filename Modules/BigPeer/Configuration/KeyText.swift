@@ -4,10 +4,10 @@
 
   /// The text of a file with a key or with certificates.
   enum KeyText {
-    /// Bytes that it may have.
+    /// The maximum size of the file, in bytes.
     private static let limit = 64 << 10
 
-    /// Sees to it that nobody else can read a file with a private key.
+    /// Checks that no other user can read a file with a private key.
     ///
     /// - Throws: `BigPeerError` that names the file, and says what to do.
     static func checkSecret(_ path: String) throws(BigPeerError) {
@@ -18,7 +18,7 @@
       } catch  where error.code == .permission && FileManager.default.isReadableFile(atPath: path) {
         throw BigPeerError(error.message, underlying: error)
       } catch {
-        // What else is wrong with the file tells who reads it.
+        // Any other problem with the file is reported when it is read.
       }
     }
 

@@ -1,23 +1,25 @@
 #if Server
   /// An address to listen on.
   public struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The address of an interface, without brackets: 127.0.0.1 is this machine only, 0.0.0.0 every network of it.
+    /// The address of an interface, without brackets.
+    ///
+    /// 127.0.0.1 is only this machine, 0.0.0.0 is every network of it.
     public let host: String
-    /// The port; 0 is any free one.
+    /// The port; 0 chooses any free port.
     public let port: Int
 
     /// Makes an address.
     public init(host: String, port: Int) {
-      // The name means this machine, whatever a resolver may say.
+      // The name always means this machine, whatever a resolver returns.
       self.host = host == "localhost" ? "127.0.0.1" : host
       self.port = port
     }
 
-    /// What a text must be.
+    /// The message that describes a valid text.
     static let expectation =
       "must be host:port with a port from 0 to 65535; an IPv6 address stands in brackets"
 
-    /// Reads `host:port`; an IPv6 address stands in brackets.
+    /// Reads `host:port`; an IPv6 address is in brackets.
     ///
     /// - Returns: `nil` for any other text.
     public init?(_ text: String) {

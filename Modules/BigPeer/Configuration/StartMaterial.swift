@@ -4,16 +4,17 @@
   import QueryEngine
   import Transports
 
-  /// What a start needs beside the settings themselves: keys, certificates, secrets and queries, read and found right.
+  /// The keys, certificates, secrets and queries that a start needs, read and verified.
   ///
-  /// `bigpeer check`, the start and a reload read it alike. Nothing is made and nothing is opened.
+  /// `bigpeer check`, the start and a reload read it in the same way. Nothing is created and nothing is
+  /// opened.
   struct StartMaterial: Sendable {
     /// The certificate of the HTTP listener.
     let certificate: CertifiedKey?
-    /// In the configuration's order.
+    /// The applications, in the configuration's order.
     let applications: [ApplicationMaterial]
 
-    /// Looks at all of a configuration.
+    /// Checks a whole configuration.
     ///
     /// - Throws: The first mistake, with the place of the setting.
     init(_ configuration: BigPeerConfiguration) async throws(ConfigurationError) {
@@ -38,26 +39,27 @@
   }
 
   extension BigPeerConfiguration {
-    /// Reads all that a start needs, the files, programs and variables that the settings name too, and starts nothing.
+    /// Reads all that a start needs, also the files, programs and variables of the settings; starts nothing.
     ///
-    /// Whether ports are free and whether stores can be opened is seen at the start alone.
-    /// - Throws: The first mistake, with the place of the setting: the file and the line, the flag or the variable.
+    /// Only the start itself shows whether ports are free and whether stores can be opened.
+    /// - Throws: The first mistake, with the place of the setting: the file and the line, the flag or the
+    ///   variable.
     public func verify() async throws(ConfigurationError) { _ = try await StartMaterial(self) }
   }
 
-  /// Where the settings of one application were said.
+  /// The places of the settings of one application.
   struct ApplicationPlaces: Sendable {
     private let places: SettingPlaces
     private let path: String
 
     init(_ places: SettingPlaces, _ path: String) { (self.places, self.path) = (places, path) }
 
-    /// A mistake in a setting of the application.
+    /// Makes the error for a mistake in a setting of the application.
     func fault(_ setting: String, _ message: String) -> ConfigurationError {
       places.fault("\(path).\(setting)", message)
     }
 
-    /// Reads what a setting names; what goes wrong is told with its place.
+    /// Reads what a setting names; errors name the setting's place.
     func reading<R>(_ setting: String, _ body: () async throws -> R) async throws(ConfigurationError) -> R {
       do {
         return try await body()
@@ -68,11 +70,11 @@
     }
   }
 
-  /// What the files, programs and variables of one application hold.
+  /// The contents of the files, programs and variables of one application.
   package struct ApplicationMaterial: Sendable {
-    /// What the peer proves itself with.
+    /// The credentials of the peer.
     enum Identity: Sendable {
-      /// `nil` is one that is made at the first start.
+      /// `nil` means a key that is made at the first start.
       case sharedKey(DunlinSharedKey?)
       case certificate(authority: String, certificate: String)
       case intermediate(LoginIssuer)
@@ -80,13 +82,13 @@
     }
 
     let identity: Identity
-    /// The intermediate authority, where the application has a login endpoint.
+    /// The intermediate authority, if the application has a login endpoint.
     let issuer: LoginIssuer?
-    /// Signs questions to the login webhook.
+    /// Signs requests to the login webhook.
     let webhookSecret: String?
     let places: ApplicationPlaces
 
-    /// Reads what an application needs that code has configured.
+    /// Reads the material of an application that was configured in code.
     package init(_ application: BigPeerConfiguration.Application) async throws(ConfigurationError) {
       try await self.init(application, ApplicationPlaces(SettingPlaces(), BigPeerConfiguration.path(0)))
     }
@@ -106,7 +108,7 @@
           do {
             _ = try SubscriptionQuery(dql: ApplicationInterest.statement(text), isRestricted: true)
           } catch {
-            // With line and column.
+            // The error contains line and column.
             throw BigPeerError("\(DunlinError.translating(error))")
           }
         }
@@ -119,7 +121,7 @@
       guard let login = application.login else { return (nil, nil) }
       let issuer = try await places.reading("login.authority") {
         let issuer = try LoginIssuer(login.authority, application: application.id)
-        // Whether devices would believe what it issues.
+        // Checks whether devices would accept the certificates that it issues.
         try await issuer.verify()
         return issuer
       }
@@ -168,7 +170,7 @@
       }
     }
 
-    /// Sees to it that devices would believe the certificate.
+    /// Checks that devices would accept the certificate.
     private static func check(
       _ certificate: String, _ trusted: TrustedAuthority, _ application: BigPeerConfiguration.Application
     ) async throws {
@@ -185,7 +187,7 @@
       try await PeerCredentials(key: key, certificate: certificate, trusted: trusted).verify()
     }
 
-    /// Sees to it that a file has authorities that certificates of web services can be verified against.
+    /// Checks that a file has authorities for verifying certificates of web services.
     private static func checkAuthorities(_ path: String) throws {
       let found = try? NIOSSLCertificate.fromPEMFile(path)
       guard found?.isEmpty == false else { throw BigPeerError("the file \(path) has no certificate (PEM)") }

@@ -20,12 +20,12 @@
       var isOver = false
     }
 
-    /// How often versions are looked through that have had their time.
+    /// How often expired versions are searched for.
     private static let trimInterval = Duration.seconds(60)
 
     /// Makes the feed of a database.
     ///
-    /// Where `holdsDeliveries` is set, no webhook gets anything until they are released.
+    /// If `holdsDeliveries` is set, no webhook gets anything until deliveries are released.
     /// - Throws: What reading the store throws.
     package init(
       _ store: DunlinStore, _ settings: FeedSettings, holdsDeliveries: Bool = false, logger: Logger,
@@ -38,7 +38,7 @@
       history = try store.keepHistory { logger.error("\($0)") }
     }
 
-    /// Begins with what is registered.
+    /// Starts the registered webhooks and the trimming of the history.
     ///
     /// - Throws: What reading the store throws.
     package func start() throws {
@@ -63,7 +63,7 @@
       }
     }
 
-    /// Ends streams and deliveries, and keeps what is registered; to be called before the database is closed.
+    /// Ends streams and deliveries, and keeps registrations; must be called before the database is closed.
     package func stop() async {
       let trimming = state.withLock { state in
         state.isOver = true
@@ -73,10 +73,11 @@
       trimming?.cancel()
       await trimming?.value
       await webhooks.stop()
-      // Devices may still bring changes until the database is closed: the history listens as long.
+      // Devices may still send changes until the database is closed, so the history keeps observing until
+      // then.
     }
 
-    /// An event as clients read it, with the transaction named as in all answers.
+    /// An event as clients read it; its transaction is named as in all responses.
     func json(_ event: FeedEvent) -> [UInt8] { Self.json(event, store) }
 
     static func json(
@@ -92,7 +93,7 @@
 
     /// Begins a stream of changes for a key, unless there are too many.
     ///
-    /// The stream holds its place at the listener, `seat`.
+    /// The stream holds its seat at the listener, `seat`.
     /// - Throws: `limit`, `closed`.
     func openStream(
       _ filter: FeedFilter, after position: FeedPosition?, key: String, _ seat: StreamSeat
@@ -125,11 +126,11 @@
       }
     }
 
-    /// Streams that are open now.
+    /// The number of streams that are open now.
     package var streams: Int { state.withLock { $0.streams } }
   }
 
-  /// A stream of changes, which counts as long as it is held.
+  /// A stream of changes, which counts as long as it is referenced.
   final class FeedStream: Sendable {
     let reader: FeedReader
     private let feed: ApplicationFeed

@@ -6,7 +6,7 @@
     init(_ object: ConfigurationObject) throws(ConfigurationError) {
       self.init()
       let times = Duration.milliseconds(100)...Duration.seconds(3_600)
-      // With the webhooks they are readers of one database, of which there are no more than 4,096.
+      // Streams and webhooks are readers of one database, which can have at most 4,096.
       streams = try object.integer("streams", in: 1...3_000) ?? streams
       heartbeat = try object.duration("heartbeat", in: .seconds(1) ... .seconds(600)) ?? heartbeat
       webhooks = try object.integer("webhooks", in: 0...1_000) ?? webhooks

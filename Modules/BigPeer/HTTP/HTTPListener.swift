@@ -10,23 +10,23 @@
 
   /// A listener for HTTP with its routes, as a service.
   struct HTTPListener: Service {
-    /// What it is called in messages: `http` or `admin`.
+    /// Its name in messages: `http` or `admin`.
     let name: String
     let address: ListenAddress
-    /// Where its settings were said.
+    /// The places of its settings.
     let places: SettingPlaces
     var certificate: ServerCertificate?
     let limits: HTTPLimits
-    /// Counts requests; `nil` where nobody is counted.
+    /// Counts requests; `nil` if nothing is counted.
     var gate: APIGate?
     var crossOrigin = CrossOrigin(origins: [])
     let routes: [any ServerRoute]
     let logger: Logger
-    /// Hears of each request that was answered.
+    /// Is called with a report of each request that was answered.
     let report: @Sendable (RequestReport) -> Void
     /// The connections.
     let ledger: ConnectionLedger
-    /// Hears of the address once it listens.
+    /// Is called with the address once it is listening.
     let started: @Sendable (ListenAddress) -> Void
 
     func run() async throws {
@@ -55,7 +55,7 @@
         }, logger: quiet)
     }
 
-    /// The library tells of each start; the big peer does so itself.
+    /// The library logs each start; the big peer does so itself.
     private var quiet: Logger {
       var logger = logger
       logger.logLevel = max(logger.logLevel, .notice)

@@ -8,26 +8,26 @@
       [.wwwAuthenticate: "Bearer realm=\"dunlin\"" + (error.map { ", error=\"\($0)\"" } ?? "")]
     }
 
-    /// There is no key.
+    /// The request has no key.
     static let noKey = Problem(
       .unauthorized, "authentication", "an API key is needed: Authorization: Bearer dk1…",
       headers: challenge(nil))
 
-    /// The key is none, was revoked, or has expired.
+    /// The key is invalid, was revoked, or has expired.
     static let wrongKey = Problem(
       .unauthorized, "authentication", "the API key is unknown, was revoked, or has expired",
       headers: challenge("invalid_token"))
 
-    /// The key came with a copy of the store.
+    /// The key came with a restored copy of the store.
     static let restored = Problem(
       .serviceUnavailable, "restored",
       "this server runs on a copy of its data that was restored: ask those who run it")
 
-    /// The key may not do it.
+    /// The key lacks the right.
     static let permission = Problem(
       .forbidden, "permission", "the API key may only read", headers: challenge("insufficient_scope"))
 
-    /// It came too soon.
+    /// The request exceeds the rate limit.
     static func rateLimit(_ whose: String, _ wait: Duration) -> Problem {
       Problem(
         .tooManyRequests, "rateLimit", "\(whose) sends more requests than it may",
@@ -39,20 +39,20 @@
       Problem(.serviceUnavailable, "busy", detail, headers: [.retryAfter: "1"])
     }
 
-    /// The request is not what the document of the API says.
+    /// The request does not follow the API description.
     static func request(_ detail: String) -> Problem { Problem(.badRequest, "request", detail) }
 
     /// A value does not fit where it is used.
     static func argument(_ detail: String) -> Problem { Problem(.unprocessableContent, "argument", detail) }
 
-    /// The same fault as another, found in a place of the request.
+    /// The same problem, with its place in the request.
     func within(_ place: String) -> Problem {
       var copy = self
       copy.members["place"] = .string(place)
       return copy
     }
 
-    /// Why a call of the database failed, as clients are told.
+    /// The problem for clients when a call of the database has failed.
     init(any error: any Error) {
       if let problem = error as? Problem {
         self = problem
@@ -75,7 +75,7 @@
         members[TextKey(name)] = error.context[name].map { .string($0) }
       }
       let status = Self.status(of: error.code)
-      // What the disk or the system says is for the log.
+      // Messages of the disk or the system are only for the log.
       let detail = status.code == 500 ? "the server failed; its log says how" : error.message
       self.init(
         status, error.code.rawValue, detail, members: members,

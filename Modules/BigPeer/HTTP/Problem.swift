@@ -3,18 +3,18 @@
   package import HTTPTypes
   package import Hummingbird
 
-  /// Why a request was not answered as it wished, as clients read it: `application/problem+json` (RFC 9457).
+  /// Why a request failed, as clients read it: `application/problem+json` (RFC 9457).
   package struct Problem: Error, Sendable, HTTPResponseError {
     package let status: HTTPResponse.Status
-    /// What went wrong, to branch on: a word such as `syntax` or `rateLimit`.
+    /// The code, for programs: a word such as `syntax` or `rateLimit`.
     package let code: String
     /// One sentence for people, without a document's contents and without a full stop.
     package let detail: String
     /// Further members, such as the line and the column of a mistake.
     package var members: [TextKey: Value]
-    /// Headers of the answer, such as `Retry-After`.
+    /// Headers of the response, such as `Retry-After`.
     package var headers: HTTPFields
-    /// What the server failed with, for its log: clients are not told.
+    /// The server's error, only for its log.
     package var underlying: (any Error)?
 
     /// Makes a problem.
@@ -42,7 +42,7 @@
       return bytes
     }
 
-    /// The answer.
+    /// The response.
     package var response: Response {
       var headers = headers
       headers[.contentType] = "application/problem+json"

@@ -2,14 +2,14 @@
   import QueryEngine
   import Synchronization
 
-  /// What becomes known of a request while it is answered, for the log and the figures, and whether it is needed still.
+  /// The data that is collected about a request for the log and the figures, and whether it is still needed.
   package final class RequestRecord: Sendable {
     struct Content {
       var application: String?
       var key: String?
-      /// Why it failed after the answer had begun.
+      /// Why it failed after the response had begun.
       var failure: String?
-      /// What the server failed with, for the log alone.
+      /// The server's error, only for the log.
       var error: (any Error)?
     }
 
@@ -34,7 +34,7 @@
 
     // MARK: - Ending
 
-    /// A statement is executed for the request, and ends with the connection.
+    /// Records the statement that is executed for the request; the statement ends with the connection.
     func execute(_ statement: StatementContext) {
       let isOver = state.withLock { state in
         state.statement = statement
@@ -43,7 +43,7 @@
       if isOver { statement.cancel() }
     }
 
-    /// Nobody waits for the answer any more.
+    /// Records that the response is no longer needed, and cancels the statement.
     func abandon(_ problem: Problem) {
       let statement = state.withLock { state in
         if state.ending == nil { state.ending = problem }
@@ -53,9 +53,9 @@
       statement?.cancel()
     }
 
-    /// Sees to it that somebody waits for the answer.
+    /// Checks that the response is still needed.
     ///
-    /// - Throws: Why not.
+    /// - Throws: The problem because of which it is not.
     func checkIsNeeded() throws(Problem) { if let ending = state.withLock({ $0.ending }) { throw ending } }
   }
 #endif

@@ -3,7 +3,7 @@
   import NIOSSL
   import Synchronization
 
-  /// A certificate with those between it and its authority's, and its private key, which fit together.
+  /// A certificate chain without its authority's certificate, and the private key that matches it.
   struct CertifiedKey: Sendable {
     let chain: [NIOSSLCertificate]
     let key: NIOSSLPrivateKey
@@ -44,16 +44,16 @@
     }
   }
 
-  /// The certificate of a listener, which can be renewed while it listens: each handshake takes the newest.
+  /// The certificate of a listener, which can be renewed while it listens: each handshake uses the newest.
   final class ServerCertificate: Sendable {
     private let newest: Mutex<CertifiedKey>
 
     init(_ first: CertifiedKey) { newest = Mutex(first) }
 
-    /// Takes another one, for connections that come from now on.
+    /// Replaces the certificate, for connections from now on.
     func replace(by next: CertifiedKey) { newest.withLock { $0 = next } }
 
-    /// What the listener works with.
+    /// The TLS configuration of the listener.
     var configuration: TLSConfiguration {
       var configuration = newest.withLock { $0 }.configuration
       configuration.sslContextCallback = { [self] _, promise in

@@ -2,14 +2,14 @@
   package import Hummingbird
   package import NIOCore
 
-  /// What a route of the big peer knows about a request beside the request.
+  /// The data that a route has about a request besides the request itself.
   package struct ServerContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     /// The connection.
     package let channel: any Channel
     /// The other end of the connection.
     package let remoteAddress: SocketAddress?
-    /// What becomes known of the request while it is answered.
+    /// The data that is collected about the request while it is processed.
     package let record = RequestRecord()
 
     package init(source: ApplicationRequestContextSource) {
@@ -19,9 +19,9 @@
     }
   }
 
-  /// Some routes of the big peer's HTTP listener.
+  /// A group of routes of the big peer's HTTP listener.
   package protocol ServerRoute: Sendable {
-    /// Adds them; it is called once, before the listener starts.
+    /// Adds the routes; it is called once, before the listener starts.
     func add(to router: Router<ServerContext>)
   }
 #endif

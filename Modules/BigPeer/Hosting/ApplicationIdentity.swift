@@ -4,7 +4,7 @@
   import Transports
 
   extension BigPeerConfiguration.Application {
-    /// The file with the shared key that is made at the first start.
+    /// The name of the file with the shared key that is made at the first start.
     private static let sharedKeyFile = "shared.key"
     /// The path of the file with the shared key that is made at the first start.
     public var sharedKeyPath: String { "\(folder)/\(Self.sharedKeyFile)" }
@@ -13,16 +13,16 @@
 
     private var sharedKey: SecretFile { SecretFile(Self.sharedKeyFile, in: folder) }
 
-    /// The shared key that an earlier start has made.
+    /// The shared key that an earlier start has made; `nil` if there is none.
     func ownSharedKey() throws -> DunlinSharedKey? {
       try sharedKey.read(atMost: 1_024).map { try DunlinSharedKey(String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// The identity that the configuration says; a shared key that is not there yet is made.
+    /// The configured identity; a shared key that does not exist yet is made.
     ///
-    /// - Parameter material: What the files hold.
+    /// - Parameter material: The contents of the files.
     /// - Returns: The identity.
-    /// - Throws: What keeps a key from being made.
+    /// - Throws: Why a key cannot be made.
     func dunlinIdentity(_ material: ApplicationMaterial) throws -> DunlinIdentity {
       switch material.identity {
       case .development: return .unsafeDevelopment(appID: id)

@@ -8,38 +8,39 @@
   import Synchronization
   import Transports
 
-  /// What an application pulls from its devices: what the configuration names, all collections that exist here, and those that
-  /// devices subscribe to now.
+  /// What an application pulls from its devices.
   ///
-  /// A peer has so many subscriptions and no more, so that collections beyond them are not pulled; how many is told.
+  /// It pulls what the configuration names, all collections that exist here, and those that devices subscribe
+  /// to now. The number of subscriptions of a peer is limited, so collections beyond the limit are not
+  /// pulled. Their number is reported.
   final class ApplicationInterest: Sendable {
-    /// What a device subscribes to, as it was looked at last.
+    /// The collections that a device subscribed to at the last check.
     private struct Wish {
       let mark: UInt64
       let names: [String]
     }
 
     private struct State {
-      /// The subscriptions, by the collection or the statement that they are for.
+      /// The subscriptions, by their collection or statement.
       var subscriptions: [String: DunlinSyncSubscription] = [:]
-      /// Those of collections that are pulled since devices subscribe to them.
+      /// Collections that are pulled only because devices subscribe to them.
       var fromDevices: Set<String> = []
       /// Collections that should be pulled and are not.
       var missing: Set<String> = []
-      /// Collections up to this number are subscribed to.
+      /// The numbers of the collections that are subscribed to.
       var collections: Set<UInt32> = []
       var listener: CommitListener?
-      /// Follows what devices subscribe to.
+      /// The task that follows the subscriptions of devices.
       var following: Task<Void, Never>?
       var hasToldLimit = false
       var isOver = false
     }
 
-    /// Collections that are pulled because devices subscribe to them.
+    /// The maximum number of collections that are pulled because devices subscribe to them.
     private static let deviceLimit = 200
-    /// Those of one device.
+    /// The maximum number of such collections of one device.
     private static let limitByDevice = 32
-    /// How often what devices subscribe to is looked at.
+    /// How often the subscriptions of devices are checked.
     private static let pace = Duration.seconds(1)
 
     private let dunlin: Dunlin
@@ -53,16 +54,16 @@
       self.logger = logger
     }
 
-    /// Collections that should be pulled from devices and are not.
+    /// The number of collections that should be pulled from devices and are not.
     var missingCount: Int { state.withLock { $0.missing.count } }
 
-    /// Subscribes, and goes on with each collection that is made.
+    /// Subscribes, and continues to do so for each new collection.
     ///
     /// - Throws: The codes of subscriptions that the configuration names; `StoreError`.
     func begin() throws {
       for text in configuration.subscriptions { try subscribe(text, Self.statement(text)) }
       guard configuration.pullsKnownCollections else { return }
-      // Before the first look, so that no collection comes in between.
+      // Before the first check, so that no collection is missed in between.
       let listener = dunlin.store.database.onCommit { [weak self] commit in self?.record(commit) }
       state.withLock { $0.listener = listener }
       try subscribeToKnownCollections()
@@ -79,9 +80,9 @@
 
     // MARK: - Devices
 
-    /// Subscribes to what connected devices subscribe to, and to nothing that none of them does any more.
+    /// Subscribes to what connected devices subscribe to, and ends subscriptions that no device needs now.
     ///
-    /// - Parameter wishes: What devices subscribed to, by the session.
+    /// - Parameter wishes: The subscriptions of devices at the last check, by session.
     private func follow(_ wishes: inout [UInt64: Wish]) {
       var now: [UInt64: Wish] = [:]
       for standing in dunlin.sync.standings where standing.isConnected && standing.delivery.isInterestKnown {
@@ -95,7 +96,7 @@
       wishes = now
       let wanted = Set(now.values.flatMap(\.names))
       do {
-        // A collection that has come to exist is pulled for its own sake.
+        // A collection that exists by now is pulled for that reason.
         let existing = Set(try dunlin.store.collectionNames())
         drop { !wanted.contains($0) && !existing.contains($0) }
         state.withLock { $0.fromDevices.subtract(existing) }
@@ -118,7 +119,9 @@
       return Array(names.prefix(Self.limitByDevice))
     }
 
-    /// Ends subscriptions that are there for devices alone, and does not miss what nobody asks for.
+    /// Ends subscriptions that existed only for devices.
+    ///
+    /// It also forgets missing collections that no device requests.
     private func drop(where isOver: (String) -> Bool) {
       let ended = state.withLock { state in
         state.missing = state.missing.filter { !isOver($0) }
@@ -156,7 +159,7 @@
 
     // MARK: - Subscriptions
 
-    /// Subscribes to a whole collection, as far as there is room; what is not possible is told once.
+    /// Subscribes to a whole collection if there is room; the lack of room is logged once.
     private func pull(
       _ name: String, isFull: Bool = false, _ done: (inout State) -> Void = { _ in }
     ) {
@@ -187,12 +190,12 @@
       }
     }
 
-    /// The statement of a setting, which is one itself or names a collection.
+    /// The statement of a setting, which is either a statement or the name of a collection.
     static func statement(_ setting: String) -> String {
       setting.contains(" ") ? setting : "SELECT * FROM `\(setting.replacing("`", with: "``"))`"
     }
 
-    /// Subscribes to a statement, under a name by which it is there once.
+    /// Subscribes to a statement, under a name that is used only once.
     private func subscribe(_ name: String, _ statement: String) throws {
       let isKnown = state.withLock { $0.isOver || $0.subscriptions[name] != nil }
       guard !isKnown else { return }

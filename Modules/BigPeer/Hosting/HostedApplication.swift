@@ -5,25 +5,25 @@
   package import Logging
   import SyncProtocol
 
-  /// One application of a big peer: its store, its identity, and what belongs to it.
+  /// One application of a big peer: its store, its identity, and its other parts.
   package final class HostedApplication: Sendable {
-    /// What its peers call it.
+    /// The id of the application for its peers.
     package let id: String
-    /// What it was opened with.
+    /// The configuration with which it was opened.
     package let configuration: BigPeerConfiguration.Application
     /// Its database, which is a big peer.
     package let dunlin: Dunlin
-    /// Names the application in each line.
+    /// A logger that names the application in each line.
     package let logger: Logger
     /// Its change feed.
     package let feed: ApplicationFeed
-    /// Who logs in, and who may not.
+    /// Its login endpoint, audit log and revocations.
     package let logins: ApplicationLogins
     /// The keys of its web back ends.
     package let keys: APIKeys
-    /// Whether its store is a copy that keeps quiet.
+    /// Whether its store is a restored copy.
     package let origin: StoreOrigin
-    /// Its transactions, for those who demand one that they have seen.
+    /// Its transactions, for clients that require one that they have seen.
     package let transactions: TransactionWatch
     private let interest: ApplicationInterest
     private let places: ApplicationPlaces
@@ -32,9 +32,9 @@
     ///
     /// - Parameters:
     ///   - configuration: The application.
-    ///   - material: What its files hold.
-    ///   - logger: Takes log lines.
-    /// - Throws: What keeps the store from being opened, with the application's id; then nothing is open.
+    ///   - material: The contents of its files.
+    ///   - logger: Gets log lines.
+    /// - Throws: Why the store cannot be opened, with the application's id; then nothing is open.
     package init(
       _ configuration: BigPeerConfiguration.Application, _ material: ApplicationMaterial, logger: Logger
     ) throws {
@@ -77,9 +77,9 @@
       return options
     }
 
-    /// Subscribes to what the configuration says, and lets devices connect.
+    /// Subscribes as configured, and lets devices connect.
     ///
-    /// - Throws: An address that cannot be listened on, with the setting; anything else with the application's id.
+    /// - Throws: The setting of an address that it cannot listen on; anything else with the application's id.
     package func start() throws {
       do {
         try interest.begin()
@@ -109,9 +109,10 @@
       }
     }
 
-    /// Uses renewed certificates and a renewed intermediate authority for all connections and logins that begin from now on.
+    /// Uses renewed certificates and a renewed intermediate authority from now on.
     ///
-    /// - Throws: `BigPeerError` with the application's id; then all goes on as before.
+    /// They are used for all connections and logins that begin after this call.
+    /// - Throws: `BigPeerError` with the application's id; then nothing changes.
     func renew(_ material: ApplicationMaterial) async throws {
       do {
         switch material.identity {
@@ -125,9 +126,9 @@
       if let issuer = material.issuer { logins.endpoint?.renew(issuer) }
     }
 
-    /// Has a store that is a copy take the place of the original: webhooks and API keys go on, durably.
+    /// Makes a restored copy take the place of the original: webhooks and API keys work again, durably.
     ///
-    /// - Returns: `false` where it was none.
+    /// - Returns: `false` if the store was no copy.
     /// - Throws: `StoreError`.
     package func resume() async throws -> Bool {
       guard try await origin.resume() else { return false }
@@ -135,13 +136,13 @@
       return true
     }
 
-    /// Collections that should be pulled from devices and are not.
+    /// The number of collections that should be pulled from devices and are not.
     package var missingCollectionCount: Int { interest.missingCount }
 
-    /// Where devices connect to now, such as `tcp://127.0.0.1:4040`.
+    /// The addresses where devices connect now, such as `tcp://127.0.0.1:4040`.
     package var deviceAddresses: [String] { dunlin.listeningAddresses.sorted() }
 
-    /// Ends sessions, waits for writes in flight, and closes the store; no task waits on the caller's thread meanwhile.
+    /// Ends sessions, waits for writes in flight, and closes the store, without blocking the caller's thread.
     package func close() async {
       await feed.stop()
       do {

@@ -4,7 +4,7 @@
 
   /// The applications of one big peer.
   package struct HostedApplications: Sendable {
-    /// All of them, in the configuration's order.
+    /// All applications, in the configuration's order.
     package let all: [HostedApplication]
     private let byID: [String: HostedApplication]
 
@@ -12,8 +12,8 @@
     ///
     /// - Parameters:
     ///   - configurations: The applications.
-    ///   - materials: What the files of each hold, in the same order.
-    ///   - logger: Takes log lines.
+    ///   - materials: The contents of the files of each, in the same order.
+    ///   - logger: Gets log lines.
     /// - Returns: The applications.
     /// - Throws: `BigPeerError` that names the application.
     package static func open(
@@ -41,7 +41,7 @@
     /// The application of an id.
     package subscript(id: String) -> HostedApplication? { byID[id] }
 
-    /// Closes all; devices of all are disconnected at once.
+    /// Closes all applications; the devices of all are disconnected first.
     package func close() async {
       for application in all { application.dunlin.stopSync() }
       for application in all { await application.close() }

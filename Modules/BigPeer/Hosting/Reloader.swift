@@ -2,10 +2,11 @@
   import Logging
   import Synchronization
 
-  /// Reads certificates and keys that were replaced on disk again, while the server runs.
+  /// Reads replaced certificates and keys from disk while the server runs.
   ///
-  /// New connections and new logins use them; connections that are open keep theirs. Nothing is used before all files are found right.
-  /// After that an application may still refuse its own: then it, and the applications after it, keep the old ones.
+  /// New connections and new logins use them; open connections keep theirs. Nothing is used before all files
+  /// are verified. After that an application may still refuse its files. Then it, and the applications after
+  /// it, keep the old ones.
   final class Reloader: Sendable {
     private let configuration: BigPeerConfiguration
     private let applications: HostedApplications
@@ -25,10 +26,10 @@
       self.logger = logger
     }
 
-    /// Reads all files that the settings name, and uses them if all are right.
+    /// Reads all files that the settings name, and uses them if all are valid.
     ///
-    /// - Throws: `ConfigurationError` with the place of the setting; `BigPeerError` of an application that cannot take it, or while another
-    ///   reload is in flight. It is in the log.
+    /// - Throws: `ConfigurationError` with the place of the setting; `BigPeerError` of an application that
+    ///   cannot use its files, or while another reload is in flight. The error is also logged.
     func reload() async throws {
       do {
         try begin()

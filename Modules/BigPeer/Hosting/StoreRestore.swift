@@ -3,29 +3,30 @@
   import Facade
   package import Foundation
 
-  /// Puts a backup into the place of an application's store, while the server does not run.
+  /// Restores a backup as an application's store, while the server does not run.
   package struct StoreRestore {
     /// The directory of the backup.
     package let backup: String
-    /// Where it goes.
+    /// The application whose store is replaced.
     package let application: BigPeerConfiguration.Application
-    /// Whether it takes the place of the store that it is from; else it keeps quiet as a copy.
+    /// Whether it takes the place of the original store; otherwise it counts as a restored copy.
     package let isOriginal: Bool
 
-    /// Makes a plan.
+    /// Describes a restore.
     package init(_ backup: String, _ application: BigPeerConfiguration.Application, asOriginal: Bool) {
       self.backup = backup
       self.application = application
       isOriginal = asOriginal
     }
 
-    /// Looks for damage in the backup, and puts a copy of it into its place.
+    /// Verifies the backup, and copies it to the place of the store.
     ///
-    /// The application's device key stays. The store that was there is kept beside it.
+    /// The application's device key stays. The former store is kept beside the new one.
     /// - Parameters:
-    ///   - now: Names the store that was there.
-    ///   - progress: Hears of entries now and then; what it throws ends the work, and all is as before.
-    /// - Returns: Where the former store is; `nil` where there was none.
+    ///   - now: The time, which names the former store.
+    ///   - progress: Is called with the number of entries at intervals. If it throws, the work ends, and
+    ///     nothing has changed.
+    /// - Returns: The path of the former store; `nil` if there was none.
     /// - Throws: `BigPeerError` for a damaged backup; what the store throws.
     package func carryOut(
       now: Date = Date(), progress: @escaping (MaintenanceProgress) throws -> Void = { _ in }

@@ -3,17 +3,18 @@
   import Logging
   import Transports
 
-  /// What an application has for its devices' logins: the audit log, the revoked keys, and the endpoint where it is configured.
+  /// The parts of an application for its devices' logins: audit log, revoked keys and login endpoint.
   ///
-  /// Keys can be revoked without an endpoint too: of devices that have their certificates from elsewhere.
+  /// The endpoint is optional. Keys can also be revoked without one, for devices that have their certificates
+  /// from elsewhere.
   package struct ApplicationLogins: Sendable {
     package let audit: LoginAudit
     package let revocations: Revocations
-    /// Issues certificates; `nil` where the application has no login endpoint.
+    /// Issues certificates; `nil` if the application has no login endpoint.
     package let endpoint: LoginEndpoint?
-    /// Reads what there is of revocations, which apply before devices can connect.
+    /// Reads the stored revocations, which apply before devices can connect.
     ///
-    /// - Throws: What cannot be read, or is not right in the configuration.
+    /// - Throws: What cannot be read, or is wrong in the configuration.
     init(
       _ dunlin: Dunlin, _ configuration: BigPeerConfiguration.Application, _ material: ApplicationMaterial,
       logger: Logger

@@ -1,19 +1,19 @@
 #if Server
   import Foundation
 
-  /// What a program writes to its standard output: for secrets that are in no file.
+  /// The standard output of a program, for secrets that are not in a file.
   enum CommandOutput {
-    /// How long a program may take.
+    /// The maximum time of a program.
     static let time = Duration.seconds(10)
 
-    /// Runs a program without a shell, and takes what it writes.
+    /// Runs a program without a shell, and returns its output.
     ///
     /// - Parameters:
     ///   - command: The program's absolute path, and its arguments.
-    ///   - byteLimit: Bytes that it may write.
-    ///   - time: How long it may take.
+    ///   - byteLimit: The maximum size of the output, in bytes.
+    ///   - time: The maximum time of the program.
     /// - Returns: The text.
-    /// - Throws: `BigPeerError` that names the program; never with what it has written.
+    /// - Throws: `BigPeerError` that names the program; it never contains the output.
     static func text(of command: [String], byteLimit: Int, time: Duration = time) throws -> String {
       guard let program = command.first else { throw BigPeerError("no program is named") }
       func failed(_ why: String) -> BigPeerError { BigPeerError("the program \(program) \(why)") }
@@ -41,7 +41,7 @@
 
   /// A process whose standard output is read; one thread uses it.
   private final class Child {
-    /// Why it could not be made, by the system's number.
+    /// Why the process could not be started, as an error number of the system.
     struct Failure: Error { let number: Int32 }
 
     private let process: pid_t
@@ -66,7 +66,7 @@
       }
       posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
       posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
-      // The thread's own mask may keep signals from it.
+      // The thread's own mask may block signals for it.
       var none = sigset_t()
       sigemptyset(&none)
       posix_spawnattr_setsigmask(&attributes, &none)
@@ -82,7 +82,7 @@
       (self.process, output) = (process, ends[0])
     }
 
-    /// What it writes next; `nil` at its end, and when the time is over.
+    /// The next bytes of the output; `nil` at its end, and when the time has expired.
     func read(until deadline: ContinuousClock.Instant) -> [UInt8]? {
       var bytes = [UInt8](repeating: 0, count: 4_096)
       while ContinuousClock.now < deadline {
@@ -96,7 +96,7 @@
       return nil
     }
 
-    /// With which status it ends, or 128 and the signal; `nil` when the time is over.
+    /// The exit status, or 128 plus the signal; `nil` when the time has expired.
     func status(until deadline: ContinuousClock.Instant) -> Int32? {
       var status: Int32 = 0
       while waitpid(process, &status, WNOHANG) != process {
@@ -107,7 +107,7 @@
       return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
     }
 
-    /// Ends it where it still runs.
+    /// Kills the process if it still runs.
     func end() {
       close(output)
       guard !isOver else { return }

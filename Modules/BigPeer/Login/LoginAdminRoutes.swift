@@ -5,9 +5,9 @@
   import Logging
   import Transports
 
-  /// What whoever runs the server can ask and do about logins: revoked keys, and the audit log.
+  /// The administrator's requests about logins: revoked keys, and the audit log.
   struct LoginAdminRoutes: ServerRoute {
-    /// Entries of the audit log in one answer.
+    /// The maximum number of entries of the audit log in one response.
     private static let entries = 1_000
     private static let usualEntries = 100
 
@@ -44,7 +44,7 @@
         isNew = try await application.logins.revocations.revoke(key, source: "admin", reason: reason)
       } catch let error as BigPeerError {
         application.logger.error("\(error)")
-        // Who runs the server is told all.
+        // The administrator may see all details.
         throw Problem(.internalServerError, "notStored", error.description)
       }
       if isNew { application.logger.notice("A device key was revoked", metadata: ["device": "\(key)"]) }

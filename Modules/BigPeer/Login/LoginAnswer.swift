@@ -1,9 +1,9 @@
 #if Server
   package import CRDTCore
 
-  /// What a login endpoint answers.
+  /// The response of a login endpoint.
   package struct LoginAnswer: Hashable, Sendable {
-    /// A status of HTTP.
+    /// An HTTP status.
     package let status: Int
     /// A JSON object.
     package let fields: [TextKey: Value]
@@ -16,7 +16,7 @@
       self.retryAfter = retryAfter
     }
 
-    /// A refusal, with words for people.
+    /// A refusal, with a message for people.
     package static func refusal(_ status: Int, _ message: String, retryAfter: Duration? = nil) -> LoginAnswer
     {
       LoginAnswer(status, ["message": .string(message)], retryAfter: retryAfter)

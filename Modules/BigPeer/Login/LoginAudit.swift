@@ -1,9 +1,10 @@
 #if Server
   import CRDTCore
 
-  /// The audit log of logins: entries are added at its end, and leave at its beginning when there are too many.
+  /// The audit log of logins: new entries are added, and the oldest are removed when there are too many.
   ///
-  /// Issued certificates and revocations are one list, refusals another, so that nobody can push out the first by being refused.
+  /// Issued certificates and revocations are one list, refusals another. Otherwise refused requests could
+  /// displace the entries of the first.
   package struct LoginAudit: Sendable {
     /// One of the two lists.
     package enum List: String, Hashable, Sendable, CaseIterable {
@@ -14,15 +15,15 @@
       fileprivate var table: LoginTable { self == .issues ? .audit : .refusals }
     }
 
-    /// Some entries of a list.
+    /// A page of entries of a list.
     package struct Page: Hashable, Sendable {
-      /// The oldest first.
+      /// The entries, the oldest first.
       package var events: [LoginEvent] = []
-      /// Where the next ones begin; nothing is said of what it is made of.
+      /// Where the next page begins; an opaque text.
       package var next: String
     }
 
-    /// Entries that leave in one transaction at most.
+    /// The maximum number of entries that one transaction removes.
     private static let sweep: UInt64 = 64
     private let storage: any LoginStorage
     private let limits: [List: UInt64]
@@ -41,7 +42,7 @@
       try await storage.write { [self] tables in try add(event, to: tables) }
     }
 
-    /// Adds an entry in somebody else's transaction.
+    /// Adds an entry within the caller's transaction.
     func add(_ event: LoginEvent, to tables: any LoginTables) throws {
       let list: List = event.kind == .refused ? .refusals : .issues
       var range = try Self.range(of: list, in: tables)
@@ -57,13 +58,13 @@
       try tables.set(Self.key(start) + Self.key(end), .state, Array(list.rawValue.utf8))
     }
 
-    /// Reads entries, the oldest first; damaged ones are passed over.
+    /// Reads entries, the oldest first; damaged ones are skipped.
     ///
     /// - Parameters:
-    ///   - list: Which ones.
-    ///   - position: Where to begin, as an earlier page has said; `nil` begins with the newest `count`.
-    ///   - count: How many at most.
-    /// - Returns: The page; `nil` where the position is none.
+    ///   - list: The list to read.
+    ///   - position: Where to begin, from an earlier page; `nil` begins with the newest `count` entries.
+    ///   - count: The maximum number of entries.
+    /// - Returns: The page; `nil` for an invalid position.
     /// - Throws: What the storage throws.
     package func events(_ list: List, after position: String?, count: Int) throws -> Page? {
       guard count > 0 else { return nil }
@@ -97,7 +98,7 @@
 
     // MARK: - Places
 
-    /// The places that a list has; none before its first entry.
+    /// The range of positions in a list; empty before its first entry.
     private static func range(of list: List, in tables: any LoginTables) throws -> Range<UInt64> {
       guard let stored = try tables.value(.state, Array(list.rawValue.utf8)), stored.count == 16,
         let start = place(Array(stored[..<8])), let end = place(Array(stored[8...])), start <= end

@@ -5,17 +5,17 @@
   import Synchronization
   package import Transports
 
-  /// Challenges of a login endpoint: each is good once, for one device key, and for a minute.
+  /// Challenges of a login endpoint: each is valid once, for one device key, and for a minute.
   ///
-  /// A challenge carries its end and a code over it, so that nothing is kept of one that nobody answers. Only answered ones are kept, until
-  /// their end.
+  /// A challenge contains its expiry and an authentication code over it, so nothing is stored of a challenge
+  /// that is never answered. Only answered challenges are stored, until they expire.
   package final class LoginChallenges: Sendable {
-    /// What a device's answer says of a challenge.
+    /// The result of checking an answered challenge.
     package enum Verdict: Hashable, Sendable {
       case good
       /// The challenge was not made here, or for another key.
       case unknown
-      /// Its time is over.
+      /// The challenge has expired.
       case outOfDate
       /// It was answered before.
       case used
@@ -23,14 +23,14 @@
       case full
     }
 
-    /// How long a challenge is good.
+    /// How long a challenge is valid.
     package static let lifetime = Duration.seconds(60)
-    /// Answered challenges that are kept.
+    /// The maximum number of answered challenges that are stored.
     package static let answers = 100_000
     private static let (timeBytes, nonceBytes, codeBytes) = (8, 16, 16)
 
     private struct State {
-      /// The answered ones, and when each ends.
+      /// The answered challenges, with their expiry.
       var used: [[UInt8]: Duration] = [:]
       var sweepsAt = Duration.zero
     }
@@ -54,7 +54,7 @@
       .joined()
     }
 
-    /// Takes an answer to a challenge.
+    /// Checks an answered challenge, and records it as used.
     package func take(_ challenge: String, for deviceKey: PeerKey, at now: Duration) -> Verdict {
       guard let bytes = Self.bytes(challenge),
         bytes.count == Self.timeBytes + Self.nonceBytes + Self.codeBytes
@@ -78,7 +78,9 @@
       }
     }
 
-    /// The code that only this endpoint can make, over the challenge and whom it is for.
+    /// The authentication code over the challenge, its application and its device key.
+    ///
+    /// Only this endpoint can make it.
     private func code(_ content: [UInt8], _ deviceKey: PeerKey) -> [UInt8] {
       let name = Array(application.utf8)
       let statement =

@@ -1,11 +1,11 @@
 #if Server
   package import Foundation
 
-  /// The times that logins go by.
+  /// The clocks for logins.
   package struct LoginClock: Sendable {
-    /// The wall clock, which certificates go by.
+    /// The wall clock, for the validity of certificates.
     package var now: @Sendable () -> Date
-    /// A clock that nobody sets, which limits and challenges go by.
+    /// A monotonic clock, for limits and challenges.
     package var moment: @Sendable () -> Duration
 
     package init(now: @escaping @Sendable () -> Date, moment: @escaping @Sendable () -> Duration) {

@@ -8,34 +8,36 @@
       public enum AuthoritySource: Sendable, Hashable {
         /// A file that only its owner can read.
         case file(String)
-        /// What a program writes to its standard output: its absolute path, and its arguments.
+        /// The standard output of a program: its absolute path, and its arguments.
         case command([String])
       }
 
-      /// Where the secret comes from that signs questions to the webhook.
+      /// The source of the secret that signs requests to the webhook.
       public enum SecretSource: Sendable, Hashable {
         /// A file that only its owner can read.
         case file(String)
-        /// A variable of the environment, by its name.
+        /// An environment variable, by its name.
         case environment(String)
       }
 
-      /// What devices are told, such as `https://host/path`; their signatures are for it, and the HTTP listener answers at its path.
+      /// The public URL for devices, such as `https://host/path`.
+      ///
+      /// Devices sign for this URL, and the HTTP listener serves its path.
       public var url: String
-      /// Where the application verifies tokens: `https://…`, or `http://127.0.0.1:…` on this machine.
+      /// The URL where the application verifies tokens: `https://…`, or `http://127.0.0.1:…` on this machine.
       public var webhook: String
-      /// A file with the authorities (PEM) that the webhook's certificate is verified against; `nil` takes the system's.
+      /// The file with the authorities (PEM) for the webhook's certificate; `nil` uses the system's.
       public var webhookAuthority: String?
-      /// The secret that signs questions to the webhook; `nil` signs none.
+      /// The secret that signs requests to the webhook; `nil` leaves them unsigned.
       public var webhookSecret: SecretSource?
       /// The intermediate authority that issues certificates.
       public var authority: AuthoritySource
-      /// How long a certificate holds at most, whatever the webhook says.
+      /// The maximum validity of a certificate, whatever the webhook requests.
       public var longestValidity = Duration.seconds(30 * 86_400)
-      /// Bounds of what it takes.
+      /// Limits for its clients.
       public var limits = LoginLimits()
 
-      /// Names what every login endpoint needs.
+      /// Makes a configuration from the required settings.
       public init(url: String, webhook: String, authority: AuthoritySource) {
         self.url = url
         self.webhook = webhook
@@ -43,21 +45,21 @@
       }
     }
 
-    /// Bounds of what logins take.
+    /// Limits of logins.
     public struct LoginLimits: Sendable, Hashable {
-      /// Requests from one address at once, of IPv6 from 64 bits of it; a login has two.
+      /// The burst limit of requests from one address, for IPv6 from 64 bits of it; a login has two requests.
       public var requestsByAddress = 200
-      /// Such requests in each later second.
+      /// The number of further such requests per second.
       public var requestsPerSecondByAddress = 10
-      /// Certificates for one user at once.
+      /// The burst limit of certificates for one user.
       public var loginsByUser = 20
-      /// Such certificates in each later hour.
+      /// The number of further such certificates per hour.
       public var loginsPerHourByUser = 60
-      /// Questions to the webhook at the same time.
+      /// The maximum number of concurrent requests to the webhook.
       public var questions = 64
-      /// Issued certificates and revocations that the audit log keeps.
+      /// The number of issued certificates and revocations that the audit log keeps.
       public var auditedIssues = 1_000_000
-      /// Refusals that the audit log keeps.
+      /// The number of refusals that the audit log keeps.
       public var auditedRefusals = 100_000
 
       /// The defaults.
@@ -66,11 +68,11 @@
   }
 
   extension BigPeerConfiguration.Login {
-    /// Seconds that a certificate holds at least.
+    /// The minimum validity of a certificate, in seconds.
     static let shortestValidity = 60
-    /// How long the webhook has for its answer.
+    /// The maximum time for the webhook's response.
     static let webhookTime = Duration.seconds(5)
-    /// Bytes that the webhook's answer may have.
+    /// The maximum size of the webhook's response, in bytes.
     static let webhookBytes = 256 << 10
 
     init(_ object: ConfigurationObject) throws(ConfigurationError) {
@@ -110,7 +112,7 @@
       try object.finish()
     }
 
-    /// Whether the HTTP listener can answer at a path as it stands.
+    /// Whether the HTTP listener can serve a path without encoding it.
     private static func isPath(_ path: String) -> Bool {
       path.utf8.allSatisfy {
         switch $0 {

@@ -5,16 +5,17 @@
   import Synchronization
   package import Transports
 
-  /// The login endpoint of an application: exchanges tokens for certificates, as `Documentation/Security.md` has the protocol.
+  /// The login endpoint of an application, which exchanges tokens for certificates.
   ///
-  /// It decides and does not listen: requests come as bytes with the address that they are from. Whatever goes wrong, there is no
-  /// certificate. What is wrong with a request is said to the device; what is wrong with the webhook, the store or the intermediate
-  /// authority is said in the log and the audit log alone.
+  /// `Documentation/Security.md` has the protocol. The endpoint decides and does not listen: requests arrive
+  /// as bytes with their source address. After any error no certificate is issued. Mistakes in a request are
+  /// reported to the device. Faults of the webhook, the store or the intermediate authority appear only in
+  /// the log and the audit log.
   package final class LoginEndpoint: Sendable {
-    /// What it works with.
+    /// The parts of an endpoint.
     package struct Parts: Sendable {
       package let application: String
-      /// What devices are told, which their signatures are for.
+      /// The public address for devices, for which they sign.
       package let address: HTTPSAddress
       package let issuer: LoginIssuer
       package let webhook: LoginWebhook
@@ -43,7 +44,7 @@
       }
     }
 
-    /// Bytes that a request may have.
+    /// The maximum size of a request, in bytes.
     package static let requestBytes = 64 << 10
 
     private let parts: Parts
@@ -51,9 +52,9 @@
     private let challenges: LoginChallenges
     private let requests: Mutex<RateLimiter<ConnectionOrigin>>
     private let logins: Mutex<RateLimiter<TextKey>>
-    /// So many seconds before the intermediate authority ends, the log begins to say so.
+    /// The number of seconds before the intermediate authority expires at which the log begins to warn.
     private static let warningTime: TimeInterval = 14 * 86_400
-    /// One warning a day that the intermediate authority ends.
+    /// Limits the warnings about the intermediate authority's expiry to one a day.
     private let warnings = Mutex(RateLimiter<Int>(atOnce: 1, interval: .seconds(86_400)))
     private let records: LoginRecords
 
@@ -70,10 +71,10 @@
           atOnce: parts.limits.loginsByUser, interval: .seconds(3_600) / parts.limits.loginsPerHourByUser))
     }
 
-    /// What devices are told.
+    /// The public address for devices.
     package var address: HTTPSAddress { parts.address }
 
-    /// How often requests have ended in each way.
+    /// The number of requests by outcome.
     package var figures: [LoginOutcome: UInt64] { records.figures }
 
     /// Issues certificates with another intermediate authority from now on.
@@ -81,12 +82,12 @@
 
     // MARK: - The first request
 
-    /// Answers the question for a challenge.
+    /// Responds to a request for a challenge.
     ///
     /// - Parameters:
     ///   - body: The request's body.
-    ///   - origin: The address that the request is from, for limits and the audit log.
-    /// - Returns: The answer.
+    ///   - origin: The source address of the request, for limits and the audit log.
+    /// - Returns: The response.
     package func challenge(_ body: [UInt8], from origin: LoginOrigin) async -> LoginAnswer {
       if let answer = await flood(origin) { return answer }
       guard body.count <= Self.requestBytes, case .map(let fields)? = try? JSON.parse(body) else {
@@ -105,12 +106,12 @@
 
     // MARK: - The second request
 
-    /// Answers a login.
+    /// Responds to a login.
     ///
     /// - Parameters:
     ///   - body: The request's body.
-    ///   - origin: The address that the request is from, for limits and the audit log.
-    /// - Returns: The answer.
+    ///   - origin: The source address of the request, for limits and the audit log.
+    /// - Returns: The response.
     package func login(_ body: [UInt8], from origin: LoginOrigin) async -> LoginAnswer {
       if let answer = await flood(origin) { return answer }
       let request: LoginRequest
@@ -136,7 +137,9 @@
       }
     }
 
-    /// Checks that the device has the key for which it asks a certificate, and has said so just now and to this endpoint.
+    /// Checks that the device has the key for which it requests a certificate.
+    ///
+    /// The device must have proved that just now and to this endpoint.
     private func checkProof(_ request: LoginRequest) throws(LoginRefusal) {
       guard request.application.isSame(as: parts.application) else {
         throw .wrong(.malformed, 400, "this login service is for another application")
@@ -144,7 +147,7 @@
       switch challenges.take(request.challenge, for: request.deviceKey, at: parts.clock.moment()) {
       case .good: break
       case .outOfDate: throw .wrong(.proof, 409, "the challenge is out of date")
-      // As after a restart: the device asks for another one.
+      // As after a restart: the device requests another challenge.
       case .unknown: throw .wrong(.proof, 409, "the challenge was not made here for this device key")
       case .used: throw .wrong(.proof, 409, "the challenge was answered before")
       case .full: throw .fault("more than \(LoginChallenges.answers) challenges are answered within a minute")
@@ -208,7 +211,7 @@
       } catch {
         throw .fault("the audit log cannot be written: \(error)", user: user)
       }
-      // It may have been revoked meanwhile.
+      // The key may have been revoked meanwhile.
       try checkRevocation(request.deviceKey, user: user)
       records.issued(event)
       warnOfEnd(issuer.validUntil, at: now)
@@ -230,14 +233,14 @@
 
     // MARK: - Refusals
 
-    /// Refuses an address that asks too often.
+    /// Refuses an address that sends too many requests.
     private func flood(_ origin: LoginOrigin) async -> LoginAnswer? {
       guard let wait = take(origin.group, requests) else { return nil }
       await records.flood(origin)
       return .refusal(429, "too many requests from one address", retryAfter: wait)
     }
 
-    /// Refuses what is no request; nothing is known of it that an audit log could say.
+    /// Refuses an invalid request; it contains nothing that an audit log could record.
     private func malformed(_ message: String) -> LoginAnswer {
       records.count(.malformed)
       return .refusal(400, message)

@@ -2,9 +2,9 @@
   package import CRDTCore
   package import Foundation
 
-  /// One entry of the audit log of logins; it never has a token.
+  /// One entry of the audit log of logins; it never contains a token.
   package struct LoginEvent: Hashable, Sendable {
-    /// What has happened.
+    /// The kind of event.
     package enum Kind: String, Hashable, Sendable {
       /// A certificate was issued.
       case issued
@@ -20,13 +20,13 @@
     package var deviceKey: String?
     package var user: String?
     package var provider: String?
-    /// Where the request came from, or who has revoked the key.
+    /// The source of the request, or who has revoked the key.
     package var source: String?
     /// Why a login was refused, or a key revoked.
     package var reason: String?
-    /// The number of the certificate that was issued, in hexadecimal.
+    /// The serial number of the issued certificate, in hexadecimal.
     package var serialNumber: String?
-    /// Until when that holds.
+    /// The expiry of the issued certificate.
     package var validUntil: Date?
 
     package init(_ kind: Kind, at time: Date) {
@@ -34,7 +34,7 @@
       self.time = time
     }
 
-    /// As fields of a JSON object: times are texts of ISO 8601.
+    /// The fields of a JSON object; times are ISO 8601 texts.
     package var fields: [TextKey: Value] {
       var fields: [TextKey: Value] = [
         "event": .string(kind.rawValue), "time": .string(Self.text(time)),
@@ -49,7 +49,7 @@
       return fields
     }
 
-    /// Reads what was written; `nil` of anything else.
+    /// Reads a stored entry; `nil` for anything else.
     init?(json: [UInt8]) {
       guard case .map(let fields)? = try? JSON.parse(json) else { return nil }
       func text(_ name: TextKey) -> String? {

@@ -5,19 +5,19 @@
 
   /// Issues certificates with an intermediate authority of the application, whose parent is offline.
   package struct LoginIssuer: Sendable {
-    /// Bytes of the intermediate authority's text.
+    /// The maximum length of the intermediate authority's text, in bytes.
     private static let textBytes = 64 << 10
-    /// Seconds before now at which a certificate begins, since clocks differ.
+    /// How far in the past a certificate begins, in seconds, because clocks differ.
     private static let past: TimeInterval = 300
 
     private let authority: PeerAuthority
-    /// What messages call it.
+    /// The name of the source in messages.
     private let place: String
 
     /// Reads the intermediate authority.
     ///
     /// - Parameters:
-    ///   - source: Where it is.
+    ///   - source: Its source.
     ///   - application: The application that it must be for.
     ///   - now: The time.
     /// - Throws: `BigPeerError` that names the file or the program, and says what is wrong.
@@ -57,18 +57,18 @@
       }
     }
 
-    /// The application's authority (PEM), as devices are told it.
+    /// The application's authority (PEM), as devices receive it.
     package var trusted: TrustedAuthority { authority.trusted }
 
-    /// Whether another authority is the one that it rests on.
+    /// Whether the intermediate authority was issued by a given authority.
     func isOf(_ authority: TrustedAuthority) -> Bool { trusted.isSame(as: authority) }
 
-    /// Until when it may issue.
+    /// The time until which it can issue certificates.
     package var validUntil: Date { authority.validUntil }
 
-    /// Sees to it that peers would believe what it issues.
+    /// Checks that peers would accept the certificates that it issues.
     ///
-    /// - Throws: `BigPeerError`, saying why they would not.
+    /// - Throws: `BigPeerError`, with the reason why they would not.
     package func verify() async throws {
       do throws(LinkError) {
         let key = DeviceKey()
@@ -85,12 +85,12 @@
     ///
     /// - Parameters:
     ///   - deviceKey: The device's key.
-    ///   - user: The user that the device stands for.
-    ///   - seconds: For how long it holds from now on; it ends with the intermediate authority at the latest.
-    ///   - information: What all peers are told of the device.
+    ///   - user: The user of the device.
+    ///   - seconds: The validity from now on; it ends with the intermediate authority at the latest.
+    ///   - information: The information that all peers receive about the device.
     ///   - now: The time.
     /// - Returns: The certificate, and that of the intermediate authority.
-    /// - Throws: `credentials` where nothing is left of the intermediate authority's time.
+    /// - Throws: `credentials` if the intermediate authority has expired.
     package func issue(
       to deviceKey: PeerKey, user: String?, seconds: TimeInterval, information: [TextKey: Value], now: Date
     ) throws(LinkError) -> PeerCertificate {
@@ -103,7 +103,7 @@
         information: information)
     }
 
-    /// Issues the certificate with which the big peer itself meets its devices; it ends with the intermediate authority.
+    /// Issues the certificate of the big peer itself; it expires with the intermediate authority.
     ///
     /// - Throws: `BigPeerError`.
     package func issueOwn(to deviceKey: String, now: Date = Date()) throws -> String {

@@ -2,14 +2,14 @@
   import NIOCore
   package import Transports
 
-  /// Where a request of a login comes from.
+  /// The source of a login request.
   package struct LoginOrigin: Hashable, Sendable {
     /// The address, for the audit log.
     package let text: String
-    /// What limits go by: the address, or 64 bits of one of IPv6.
+    /// The group for limits: the address, or 64 bits of an IPv6 address.
     package let group: ConnectionOrigin
 
-    /// The origin of an address; all texts that are none count as one.
+    /// The origin of an address; all invalid texts count as one.
     package init(_ text: String) {
       self.text = text
       group = ConnectionOrigin(try? SocketAddress(ipAddress: text, port: 0))

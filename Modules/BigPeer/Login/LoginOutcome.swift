@@ -1,13 +1,13 @@
 #if Server
-  /// How a request of a login has ended, for figures.
+  /// The outcome of a login request, for figures.
   package enum LoginOutcome: String, Hashable, Sendable, CaseIterable {
     /// A certificate was issued.
     case granted
-    /// The address asks too often.
+    /// The address sent too many requests.
     case flood
-    /// It is no request of a login to this application.
+    /// It is not a valid login request to this application.
     case malformed
-    /// The device has not proved its key.
+    /// The device has not proved that it has its key.
     case proof
     /// The device's key is revoked.
     case revoked
@@ -15,7 +15,7 @@
     case token
     /// The webhook restricts what the user may do.
     case permissions
-    /// The user logs in too often.
+    /// The user logged in too often.
     case user
     /// The webhook, the store or the intermediate authority has failed.
     case fault

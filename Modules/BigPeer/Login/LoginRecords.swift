@@ -4,15 +4,16 @@
   import Synchronization
   import Transports
 
-  /// What a login endpoint writes down: figures, the log, and the audit log.
+  /// Records the events of a login endpoint: figures, the log, and the audit log.
   ///
-  /// An entry of the audit log is a transaction on disk. So refusals have an entry each only up to a rate; beyond it they are counted, and one
-  /// entry a minute says how many there were. The rate is one for each way in which a device may be known, as some cost it nothing.
+  /// Each entry of the audit log is a transaction on disk. Refusals therefore have an entry each only up to a
+  /// rate. Beyond it they are counted, and one entry a minute contains their number. Each standing of a
+  /// device has a rate of its own, because some standings cost an attacker nothing.
   final class LoginRecords: Sendable {
-    /// What a refused device has proved.
+    /// How far a refused device has proved its identity.
     private enum Standing: Hashable {
       case unproven
-      /// The device has proved its key, which it may have made a moment ago.
+      /// The device has proved its key, which it may have made just before.
       case proven
       /// The webhook has named the user.
       case named
@@ -22,22 +23,22 @@
       var audited = RateLimiter<Standing>(
         atOnce: LoginRecords.auditedAtOnce, interval: LoginRecords.auditedInterval)
       var summaries = RateLimiter<Int>(atOnce: 1, interval: LoginRecords.summaryInterval)
-      /// Refusals without an entry of their own that no summary has counted.
+      /// Refusals without an entry of their own that no summary contains yet.
       var uncounted = 0
     }
 
-    /// Refusals of one standing that are audited at once.
+    /// The burst limit of audited refusals of one standing.
     private static let auditedAtOnce = 200
-    /// How long it takes until one more is.
+    /// The time until one more refusal is audited.
     private static let auditedInterval = Duration.milliseconds(100)
-    /// The time between two entries for many.
+    /// The time between two summaries.
     private static let summaryInterval = Duration.seconds(60)
 
     private let audit: LoginAudit
     private let clock: LoginClock
     private let logger: Logger
     private let refusals = Mutex(Refusals())
-    /// One line in the log and one audited refusal for each address and minute in which it asks too often.
+    /// Limits logging and auditing to one entry a minute for each address with too many requests.
     private let floods = Mutex(
       RateLimiter<ConnectionOrigin>(atOnce: 1, interval: LoginRecords.summaryInterval))
     private let counts = Mutex<[LoginOutcome: UInt64]>([:])
@@ -46,18 +47,18 @@
       (self.audit, self.clock, self.logger) = (audit, clock, logger)
     }
 
-    /// How often each outcome was.
+    /// The number of requests by outcome.
     var figures: [LoginOutcome: UInt64] { counts.withLock { $0 } }
 
     func count(_ outcome: LoginOutcome) { counts.withLock { $0[outcome, default: 0] += 1 } }
 
-    /// Notes that a certificate was issued; its entry in the audit log is there.
+    /// Records that a certificate was issued; its entry is already in the audit log.
     func issued(_ event: LoginEvent) {
       count(.granted)
       logger.info("A certificate was issued", metadata: metadata(event))
     }
 
-    /// Notes that an address asks too often.
+    /// Records that an address sends too many requests.
     func flood(_ origin: LoginOrigin) async {
       count(.flood)
       let now = clock.moment()
@@ -67,11 +68,11 @@
       await record(event)
     }
 
-    /// Notes a refusal.
+    /// Records a refusal.
     ///
     /// - Parameters:
-    ///   - refusal: Why.
-    ///   - entry: What there is to say of the login.
+    ///   - refusal: The reason.
+    ///   - entry: The known data of the login.
     ///   - isProven: Whether the device has proved its key.
     func refused(_ refusal: LoginRefusal, _ entry: LoginEvent, isProven: Bool) async {
       count(refusal.outcome)
@@ -98,7 +99,7 @@
       await record(event, level: refusal.level)
     }
 
-    /// A refusal stays one where the audit log cannot be written.
+    /// Adds a refusal to the audit log; the refusal holds even if that cannot be written.
     private func record(_ event: LoginEvent, level: Logger.Level = .info) async {
       do {
         try await audit.add(event)

@@ -1,9 +1,9 @@
 #if Server
   import Logging
 
-  /// Why a login is refused.
+  /// Why a login was refused.
   struct LoginRefusal: Error {
-    /// How long a device waits where something here or at the webhook has failed.
+    /// How long a device waits after a fault of this server or of the webhook.
     private static let pause = Duration.seconds(5)
 
     let outcome: LoginOutcome
@@ -16,12 +16,12 @@
     var retryAfter: Duration?
     var user: String?
 
-    /// What is wrong with the request.
+    /// A refusal because of a mistake in the request.
     static func wrong(_ outcome: LoginOutcome, _ status: Int, _ message: String) -> LoginRefusal {
       LoginRefusal(outcome: outcome, status: status, message: message, why: message)
     }
 
-    /// What is wrong here, which is none of the device's business.
+    /// A refusal because of a fault here, whose details the device does not get.
     static func fault(_ why: String, retryAfter: Duration? = nil, user: String? = nil) -> LoginRefusal {
       LoginRefusal(
         outcome: .fault, status: 503, message: "the login service cannot answer now", why: why,

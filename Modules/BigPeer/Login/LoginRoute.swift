@@ -6,10 +6,10 @@
   import NIOCore
   import Transports
 
-  /// The login endpoints of the applications, each at the path of the address that its devices are told.
+  /// The login endpoints of the applications, each at the path of its public address.
   struct LoginRoute: ServerRoute {
     let endpoints: [LoginEndpoint]
-    /// The addresses of web proxies whose word is taken for where a request comes from.
+    /// The addresses of web proxies that are trusted to report the source of a request.
     let proxies: Set<String>
 
     func add(to router: Router<ServerContext>) {

@@ -1,7 +1,11 @@
 #if Server
-  /// Where revocations and the audit log of logins are kept: tables of keys and values that change in transactions.
+  /// The storage of revocations and the audit log of logins.
+  ///
+  /// It has tables of keys and values that change in transactions.
   package protocol LoginStorage: Sendable {
-    /// Changes tables in one transaction, which is durable when this returns; one that throws changes nothing.
+    /// Changes tables in one transaction, which is durable when this returns.
+    ///
+    /// A transaction that throws changes nothing.
     func write(_ body: @escaping @Sendable (any LoginTables) throws -> Void) async throws
 
     /// Reads tables in one snapshot.
@@ -10,7 +14,7 @@
 
   /// The tables in one transaction.
   package protocol LoginTables {
-    /// What stands at a key; `nil` for nothing.
+    /// The value at a key; `nil` if there is none.
     func value(_ table: LoginTable, _ key: [UInt8]) throws -> [UInt8]?
 
     /// Writes a value at a key, or removes it; only in a transaction that writes.
@@ -18,14 +22,15 @@
 
     /// Visits entries in the order of their keys from one key on, until `body` returns `false`.
     ///
-    /// Damaged entries are passed over where `damaged` takes their keys; else one is an error.
+    /// Damaged entries are skipped if `damaged` is given, which gets their keys. Otherwise a damaged entry is
+    /// an error.
     func forEach(
       _ table: LoginTable, from key: [UInt8], damaged: ((_ key: [UInt8]) -> Void)?,
       _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
     ) throws
   }
 
-  /// The tables that logins have.
+  /// The tables for logins.
   package enum LoginTable: String, Hashable, Sendable, CaseIterable {
     /// Issued certificates, and revocations.
     case audit = "login.audit"
@@ -33,7 +38,7 @@
     case refusals = "login.refusals"
     /// The revoked keys.
     case revocations = "login.revocations"
-    /// How far the two logs reach.
+    /// The ranges of the two lists of the audit log.
     case state = "login.state"
   }
 #endif

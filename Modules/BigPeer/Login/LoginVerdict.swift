@@ -2,25 +2,25 @@
   package import CRDTCore
   import Transports
 
-  /// What an application's webhook has said of a token.
+  /// The result of an application's webhook for a token.
   package enum LoginVerdict: Hashable, Sendable {
-    /// The token is good.
+    /// The token is valid.
     case granted(LoginClaims)
-    /// The token is not good.
+    /// The token is not valid.
     case denied
-    /// The token is good, and the user may not do everything, which nothing here enforces.
+    /// The token is valid, but the user's permissions are restricted, which nothing here can enforce.
     case restricted(why: String)
-    /// Anything else: nothing is granted.
+    /// Any other response: nothing is granted.
     case faulty(why: String, retryAfter: Duration?)
   }
 
-  /// What an application says of a user whose token is good.
+  /// What an application's webhook returns about a user whose token is valid.
   package struct LoginClaims: Hashable, Sendable {
     package let userID: String
     package let expirationSeconds: Int64
-    /// For the application at the device: any JSON.
+    /// For the application on the device: any JSON.
     package let clientInfo: Value?
-    /// For all peers that the device meets, inside its certificate.
+    /// For all peers of the device, inside its certificate.
     package let information: [TextKey: Value]
 
     package init(
@@ -34,14 +34,14 @@
   }
 
   extension LoginVerdict {
-    /// Bytes of what the webhook may say to the application at the device.
+    /// The maximum size of the webhook's data for the application on the device, in bytes.
     static let clientInfoBytes = 32 << 10
-    /// Bytes of a user's name.
+    /// The maximum length of a user's name, in bytes.
     static let userBytes = 128
-    /// The longest time that a webhook may ask for, in seconds: more is taken for a mistake.
+    /// The longest validity that a webhook may request, in seconds; a longer one counts as a mistake.
     static let longestExpiration: Int64 = 366 * 86_400
 
-    /// Reads the body of an answer with status 200; every field is known, and of the right type.
+    /// Reads the body of a response with status 200; every field must be known and of the right type.
     package init(json body: [UInt8]) {
       do throws(Mistake) {
         self = try Self.read(body)
@@ -137,9 +137,9 @@
 
     // MARK: - Permissions
 
-    /// What a user may not do.
+    /// The restrictions of a user's permissions.
     ///
-    /// - Returns: `nil` where they may do everything.
+    /// - Returns: `nil` if the user may do everything.
     private static func restriction(_ value: Value?) throws(Mistake) -> String? {
       guard let value else { return nil }
       guard case .map(let fields) = value else { throw Mistake("\"permissions\" is no object") }

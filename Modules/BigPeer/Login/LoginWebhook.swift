@@ -4,7 +4,7 @@
   import Synchronization
   package import Transports
 
-  /// Asks an application whether a token is good: one address, one question a login, and no redirects.
+  /// Asks an application whether a token is valid: one address, one request for each login, no redirects.
   package final class LoginWebhook: Sendable {
     private let address: HTTPSAddress
     private let client: HTTPSClient
@@ -13,11 +13,12 @@
     private let questions = Mutex(0)
 
     /// - Parameters:
-    ///   - address: Where the application verifies tokens.
-    ///   - authorityFile: The authorities that its certificate is verified against; `nil` takes the system's.
-    ///   - questions: How many are asked at the same time.
-    ///   - secret: Signs each question, as the webhooks of the change feed sign deliveries; `nil` signs none.
-    ///   - time: How long a question and its answer may take, from the lookup of the name to the last byte.
+    ///   - address: The address where the application verifies tokens.
+    ///   - authorityFile: The authorities for verifying its certificate; `nil` uses the system's.
+    ///   - questions: The maximum number of concurrent requests.
+    ///   - secret: Signs each request, as the webhooks of the change feed sign deliveries; `nil` leaves them
+    ///     unsigned.
+    ///   - time: The time limit of a request, from the lookup of the name to the last byte of the response.
     package init(
       _ address: HTTPSAddress, authorityFile: String?, questions: Int, secret: String? = nil,
       time: Duration = BigPeerConfiguration.Login.webhookTime
@@ -37,7 +38,7 @@
     /// - Parameters:
     ///   - request: The login, whose signature was verified.
     ///   - application: The application's id.
-    /// - Returns: What the webhook says; `faulty` for anything that is no answer of the right form, in time.
+    /// - Returns: The webhook's result; `faulty` if no valid response arrived in time.
     package func ask(about request: LoginRequest, of application: String) async -> LoginVerdict {
       guard begin() else {
         return .faulty(

@@ -4,38 +4,38 @@
   import Synchronization
   package import Transports
 
-  /// A device key that is not believed any more.
+  /// A device key that is no longer accepted.
   package struct Revocation: Hashable, Sendable {
     package let peerKey: PeerKey
     package let time: Date
-    /// Who has revoked it, as that one says.
+    /// Who has revoked it, as the caller named it.
     package let source: String?
     package let reason: String?
 
-    /// As an entry of the audit log.
+    /// The entry for the audit log.
     fileprivate var event: LoginEvent {
       var event = LoginEvent(.revoked, at: time)
       (event.deviceKey, event.source, event.reason) = ("\(peerKey)", source, reason)
       return event
     }
 
-    /// As fields of a JSON object.
+    /// The fields of a JSON object.
     package var fields: [TextKey: Value] { event.fields }
   }
 
-  /// The device keys of an application that are not believed any more: they get no certificate, and no session.
+  /// The revoked device keys of an application: they get no certificate, and no session.
   ///
-  /// A revocation is for good: the device needs another key. Other peers of the application do not learn of it, so a device can go on with
-  /// those until its certificate ends.
+  /// A revocation is permanent: the device needs another key. Other peers of the application do not learn of
+  /// it, so a device can still sync with them until its certificate expires.
   package final class Revocations: Sendable {
     private struct Entry {
       let revocation: Revocation
       var isStored = false
-      /// Whether the audit log has it, or somebody is about to write it there.
+      /// Whether the audit log has the revocation, or a caller is about to write it there.
       var isAudited = false
     }
 
-    /// Bytes of a reason, and of a source.
+    /// The maximum length of a reason, and of a source, in bytes.
     package static let textBytes = 512
 
     private let storage: any LoginStorage
@@ -44,21 +44,22 @@
     private let apply: @Sendable (Set<PeerKey>) -> Void
     private let revoked: Mutex<[PeerKey: Entry]>
 
-    /// Reads what there is, and has it apply.
+    /// Reads the stored revocations, and applies them.
     ///
     /// - Parameters:
-    ///   - storage: Where it is kept.
-    ///   - audit: Hears of each revocation.
+    ///   - storage: The storage of the revocations.
+    ///   - audit: Gets an entry for each revocation.
     ///   - clock: The time.
     ///   - apply: Ends the sessions of keys, and refuses them from then on.
-    /// - Throws: What the storage throws; `BigPeerError` for an entry that cannot be read: nobody is let in by damage.
+    /// - Throws: What the storage throws; `BigPeerError` for an entry that cannot be read, so that damage
+    ///   admits no revoked key.
     package init(
       _ storage: any LoginStorage, audit: LoginAudit, clock: LoginClock = .system,
       apply: @escaping @Sendable (Set<PeerKey>) -> Void
     ) throws {
       var stored: [PeerKey: Revocation] = [:]
       try storage.read { tables in
-        // A damaged one is an error.
+        // A damaged entry is an error.
         try tables.forEach(.revocations, from: [], damaged: nil) { key, value in
           guard let revocation = Self.read(key, value) else {
             throw BigPeerError("a revoked key of the list cannot be read: restore the store from a backup")
@@ -83,18 +84,18 @@
       revoked.withLock { $0.values.map(\.revocation) }.sorted { $0.time > $1.time }
     }
 
-    /// Revokes a key: its sessions end at once, and it gets no certificate and no session any more.
+    /// Revokes a key: its sessions end at once, and it gets no further certificate and no further session.
     ///
-    /// That is so before it is stored, so that a store that cannot write keeps nobody from being cut. Where it was revoked before, what
-    /// is not stored of that is stored now.
+    /// That takes effect before it is stored, so it also works with a store that cannot write. If the key was
+    /// revoked before, anything of that revocation that is not stored yet is stored now.
     ///
     /// - Parameters:
     ///   - key: The device key.
     ///   - source: Who revokes it, for the audit log.
     ///   - reason: Why, for the audit log.
     /// - Returns: Whether it was not revoked before.
-    /// - Throws: `BigPeerError` for a text that is too long, with nothing done; and when it cannot be stored, which says for how long
-    ///   the key is refused all the same.
+    /// - Throws: `BigPeerError` for a text that is too long, and then nothing is done. `BigPeerError` also
+    ///   when the revocation cannot be stored; its text says how long the key is refused nevertheless.
     @discardableResult
     package func revoke(_ key: PeerKey, source: String? = nil, reason: String? = nil) async throws -> Bool {
       for text in [source, reason].compactMap(\.self) where text.utf8.count > Self.textBytes {
@@ -124,7 +125,9 @@
       revoked.withLock { $0[key]?.isStored = true }
     }
 
-    /// Adds it to the audit log unless that was done: in a transaction of its own, so that a damaged log keeps no key from being stored.
+    /// Adds the revocation to the audit log, unless that was done.
+    ///
+    /// This is a transaction of its own, so that a damaged log does not prevent a key from being stored.
     private func record(_ event: LoginEvent, _ key: PeerKey) async throws {
       let wasAudited = revoked.withLock { revoked in
         defer { revoked[key]?.isAudited = true }

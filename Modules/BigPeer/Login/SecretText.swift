@@ -7,10 +7,10 @@
     /// Reads the file.
     ///
     /// - Parameters:
-    ///   - path: The file; a symbolic link is none.
-    ///   - limit: Bytes that it may have.
-    ///   - what: What it is, for messages.
-    /// - Returns: The text; `nil` where it is too long, or no text.
+    ///   - path: The file; a symbolic link is refused.
+    ///   - limit: The maximum size of the file, in bytes.
+    ///   - what: The name of the file's content, for messages.
+    /// - Returns: The text; `nil` if it is too long, or not a text.
     /// - Throws: `BigPeerError` that names the file.
     static func read(_ path: String, atMost limit: Int, _ what: String) throws -> String? {
       let url = URL(filePath: path)
@@ -29,11 +29,11 @@
   }
 
   extension BigPeerConfiguration.Login.SecretSource {
-    /// Reads the secret, without white space around it.
+    /// Reads the secret, without surrounding white space.
     ///
-    /// - Parameter environment: The variables of the environment.
+    /// - Parameter environment: The environment variables.
     /// - Returns: The secret.
-    /// - Throws: `BigPeerError` that says where it is and what is wrong; never with the secret.
+    /// - Throws: `BigPeerError` that names the source and the mistake; it never contains the secret.
     package func text(
       environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws -> String {

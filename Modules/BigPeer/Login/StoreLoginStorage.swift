@@ -2,7 +2,9 @@
   import DocStore
   package import Facade
 
-  /// The tables of logins as side tables of an application's store: they are in its transactions and its backups, and never synced.
+  /// The tables of logins as side tables of an application's store.
+  ///
+  /// They are in its transactions and its backups, and are never synced.
   package struct StoreLoginStorage: LoginStorage {
     private let store: DunlinStore
 

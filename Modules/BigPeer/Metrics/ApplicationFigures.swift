@@ -17,7 +17,7 @@
       standings = application.dunlin.sync.standings.filter(\.isConnected)
     }
 
-    /// All of them; those that are not known now are left out.
+    /// All figures of the application; figures that are not available now are left out.
     var samples: [SampledFigures.Sample] { store + sync + webhooks + logins }
 
     private func gauge(_ name: String, _ value: Double, _ label: (String, String)? = nil)

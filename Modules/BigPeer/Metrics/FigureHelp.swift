@@ -1,5 +1,5 @@
 #if Server
-  /// What the big peer's figures are, by name, as `/metrics` says it.
+  /// The descriptions of the big peer's figures, by name, for `/metrics`.
   enum FigureHelp {
     static let texts: [String: String] = [
       "bigpeer_http_requests_total": "Requests answered by the HTTP API.",

@@ -2,9 +2,10 @@
   public import Metrics
   import Synchronization
 
-  /// Keeps what is recorded through swift-metrics, for Prometheus: what the big peer answers at `/metrics`.
+  /// Collects the figures of swift-metrics in Prometheus's format; the big peer serves it at `/metrics`.
   ///
-  /// One that an application gives to `MetricsSystem` too has the figures of its other libraries beside those of the big peer.
+  /// An application can also pass it to `MetricsSystem`. Then it contains the figures of other libraries
+  /// beside those of the big peer.
   public final class MetricsPage: MetricsFactory {
     private struct Figure {
       let kind: String
@@ -26,7 +27,7 @@
       return text.text
     }
 
-    /// The cell of a figure with some labels, which is made if need be; `nil` for a figure of another kind.
+    /// The cell of a figure with some labels, created if necessary; `nil` for a figure of another kind.
     private func cell<Cell: PageCell>(
       _ label: String, _ kind: String, _ dimensions: [(String, String)], _ make: () -> Cell
     ) -> Cell? {

@@ -4,7 +4,7 @@
 
   /// One value of a figure on the page.
   protocol PageCell: AnyObject, Sendable {
-    /// Adds it to a text.
+    /// Appends the value to a text.
     func write(to text: inout PageText, _ labels: [(String, String)])
   }
 
@@ -27,16 +27,16 @@
     func record(_ number: Double) { set(number) }
   }
 
-  /// How often values were at most each of some bounds: seconds of a timer, or values of a recorder.
+  /// A histogram: counts values up to each of some bounds, seconds of a timer or values of a recorder.
   final class HistogramCell: PageCell, TimerHandler, RecorderHandler {
     private struct State {
-      /// Values between a bound and the one before it.
+      /// The number of values between a bound and the one before it.
       var counts = [UInt64](repeating: 0, count: HistogramCell.bounds.count)
       var all: UInt64 = 0
       var sum = 0.0
     }
 
-    /// In seconds.
+    /// The bounds in seconds.
     private static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
     private let state = Mutex(State())

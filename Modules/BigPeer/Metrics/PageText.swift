@@ -1,5 +1,5 @@
 #if Server
-  /// Figures as Prometheus reads them.
+  /// Figures in the text format of Prometheus.
   ///
   /// Source: "Text-based format" of the Prometheus documentation, version 0.0.4.
   struct PageText {
@@ -13,7 +13,7 @@
       text += "# TYPE \(name) \(kind)\n"
     }
 
-    /// Adds a value of the figure that was begun last.
+    /// Adds a value of the current figure.
     mutating func add(_ value: Double, _ labels: [(String, String)] = [], suffix: String = "") {
       text += name + suffix
       if !labels.isEmpty {
@@ -32,7 +32,7 @@
       text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
     }
 
-    /// A name that the format has: others' names may have dots.
+    /// Makes a name valid for the format: names of other libraries may contain dots.
     static func plain(_ name: String) -> String {
       String(
         decoding: zip(0..., name.utf8).map { index, byte in

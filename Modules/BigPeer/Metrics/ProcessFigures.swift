@@ -5,7 +5,7 @@
   struct ProcessFigures: Sendable {
     private let start = Date().timeIntervalSince1970
 
-    /// All of them; those that the system does not tell are left out.
+    /// All figures of the process; figures that the system does not provide are left out.
     var samples: [SampledFigures.Sample] {
       var samples = [
         SampledFigures.Sample(name: "process_start_time_seconds", kind: .gauge, value: start)

@@ -17,14 +17,14 @@
       var counters: [Kind: Counter] = [:]
     }
 
-    /// Methods that are told apart: others are `OTHER`, so that clients cannot make up more.
+    /// Methods with figures of their own; others count as `OTHER`, so that clients cannot create more.
     private static let methods: [HTTPRequest.Method] = [
       .get, .post, .put, .delete, .patch, .head, .options,
     ]
 
     private let factory: any MetricsFactory
     private let broken: Counter
-    /// By the routes' numbers; behind the last is what was for none.
+    /// By route number; requests without a route have a number of their own.
     private let routes = Mutex<[Int: Route]>([:])
 
     init(_ factory: any MetricsFactory) {

@@ -1,17 +1,17 @@
 #if Server
   import Metrics
 
-  /// Figures that are read off from time to time, as gauges and counters.
+  /// Figures that are sampled at intervals, as gauges and counters.
   struct SampledFigures: Sendable {
-    /// What a figure is.
+    /// The kind of a figure.
     enum Kind: Sendable {
-      /// It goes up and down.
+      /// A value that goes up and down.
       case gauge
-      /// It grows.
+      /// A value that only grows.
       case counter
     }
 
-    /// A figure's value now.
+    /// The current value of a figure.
     struct Sample: Sendable {
       let name: String
       let kind: Kind
@@ -32,17 +32,18 @@
 
     init(_ factory: any MetricsFactory) { self.factory = factory }
 
-    /// A look at all figures begins.
+    /// Begins a sampling of all figures.
     ///
-    /// - Returns: Its number.
+    /// - Returns: The number of the sampling.
     mutating func begin() -> Int {
       begun += 1
       return begun
     }
 
-    /// Takes all values of a look.
+    /// Applies all values of a sampling.
     ///
-    /// Figures that have none any more are gone. A look that a later one has overtaken counts for nothing.
+    /// Figures without a value in it are removed. A sampling is ignored if a later one has already been
+    /// applied.
     mutating func take(_ samples: [Sample], of look: Int) {
       guard look > taken else { return }
       taken = look
@@ -63,7 +64,7 @@
         meter.set(sample.value)
         instruments[sample.key] = .gauge(meter)
       case .counter(let counter, let last):
-        // It begins anew when what it counts does.
+        // The counter restarts when the value that it counts restarts.
         if sample.value < last { counter.reset() }
         counter.increment(by: sample.value < last ? sample.value : sample.value - last)
         instruments[sample.key] = .counter(counter, last: sample.value)

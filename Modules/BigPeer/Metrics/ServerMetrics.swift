@@ -5,14 +5,14 @@
 
   /// The figures of a big peer, which are recorded through swift-metrics.
   ///
-  /// What happens is counted as it happens. How things stand is read off for each look at `/metrics`, and every ten seconds for backends
-  /// that are not asked.
+  /// Events are counted as they happen. States are sampled for each request to `/metrics`, and every ten
+  /// seconds for backends that are not polled.
   final class ServerMetrics: Service {
     private static let pace = Duration.seconds(10)
 
-    /// The page of `/metrics`, where there is one.
+    /// The page of `/metrics`, if there is one.
     private let page: MetricsPage?
-    /// Whether there are backends that are not asked.
+    /// Whether there are backends that are not polled.
     let hasOthers: Bool
     private let applications: HostedApplications
     private let ledger: RequestLedger
@@ -46,14 +46,14 @@
     /// Counts a reload of certificates and keys.
     func reloaded(isDone: Bool) { (isDone ? reloads.done : reloads.failed).increment() }
 
-    /// All figures now, in Prometheus's text format; `nil` where other backends have them.
+    /// All figures now, in Prometheus's text format; `nil` if there is no page.
     var text: String? {
       guard let page else { return nil }
       sample()
       return page.text
     }
 
-    /// Reads off how things stand, until the server stops.
+    /// Samples states at intervals, until the server stops.
     func run() async throws {
       await cancelWhenGracefulShutdown {
         while !Task.isCancelled {

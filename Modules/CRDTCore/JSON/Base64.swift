@@ -19,7 +19,7 @@ enum Base64 {
     }
   }
 
-  /// The bytes behind `text`; `nil` unless it is what ``encode(_:to:)`` writes.
+  /// Decodes `text`; returns `nil` for any text that ``encode(_:to:)`` does not write.
   static func decode(_ text: String) -> [UInt8]? {
     let text = Array(text.utf8)
     guard text.count.isMultiple(of: 4) else { return nil }
@@ -38,7 +38,7 @@ enum Base64 {
       default: break
       }
     }
-    // What is left over in the last digit must be zero: each byte string has one text.
+    // The unused bits of the last digit must be zero, so that each byte string has only one text.
     let leftOver: UInt32 = digits % 4 == 2 ? 0xF : digits % 4 == 3 ? 0x3 : 0
     return bits & leftOver == 0 ? bytes : nil
   }

@@ -1,12 +1,13 @@
-/// JSON text to values and back, without Foundation.
+/// Converts JSON text to values and back, without Foundation.
 ///
-/// Numbers: an integer that fits 64 bits is an `.int`, any other number a `.double`. A double is always written
-/// with a fraction or an exponent, so that it comes back as one. What JSON has no form for is written as a *tag*, a map
-/// of one key: `{"$bytes":"<base64>"}`, `{"$attachment":{"bytes":…,"id":"<base64>","metadata":{…}}}` and
-/// `{"$double":"nan"}` (also `"inf"`, `"-inf"`). The parser takes a tag for the plain map that it is, unless asked.
+/// An integer that fits 64 bits is an `.int`, any other number is a `.double`. A double is always written
+/// with a fraction or an exponent, so that it is read as a double again. Values that JSON cannot express are
+/// written as a *tag*, a map of one key: `{"$bytes":"<base64>"}`,
+/// `{"$attachment":{"bytes":…,"id":"<base64>","metadata":{…}}}` and `{"$double":"nan"}` (also `"inf"`,
+/// `"-inf"`). By default, the parser reads a tag as the plain map that it is.
 public enum JSON {
   public struct ReadOptions: Sendable {
-    /// Whether tags become the values they stand for; a tag with the wrong content is then an error.
+    /// Whether to convert tags to their values; then a tag with the wrong content is an error.
     public var interpretsTags: Bool
 
     public init(interpretsTags: Bool = false) { self.interpretsTags = interpretsTags }
@@ -15,13 +16,17 @@ public enum JSON {
   public struct WriteOptions: Sendable {
     /// Whether to break lines and indent by two spaces; otherwise the text is one line without spaces.
     public var isPretty: Bool
-    /// Whether a reader that interprets tags gets every value back: counters become `{"$counter":n}` instead of
-    /// numbers, and maps that look like tags are told apart from them.
+    /// Whether a reader that interprets tags gets every value back.
+    ///
+    /// Counters are written as `{"$counter":n}` instead of numbers, and maps that look like tags are
+    /// distinguished from tags.
     public var isLossless: Bool
-    /// Whether a map that looks like a tag gets another `$` before its key, which a reader that interprets tags takes off.
+    /// Whether to add a `$` to the key of a map that looks like a tag.
+    ///
+    /// A reader that interprets tags removes it again.
     public var escapesTags: Bool
 
-    /// `escapesTags` is by default what `isLossless` is.
+    /// Makes options; the default of `escapesTags` is the value of `isLossless`.
     public init(isPretty: Bool = false, isLossless: Bool = false, escapesTags: Bool? = nil) {
       self.isPretty = isPretty
       self.isLossless = isLossless
@@ -31,10 +36,11 @@ public enum JSON {
 
   /// Reads one JSON text, which must fill the input.
   ///
-  /// Refused are invalid UTF-8, a key that stands twice in a map, nesting beyond ``Limits/depth``, where the map of a document and the maps of tags are not counted, and numbers too
-  /// large for a double. Keys that differ only in Unicode normalization are the same key, as they are in `Value`.
+  /// It refuses invalid UTF-8, a key that occurs twice in a map, nesting beyond ``Limits/depth``, and numbers
+  /// too large for a double. The document's own map and the maps of tags do not count as nesting. Keys that
+  /// differ only in Unicode normalization are the same key, as they are in `Value`.
   ///
-  /// - Throws: ``JSONError``, which says where and what was expected.
+  /// - Throws: ``JSONError``, which contains the offset and what was expected there.
   public static func parse(
     _ bytes: RawSpan, options: ReadOptions = .init()
   ) throws(JSONError) -> Value {
@@ -44,14 +50,14 @@ public enum JSON {
 
   /// Reads one JSON text, which must fill the input.
   ///
-  /// - Throws: ``JSONError``, which says where and what was expected.
+  /// - Throws: ``JSONError``, which contains the offset and what was expected there.
   public static func parse(_ bytes: [UInt8], options: ReadOptions = .init()) throws(JSONError) -> Value {
     try parse(bytes.span.bytes, options: options)
   }
 
   /// Reads one JSON text, which must fill the input.
   ///
-  /// - Throws: ``JSONError``, which says where and what was expected.
+  /// - Throws: ``JSONError``, which contains the offset and what was expected there.
   public static func parse(_ text: String, options: ReadOptions = .init()) throws(JSONError) -> Value {
     try text.withUTF8Bytes { (bytes) throws(JSONError) in try parse(bytes, options: options) }
   }
@@ -64,7 +70,7 @@ public enum JSON {
     bytes = writer.bytes
   }
 
-  /// Appends the JSON text of an object whose members stand in the order given.
+  /// Appends the JSON text of an object whose members keep the given order.
   package static func write(
     members: [(key: TextKey, value: Value)], to bytes: inout [UInt8], options: WriteOptions = .init()
   ) {
@@ -74,14 +80,14 @@ public enum JSON {
     bytes = writer.bytes
   }
 
-  /// Binary data as a tag has it: base64 with padding.
+  /// Encodes binary data as in a tag: base64 with padding.
   package static func base64(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     Base64.encode(bytes, to: &text)
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The JSON text of `value`, as ``write(_:to:options:)`` writes it.
+  /// Returns the JSON text of `value`, as ``write(_:to:options:)`` writes it.
   public static func text(of value: Value, options: WriteOptions = .init()) -> String {
     var bytes: [UInt8] = []
     write(value, to: &bytes, options: options)

@@ -1,4 +1,4 @@
-/// A JSON text that is not what it should be, and where.
+/// An error in a JSON text, and its offset.
 public struct JSONError: Error, Hashable, Sendable {
   public struct Code: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
@@ -6,7 +6,7 @@ public struct JSONError: Error, Hashable, Sendable {
 
     /// The text ends before the value does.
     public static let truncated = Code(rawValue: "truncated")
-    /// A byte stands where the grammar wants another.
+    /// A byte other than those that the grammar allows at this place.
     public static let syntax = Code(rawValue: "syntax")
     /// A string's bytes are not UTF-8, or an escape is half of a surrogate pair.
     public static let invalidText = Code(rawValue: "invalidText")
@@ -17,14 +17,14 @@ public struct JSONError: Error, Hashable, Sendable {
     public static let depth = Code(rawValue: "depth")
     /// A tag such as `$bytes` with the wrong content.
     public static let invalidTag = Code(rawValue: "invalidTag")
-    /// A line longer than the reader was told to keep.
+    /// A line longer than the reader's maximum.
     public static let lineLength = Code(rawValue: "lineLength")
   }
 
   public let code: Code
-  /// What was expected: one sentence without a full stop; never the text's contents.
+  /// What was expected: one sentence without a full stop; it never contains the text's contents.
   public let message: String
-  /// Where in the text, in bytes from its start.
+  /// The offset in the text, in bytes from its start.
   public let offset: Int
 
   public init(_ code: Code, _ message: String, at offset: Int) {

@@ -1,23 +1,23 @@
-/// Cuts a stream of bytes into lines, one JSON text each (JSON Lines), without holding more than one line.
+/// Splits a stream of bytes into lines of one JSON text each (JSON Lines), and holds at most one line.
 public struct JSONLines: Sendable {
-  /// The number of the line that is next, from 1; blank lines count.
+  /// The number of the next line, from 1; blank lines count.
   public private(set) var lineNumber = 1
   private let maximumLineBytes: Int
-  /// What has come so far of a line whose end has not come yet.
+  /// The beginning of a line whose end has not arrived yet.
   private var pending: [UInt8] = []
 
   /// Makes a splitter for a new stream.
   ///
-  /// - Parameter maximumLineBytes: A longer line is refused, so that a stream without line ends cannot take all
-  ///   memory.
+  /// - Parameter maximumLineBytes: A longer line is refused, so that a stream without line ends cannot use
+  ///   up all memory.
   public init(maximumLineBytes: Int = Limits.recordBytes) { self.maximumLineBytes = maximumLineBytes }
 
-  /// Takes the stream's next chunk and hands out the lines that it completes, without their ends.
+  /// Processes the stream's next chunk and passes on the lines that it completes, without their line ends.
   ///
   /// - Parameters:
   ///   - chunk: Any number of bytes; a line may span several chunks.
-  ///   - body: Gets each line that is not blank, and its number. What it throws ends the call; the rest of the
-  ///     chunk is lost then.
+  ///   - body: Is called with each line that is not blank, and its number. An error that it throws ends the
+  ///     call; the rest of the chunk is then lost.
   /// - Throws: A ``JSONError`` for a line that is too long, or what `body` throws.
   public mutating func append(_ chunk: RawSpan, _ body: (_ number: Int, _ line: RawSpan) throws -> Void)
     throws
@@ -30,7 +30,7 @@ public struct JSONLines: Sendable {
     try keep(rest)
   }
 
-  /// Ends the stream: hands out the last line if no line end followed it.
+  /// Ends the stream: passes on the last line if no line end followed it.
   ///
   /// - Parameter body: As for ``append(_:_:)``.
   /// - Throws: What `body` throws.
@@ -73,7 +73,7 @@ public struct JSONLines: Sendable {
     return true
   }
 
-  /// Where the first line feed stands, searched eight bytes at a time.
+  /// Returns the offset of the first line feed, and searches eight bytes at a time.
   private static func lineFeed(in bytes: RawSpan) -> Int? {
     let ones: UInt64 = 0x0101_0101_0101_0101
     var index = 0

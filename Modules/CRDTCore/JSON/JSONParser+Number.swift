@@ -6,7 +6,7 @@ private let exactPowersOfTen: [Double] = [
 ]
 
 extension JSONParser {
-  /// A number: `.int` when it is written as an integer and fits, else the nearest `.double`.
+  /// Reads a number: `.int` if it is written as an integer and fits, otherwise the nearest `.double`.
   mutating func parseNumber() throws(JSONError) -> Value {
     let start = offset
     let isNegative = current == UInt8(ascii: "-")
@@ -40,8 +40,8 @@ extension JSONParser {
         return .int(0 &- Int64(truncatingIfNeeded: magnitude))
       }
     }
-    // Both operands are exact, so the one operation rounds correctly (Clinger, "How to Read Floating Point Numbers
-    // Accurately", PLDI 1990).
+    // Both operands are exact, so the one operation rounds correctly (Clinger, "How to Read Floating Point
+    // Numbers Accurately", PLDI 1990).
     if digits.areExact, digits.value <= 1 << 53, abs(exponent) <= 22 {
       let magnitude = Double(digits.value)
       let value =
@@ -54,7 +54,7 @@ extension JSONParser {
   /// The digits of a number, without its point.
   private struct Digits {
     var value: UInt64 = 0
-    /// Whether `value` holds all of them.
+    /// Whether `value` holds all digits.
     var areExact = true
 
     @inline(__always)
@@ -75,7 +75,7 @@ extension JSONParser {
     } while isDigit(current)
   }
 
-  /// The exponent from its `e` on, held between bounds that no double reaches.
+  /// Reads the exponent from its `e` on, clamped to bounds that no double reaches.
   private mutating func parseExponent() throws(JSONError) -> Int {
     offset += 1
     let isNegative = current == UInt8(ascii: "-")
@@ -89,7 +89,7 @@ extension JSONParser {
     return isNegative ? -exponent : exponent
   }
 
-  /// The double nearest to the number between `start` and `offset`, whose grammar has been checked.
+  /// Returns the double nearest to the number between `start` and `offset`, whose grammar was checked.
   private func parseDouble(from start: Int) throws(JSONError) -> Double {
     let range = bytes.extracting(start..<offset)
     // SAFETY: the bytes are read during the call only.

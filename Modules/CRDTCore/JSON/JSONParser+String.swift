@@ -1,5 +1,5 @@
 extension JSONParser {
-  /// The string whose opening quote stands just before `offset`; moves past the closing one.
+  /// Reads the string whose opening quote is just before `offset`, and moves past the closing one.
   @inline(__always)
   mutating func parseString() throws(JSONError) -> String {
     let start = offset
@@ -12,7 +12,7 @@ extension JSONParser {
     return try parseEscapedString(from: start)
   }
 
-  /// The rest of a string that is plain from `start` up to `offset` and holds at least one escape.
+  /// Reads the rest of a string that is plain from `start` up to `offset` and has at least one escape.
   private mutating func parseEscapedString(from start: Int) throws(JSONError) -> String {
     var string = try text(from: start)
     while true {
@@ -39,8 +39,9 @@ extension JSONParser {
   mutating func skipPlainText() {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let highs: UInt64 = 0x8080_8080_8080_8080
-    // Eight bytes at a time: a byte's high bit is set in `stops` when it is below 0x20, a quote or a backslash.
-    // A borrow can set bits only above a true stop, and only the lowest counts (Hacker's Delight, §6-1).
+    // Eight bytes at a time: a byte's high bit is set in `stops` when it is below 0x20, a quote or a
+    // backslash. A borrow can set bits only above a true stop, and only the lowest counts (Hacker's Delight,
+    // §6-1).
     while bytes.byteCount - offset >= 8 {
       // SAFETY: every bit pattern is a UInt64, and the load checks its bounds.
       let word = UInt64(
@@ -64,7 +65,7 @@ extension JSONParser {
     }
   }
 
-  /// The bytes from `start` up to `offset` as text.
+  /// Returns the bytes from `start` up to `offset` as text.
   @inline(__always)
   private func text(from start: Int) throws(JSONError) -> String {
     let characters = bytes.extracting(start..<offset)
@@ -72,7 +73,7 @@ extension JSONParser {
     throw JSONError(.invalidText, "expected valid UTF-8", at: start + characters.utf8Count)
   }
 
-  /// The character that the escape after the backslash at `offset - 1` stands for.
+  /// Returns the character of the escape after the backslash at `offset - 1`.
   private mutating func parseEscape() throws(JSONError) -> Unicode.Scalar {
     let escape = current
     let scalar: Unicode.Scalar
@@ -90,7 +91,7 @@ extension JSONParser {
     return scalar
   }
 
-  /// One `uXXXX`, or two with a backslash between that make a surrogate pair.
+  /// Reads one `uXXXX`, or two with a backslash between that make a surrogate pair.
   private mutating func parseUnicodeEscape() throws(JSONError) -> Unicode.Scalar {
     let start = offset - 1
     let first = try parseCodeUnit()

@@ -2,13 +2,13 @@
 struct JSONParser: ~Escapable {
   let bytes: RawSpan
   let options: JSON.ReadOptions
-  /// Where the next byte stands; never past the end.
+  /// The offset of the next byte; never past the end.
   var offset = 0
-  /// Containers around the next byte.
+  /// The number of containers around the next byte.
   private var depth = 0
-  /// How many containers may stand in each other: one more in a map, which may be a document's own.
+  /// How deeply containers may be nested: one level more inside a map, which may be a document's own.
   private var deepest = Limits.depth
-  /// Where the first one stands that is deeper, which the tag around it may yet excuse.
+  /// The offset of the first container that is too deep; it is allowed if it belongs to a tag.
   private var tooDeep: Int?
   /// The members of the maps that are still open, innermost last.
   private var members: [Member] = []
@@ -24,7 +24,7 @@ struct JSONParser: ~Escapable {
     self.options = options
   }
 
-  /// The byte at `offset`, or 0, which no JSON text may hold outside a string, at the end.
+  /// The byte at `offset`; at the end 0, which JSON text may not contain outside a string.
   var current: UInt8 {
     @inline(__always) get { offset < bytes.byteCount ? byte(at: offset) : 0 }
   }
@@ -104,7 +104,7 @@ struct JSONParser: ~Escapable {
     return .map(try takeMembers(from: base, at: start))
   }
 
-  /// The open map's members, which stand in `members` from `base` on, as a dictionary of the right size.
+  /// Returns the open map's members, which are in `members` from `base` on, as a dictionary of that size.
   private mutating func takeMembers(from base: Int, at start: Int) throws(JSONError) -> [TextKey: Value] {
     var map = [TextKey: Value](minimumCapacity: members.count - base)
     while members.count > base {
@@ -156,7 +156,7 @@ struct JSONParser: ~Escapable {
 
   @inline(__always)
   mutating func skipSpace() {
-    // One comparison settles the usual case: all four kinds of space are at most " ".
+    // One comparison is enough in the usual case: all four kinds of space are at most " ".
     while offset < bytes.byteCount, byte(at: offset) <= 0x20 {
       switch byte(at: offset) {
       case 0x20, 0x09, 0x0A, 0x0D: offset += 1
@@ -174,7 +174,7 @@ struct JSONParser: ~Escapable {
     }
   }
 
-  /// The error that something else than `expected` stands at `offset`, or that the text ends there.
+  /// Returns the error that `expected` is missing at `offset`, or that the text ends there.
   func unexpected(_ expected: String) -> JSONError {
     offset < bytes.byteCount
       ? JSONError(.syntax, "expected \(expected)", at: offset)

@@ -1,15 +1,16 @@
-/// Makes a new document's record straight from its JSON text: the same bytes and summary as by way of values.
+/// Makes a new document's record directly from its JSON text.
 ///
-/// It keeps its memory from one document to the next.
+/// Bytes and summary are the same as if the text were converted to values first. The encoder reuses its
+/// memory for the next document.
 package struct JSONRecordEncoder {
   private var tape = JSONTape()
-  /// What all documents of one stamp share.
+  /// The values that all documents of one stamp share.
   private var shared: Shared?
 
   private struct Shared {
     let stamp: Stamp
     let hash: HashLanes
-    /// The summary's part that is not entries.
+    /// The summary's part without the entries.
     let summary: Summary
     let site: UInt32
 
@@ -35,15 +36,15 @@ package struct JSONRecordEncoder {
     package let document: EncodedDocument
   }
 
-  /// Encodes a document that nothing is known of.
+  /// Encodes a document of which nothing is known.
   ///
   /// - Parameters:
   ///   - text: One JSON object with a string as its `_id`.
   ///   - isDefault: Whether it is default data, which has stamp zero.
   ///   - stamping: The site and time of the write.
   ///   - tables: The collection's dictionaries; no key is added.
-  /// - Returns: `nil` when the text has to go the general way, by `JSON.parse`: because it has a key that is not in
-  ///   the table, or something rare, or a mistake.
+  /// - Returns: `nil` if `JSON.parse` must read the text: it has a key that is not in the table, something
+  ///   rare, or a mistake.
   package mutating func encode(
     _ text: RawSpan, isDefault: Bool, stamping: Stamping, tables: inout RecordTables
   ) -> Encoded? {

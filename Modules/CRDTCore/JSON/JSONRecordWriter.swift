@@ -1,6 +1,6 @@
-/// Writes the record of a tape into memory whose size was computed before.
-// SAFETY: every write goes through `reserve`, which compares with the capacity; the memory outlives the writer, which
-// lives inside the closure that was handed it.
+/// Writes the record of a tape into memory of a size that was computed before.
+// SAFETY: every write goes through `reserve`, which compares with the capacity. The memory outlives the
+// writer, which exists only inside the closure that received the memory.
 struct JSONRecordWriter: ~Escapable {
   private let start: UnsafeMutableRawPointer
   private let capacity: Int
@@ -31,7 +31,7 @@ struct JSONRecordWriter: ~Escapable {
     self.summary = summary
   }
 
-  /// - Returns: `false` when the memory was not enough.
+  /// - Returns: `false` when the memory was not sufficient.
   mutating func write(site: UInt32, isOwn: Bool) -> Bool {
     guard let header = reserve(RecordLayout.headerBytes) else { return false }
     unsafe (start + header).initializeMemory(as: UInt8.self, repeating: 0, count: RecordLayout.headerBytes)
@@ -134,7 +134,7 @@ struct JSONRecordWriter: ~Escapable {
     return count
   }
 
-  /// Writes to a place that was reserved.
+  /// Writes to a place that was reserved before.
   @inline(__always)
   private func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int) {
     unsafe start.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)

@@ -1,19 +1,21 @@
-/// The one-key maps that stand for what JSON has no form for.
+/// The one-key maps for values that JSON cannot express.
 enum JSONTag: String {
   case bytes = "$bytes"
   case attachment = "$attachment"
   case double = "$double"
   case counter = "$counter"
 
-  /// Levels of maps in the tag that has most: of an attachment, what it holds, and its metadata.
+  /// The most levels of maps in a tag: those of an attachment are the tag, its content, and its metadata.
   static let levels = 3
 
-  /// Whether a map with `key` alone is a tag or, with more than one `$`, the lossless form of a map that looks like one.
+  /// Whether a map with only `key` is a tag, or the lossless form of a map that looks like one.
+  ///
+  /// The lossless form has more than one `$`.
   static func isTag(_ key: TextKey) -> Bool {
     key.utf8.first == UInt8(ascii: "$") && JSONTag(rawValue: "$" + key.text.drop { $0 == "$" }) != nil
   }
 
-  /// The value that this tag with `content` stands for; `offset` is where the tag opens.
+  /// Returns the value of this tag with `content`; `offset` is where the tag opens.
   func value(of content: Value, at offset: Int) throws(JSONError) -> Value {
     switch (self, content) {
     case (.bytes, .string(let text)):

@@ -1,17 +1,18 @@
-/// A JSON document taken apart without making values: its members one after another, as a record needs them.
+/// A JSON document as a list of members, as a record needs them, without making values.
 ///
-/// It takes the documents that a collection is full of: maps whose keys the table knows, strings, numbers and arrays
-/// of these. For all else `take` gives up, and the general reader, which also names mistakes, has to do it.
+/// It accepts the common documents of a collection: maps whose keys the table has, strings, numbers, and
+/// arrays of these. For all others `take` returns `false`, and the general reader, which also reports
+/// mistakes, must read them.
 struct JSONTape {
   /// A field, or a key of a nested map.
   struct Member {
     let key: ExpectedKey
     var kind = Kind.null
-    /// A number's or boolean's bits; where text or canonical bytes begin; a map's place in the order.
+    /// A number's or boolean's bits; the offset of text or canonical bytes; a map's place in `order`.
     var content: UInt64 = 0
-    /// Bytes of a text or of canonical bytes; members of a map.
+    /// The length of a text or of canonical bytes; the number of members of a map.
     var count = 0
-    /// The map that it is a member of, and the member before it there; -1 for the first.
+    /// The map of this member, and the member before it in that map; -1 for the first.
     var map = 0
     var previous = -1
 
@@ -23,12 +24,12 @@ struct JSONTape {
     }
   }
 
-  /// A key with all that a record needs of it.
+  /// A key with everything that a record needs of it.
   struct ExpectedKey {
     let id: UInt16
     let rank: UInt16
     let hash: HashLanes
-    /// Its name's place among the names that are kept here.
+    /// The range of its name in `names`.
     let name: Range<Int>
   }
 
@@ -39,33 +40,33 @@ struct JSONTape {
   private(set) var aside: [UInt8] = []
   /// The members of each map in the order of their keys, one map after another.
   private(set) var order: [Int] = []
-  /// The same of the last document: most often this one's too.
+  /// The order of the last document; most often this document has the same.
   private var lastOrder: [Int] = []
   private(set) var root = (place: 0, count: 0)
-  /// Where the text of `_id` stands in the JSON.
+  /// The range of the text of `_id` in the JSON.
   private(set) var idRange = 0..<0
   private(set) var mapCount = 0
-  /// Bytes of texts that stand in the JSON.
+  /// The total length of the texts that are used in place in the JSON.
   private(set) var textBytes = 0
-  /// The keys of the last document in the order they came: most often the next one's too.
+  /// The keys of the last document in their original order; most often the next document has the same.
   private var expected: [ExpectedKey] = []
   private var names: [UInt8] = []
   private var position = 0
-  /// The table that `expected` goes by.
+  /// The table that `expected` refers to.
   private var table = KeyTable()
 
   /// Deeper documents are left to the general reader.
   private static let depth = 16
 
-  /// Takes a document apart.
+  /// Splits a document into members.
   ///
-  /// - Returns: `false` for a document that this does not take, whether it is right or wrong.
+  /// - Returns: `false` for a document that this type does not handle, whether it is correct or not.
   mutating func take(_ text: RawSpan, keys: KeyTable) -> Bool {
     members.removeAll(keepingCapacity: true)
     aside.removeAll(keepingCapacity: true)
     swap(&order, &lastOrder)
     order.removeAll(keepingCapacity: true)
-    // Another table may give other ids, and one that has grown other ranks.
+    // Another table may have other ids, and one that has grown may have other ranks.
     if !table.isIdentical(to: keys) {
       table = keys
       forget(from: 0)
@@ -85,7 +86,7 @@ struct JSONTape {
     return parser.offset == text.byteCount && !idRange.isEmpty
   }
 
-  /// Takes a map from its brace on.
+  /// Reads a map from its brace on.
   private mutating func takeMap(
     _ parser: inout JSONParser, depth: Int
   ) throws(JSONError) -> (place: Int, count: Int)? {
@@ -118,7 +119,7 @@ struct JSONTape {
         guard let key = key(name) else { return nil }
         var member = Member(key: key)
         guard try takeValue(&parser, &member, depth: depth) else { return nil }
-        // Members of maps inside come before it.
+        // The members of inner maps come before it.
         (member.map, member.previous) = (map, last)
         last = members.count
         members.append(member)
@@ -136,7 +137,7 @@ struct JSONTape {
     }
   }
 
-  /// Puts a map's members in the order of their keys; `nil` when two are the same.
+  /// Puts a map's members in the order of their keys; `nil` when two keys are the same.
   private mutating func sort(_ map: Int, _ count: Int, from last: Int) -> Int? {
     let base = order.count
     if isOrdered(lastOrder, from: base, map, count) {
@@ -159,7 +160,7 @@ struct JSONTape {
     return base
   }
 
-  /// Whether `count` places from `base` on are all the map's members, in the order of their keys.
+  /// Whether the `count` places from `base` on are all the map's members, in the order of their keys.
   private func isOrdered(_ places: [Int], from base: Int, _ map: Int, _ count: Int) -> Bool {
     guard base + count <= places.count else { return false }
     var rank = -1
@@ -172,7 +173,7 @@ struct JSONTape {
     return true
   }
 
-  /// A key that the table knows.
+  /// Returns a key that the table has; `nil` for any other.
   private mutating func key(_ name: RawSpan) -> ExpectedKey? {
     defer { position += 1 }
     if position < expected.count {
@@ -180,7 +181,7 @@ struct JSONTape {
       if isExpected(key, name) { return key }
       forget(from: position)
     }
-    // What begins like this may be a tag.
+    // A key that begins like this may be a tag.
     guard name.byteCount > 0, name.byte(at: 0) != UInt8(ascii: "$"), let found = table.find(name) else {
       return nil
     }
@@ -257,7 +258,7 @@ struct JSONTape {
     return true
   }
 
-  /// Appends an array's canonical encoding to what is kept aside; arrays that hold maps are not taken.
+  /// Appends an array's canonical encoding to `aside`; arrays that contain maps are refused.
   private mutating func takeArray(_ parser: inout JSONParser, depth: Int) throws(JSONError) -> Bool {
     guard depth <= Self.depth else { return false }
     parser.offset += 1
@@ -280,7 +281,7 @@ struct JSONTape {
       guard byte == UInt8(ascii: ",") else { return false }
       parser.skipSpace()
     }
-    // A longer count would need more than the one byte that was kept free for it.
+    // A larger count would need more than the one byte that was reserved for it.
     guard count < 0x80 else { return false }
     aside[place] = UInt8(count)
     return true

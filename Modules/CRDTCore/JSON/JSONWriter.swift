@@ -2,9 +2,9 @@
 struct JSONWriter {
   private(set) var bytes: [UInt8]
   private let options: JSON.WriteOptions
-  /// Containers that are open.
+  /// The number of open containers.
   private var depth = 0
-  /// Whether nothing has been written yet in the container that opened last.
+  /// Whether nothing was written yet in the innermost container.
   private var isFirst = true
 
   init(bytes: [UInt8], options: JSON.WriteOptions) {
@@ -94,7 +94,7 @@ extension JSONWriter {
     isFirst = true
   }
 
-  /// What stands before the next element: a comma after another one, then a new line where asked for.
+  /// Writes what precedes the next element: a comma after another one, then a new line if requested.
   private mutating func separate() {
     if !isFirst { bytes.append(UInt8(ascii: ",")) }
     isFirst = false

@@ -1,5 +1,5 @@
 extension ByteWriter {
-  /// A reading as its distance from another: milliseconds, then the counter where it is not zero.
+  /// Writes a clock reading as its distance from another: milliseconds, then the counter unless it is zero.
   mutating func writeTime(_ reading: ClockReading, from base: ClockReading) {
     let distance = Int64(reading.milliseconds) - Int64(base.milliseconds)
     let zigzag = UInt64(bitPattern: (distance << 1) ^ (distance >> 63))
@@ -9,7 +9,7 @@ extension ByteWriter {
 }
 
 extension ByteWriter {
-  /// A writer's reading as how long before the writer's latest it was, which needs no sign.
+  /// Writes how long before the writer's latest clock reading this one was, which needs no sign.
   mutating func writeAge(of reading: ClockReading, at latest: ClockReading) {
     writeVarint((latest.milliseconds &- reading.milliseconds) << 1 | (reading.counter == 0 ? 0 : 1))
     if reading.counter != 0 { writeVarint(Int(reading.counter)) }

@@ -1,15 +1,15 @@
-/// How many more entries a walk over a record may meet.
+/// The number of further entries that a walk over a record may meet.
 ///
-/// Each entry has bytes of its own, so a walk that meets more than fit is in a damaged record whose
-/// maps share nodes, and could take for ever.
+/// Each entry has bytes of its own. A walk that meets more entries than fit is in a damaged record whose maps
+/// share nodes, and might never end.
 struct EntryBudget {
   private var left: Int
 
-  /// `walks` is how often a walk may come by each entry.
+  /// Makes a budget; `walks` is how often a walk may visit each entry.
   @inline(__always)
   init(_ record: RawSpan, walks: Int = 1) { left = record.byteCount / 10 * walks }
 
-  /// Takes that many entries off; `false` when there were fewer left.
+  /// Subtracts a number of entries; returns `false` if fewer were left.
   @inline(__always)
   mutating func take(_ entries: Int) -> Bool {
     left &-= entries

@@ -1,17 +1,19 @@
-/// Where an entry stands in a record: its slot, its number in the order of the tree, its path's hash.
+/// The location of an entry in a record: its slot, its number in tree order, and its path's hash.
 struct EntryLocation {
   var slotOffset = 0
   var entry = -1
   var path = StateHash.root
-  /// The id of the path's first key; `missing` where the root carries its keys.
+  /// The id of the path's first key; `missing` if the root carries its keys.
   var rootKey = ResolvedPath.missing
 
-  /// How many entries a walk may pass: each has ten bytes of its own, so one that passes more is in a damaged record
-  /// whose maps share nodes.
+  /// Returns the most entries that a walk may pass.
+  ///
+  /// Each entry has ten bytes of its own, so a walk that passes more is in a damaged record whose maps share
+  /// nodes.
   @inline(__always)
   static func most(_ record: RawSpan) -> Int { record.byteCount / 10 }
 
-  /// Goes on to an entry of `node`, which is the map at this location or the root.
+  /// Moves to an entry of `node`, which is the map at this location or the root.
   @inline(__always)
   mutating func advance(
     to index: Int, _ hash: HashLanes, in node: borrowing MapNode, _ left: inout Int
@@ -19,7 +21,7 @@ struct EntryLocation {
     let first = node.slotOffset(0)
     slotOffset = first &+ index &* 8
     path = path.combined(with: hash)
-    // Marks name an entry by its number, so what lies below those before it counts as well.
+    // Marks identify an entry by its number, so the entries below the earlier ones count as well.
     let below = index > 0 ? node.record.entries(below: first, slotOffset, atMost: left, depth: 0) : 0
     guard below >= 0 else { return false }
     left &-= below
@@ -31,7 +33,7 @@ struct EntryLocation {
 extension RecordView {
   /// Finds the entry at a path whose every step is a map.
   ///
-  /// - Returns: `nil` when there is none, or the record is damaged.
+  /// - Returns: `nil` when there is none, or when the record is damaged.
   func locate(_ path: [TextKey], _ keys: KeyTable) -> EntryLocation? {
     var walk = EntryWalk(self)
     for depth in path.indices {
@@ -41,10 +43,10 @@ extension RecordView {
     return path.isEmpty ? nil : walk.location
   }
 
-  /// The same for a path that is likely to come again, whose names the table keeps at hand.
+  /// The same for a path that is likely to be used again; the table caches its names.
   @inline(__always)
   func locate(_ path: Span<TextKey>, _ keys: inout KeyTable) -> EntryLocation? {
-    // In numbers of its own and not by an `EntryWalk`, which would not stay in registers.
+    // This uses its own variables instead of an `EntryWalk`, which would not stay in registers.
     var location = EntryLocation()
     var left = EntryLocation.most(bytes)
     var offset = Int(bytes.load(RecordLayout.rootOffset, as: UInt32.self))
@@ -56,7 +58,7 @@ extension RecordView {
         offset = parent.heapOffset
       }
       let node = MapNode(bytes, at: offset)
-      // Rare: a map that carries its keys is larger than any that does not.
+      // This is rare: a map that carries its keys is larger than any that does not.
       guard !node.carriesKeys else { return locate(path.indices.map { path[$0] }, keys) }
       guard let (id, hash) = keys.findAgain(path, depth), let index = node.index(ofID: id),
         location.advance(to: index, hash, in: node, &left)
@@ -69,7 +71,7 @@ extension RecordView {
 }
 
 extension RecordView {
-  /// Which of the root's entries has a number; `nil` where an entry below one of them has it, or none.
+  /// Returns the index of the root's entry with a number; `nil` if no root entry has it.
   func rootIndex(ofEntry entry: Int) -> Int? {
     let root = root
     var left = EntryLocation.most(bytes)
@@ -86,11 +88,11 @@ extension RecordView {
   }
 }
 
-/// A walk from a record's root down to one entry, which counts the entries that it passes.
+/// A walk from a record's root down to one entry; it counts the entries that it passes.
 struct EntryWalk: ~Escapable, BitwiseCopyable {
   private let record: RawSpan
   private var node: MapNode
-  /// How many entries the walk may yet pass.
+  /// The number of further entries that the walk may pass.
   private var left: Int
   private(set) var location = EntryLocation()
   private var depth = 0
@@ -109,7 +111,7 @@ struct EntryWalk: ~Escapable, BitwiseCopyable {
     get { ValueRef(record, slotAt: location.slotOffset) }
   }
 
-  /// Goes on inside the map at the entry found last.
+  /// Moves into the map at the entry that was found last.
   @inline(__always)
   mutating func descend() -> Bool {
     let value = value
@@ -119,7 +121,7 @@ struct EntryWalk: ~Escapable, BitwiseCopyable {
     return true
   }
 
-  /// Finds a key in the map that the walk has come to.
+  /// Finds a key in the map that the walk is at.
   @inline(__always)
   mutating func step(to name: RawSpan, _ keys: KeyTable) -> Bool {
     if node.carriesKeys {
@@ -133,7 +135,7 @@ struct EntryWalk: ~Escapable, BitwiseCopyable {
 }
 
 extension RawSpan {
-  /// How many entries lie below those of a run of slots; less than zero in a damaged record.
+  /// Returns how many entries are below those of a range of slots; less than zero in a damaged record.
   fileprivate func entries(below start: Int, _ end: Int, atMost limit: Int, depth: Int) -> Int {
     var total = 0
     var slot = start
@@ -142,7 +144,7 @@ extension RawSpan {
         let map = map(inSlot: slot)
         total &+= map.count
         guard depth <= Limits.depth, total <= limit else { return -1 }
-        // The maps in here, without a call for each: most have none below them.
+        // The inner maps are walked without a call for each, because most have no maps below them.
         var inner = map.first
         let innerEnd = inner &+ map.count &* 8
         while inner < innerEnd {
@@ -163,13 +165,13 @@ extension RawSpan {
     return total
   }
 
-  /// SAFETY: the slot must lie inside; so below.
+  /// SAFETY: the slot must be inside the span; the same holds for `map(inSlot:)`.
   @inline(__always)
   private func isMap(inSlot slot: Int) -> Bool {
     unsafe unsafeLoad(fromUncheckedByteOffset: slot, as: UInt8.self) == RecordLayout.Tag.map.rawValue
   }
 
-  /// The first slot and the number of entries of the map that a slot holds.
+  /// Returns the first slot and the number of entries of the map in a slot.
   @inline(__always)
   private func map(inSlot slot: Int) -> (first: Int, count: Int) {
     let offset = unsafe unsafeLoadUnaligned(fromUncheckedByteOffset: slot &+ 1, as: UInt32.self)

@@ -1,11 +1,11 @@
 extension FieldPatch {
-  /// What is added to a counter, and what comes of it.
+  /// An increment of a counter, and its result.
   struct Addition {
     let entry: Int
     let amount: Int64
-    /// What the counter started with; where the record does not list it, that is all there is.
+    /// The counter's start value; if the record does not list the counter, this is its whole value.
     var base: Int64
-    /// What the writer has added before, when it has.
+    /// The writer's earlier contribution, if there is one.
     var former: (reading: ClockReading, amount: Int64)?
 
     init(entry: Int, amount: Int64, base: Int64) {
@@ -16,7 +16,7 @@ extension FieldPatch {
 
     var total: Int64 { (former?.amount ?? 0) &+ amount }
 
-    /// Takes the change of the writer's contribution into the summary.
+    /// Updates the summary with the change of the writer's contribution.
     func account(for writer: Writer, _ reading: ClockReading, _ path: HashLanes, _ summary: inout Summary) {
       if let former {
         let contribution = CounterState.Contribution(
@@ -28,13 +28,13 @@ extension FieldPatch {
     }
   }
 
-  /// Writes the counters, one of them with what is added to it; `false` for what is not handled here.
+  /// Writes the counters, with the addition to one of them; `false` if this type cannot handle the record.
   mutating func writeCounters(_ mine: Element, _ addition: inout Addition?, to sink: inout RecordSink) -> Bool
   {
     guard parts.contains(.counters) || addition != nil else { return true }
     do throws(CodecError) {
       let total = parts.contains(.counters) ? try reader.readCount(minimumBytes: 3) : 0
-      // One byte holds the count.
+      // The count must fit one byte.
       guard total < 127 else { return false }
       let countOffset = sink.count
       sink.append(0)
@@ -77,7 +77,7 @@ extension FieldPatch {
     }
   }
 
-  /// Writes the contributions to a counter that had none.
+  /// Writes the first contribution to a counter.
   private func writeOnly(_ addition: Addition, _ mine: Element, to sink: inout RecordSink) {
     sink.append(1)
     write(addition, mine, to: &sink)
@@ -89,7 +89,7 @@ extension FieldPatch {
     sink.append(zigzag: addition.total)
   }
 
-  /// Copies the contributions to a counter, with what is added.
+  /// Copies the contributions to a counter, with the addition.
   private mutating func writeContributions(
     _ mine: Element, _ addition: inout Addition?, to sink: inout RecordSink
   ) throws(CodecError) -> Bool {

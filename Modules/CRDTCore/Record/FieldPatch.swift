@@ -1,10 +1,10 @@
-/// Sets one scalar in a living document's record, or adds to one counter: the commonest changes, in one pass over the
-/// bytes.
+/// Sets one scalar in a living document's record, or adds to one counter, in one pass over the bytes.
 ///
-/// It comes to the same as ``RecordPatch``, which takes all that needs more than this: several changes, and records
-/// that carry removals or floors of entries. Here nothing is allocated but the new record.
+/// These are the most frequent changes. The result is the same as that of ``RecordPatch``, which handles all
+/// other cases: several changes, and records that have removals or floors of entries. This type allocates
+/// nothing except the new record.
 struct FieldPatch: ~Escapable {
-  /// Writers of a document that are handled here.
+  /// The most writers of a document that this type handles.
   private static let limit = 8
 
   /// A writer of the version vector.
@@ -17,26 +17,26 @@ struct FieldPatch: ~Escapable {
   private let view: RecordView
   var reader: ByteReader
   private(set) var parts: RecordMetadata.Parts = []
-  /// The writers as they stand in the record, by place from 1.
+  /// The writers as they are in the record, by place from 1.
   private(set) var writers: ScratchArray<Element>
   private(set) var count = 0
   private var base = 0
   private(set) var own = 0
   private var life = (place: 0, reading: ClockReading.zero)
   private var floor = (ordinal: 0, reading: ClockReading.zero)
-  /// Where a new writer comes to stand; beyond all others when there is none.
+  /// The place of a new writer; beyond all others if there is none.
   private var insertion = Int.max
 
-  /// Makes the first of `edits`, if it sets a scalar or adds to a counter.
+  /// Applies the first of `edits`, if it sets a scalar or adds to a counter.
   ///
-  /// - Returns: `nil` for what ``RecordPatch`` or the tree must do.
+  /// - Returns: `nil` if ``RecordPatch`` or the tree must apply it.
   @inline(__always)
   static func applyFirst(
     of edits: [Edit], _ stored: StoredDocument, _ stamping: Stamping, _ tables: inout RecordTables,
     in room: inout [UInt8]
   ) -> EncodedDocument? {
     let edits = edits.spanOfValues
-    // In place: a copy of an edit would cost as much as the search for its field.
+    // The edit is used in place: a copy would take as long as the search for its field.
     switch edits[0] {
     case .set(let path, .string(var text)), .replace(let path, .string(var text)):
       let path = keys(of: path, in: edits)
@@ -61,11 +61,12 @@ struct FieldPatch: ~Escapable {
     }
   }
 
-  /// The keys of an edit's path, in place: holding on to the path would take two atomic steps.
+  /// Returns the keys of an edit's path in place, because retaining the path would take two atomic steps.
   @_lifetime(copy edits)
   @inline(__always)
   private static func keys(of path: borrowing [TextKey], in edits: Span<Edit>) -> Span<TextKey> {
-    // SAFETY: the path is an edit's, which stands as long as the span over all of them. Its own span would hold on to it.
+    // SAFETY: the path belongs to an edit, which lives as long as the span over all edits. A span of the path
+    // itself would retain the path.
     let keys = unsafe path.withUnsafeBufferPointer { unsafe $0 }
     return unsafe _overrideLifetime(Span(_unsafeElements: keys), copying: edits)
   }
@@ -108,7 +109,7 @@ struct FieldPatch: ~Escapable {
     guard view.isAlive, let location = view.locate(path, &tables.keys) else { return nil }
     let old = ValueRef(view.bytes, slotAt: location.slotOffset)
     let value = old.int
-    // A sum at the edge may have been cut to it.
+    // A sum at the limits of its type may have been clamped.
     guard old.kind == .counter || old.kind == .int, value > .min, value < .max else { return nil }
     let (sum, isCut) = value.addingReportingOverflow(amount)
     return with(view) { patch in
@@ -137,7 +138,7 @@ struct FieldPatch: ~Escapable {
     reader = ByteReader(view.metadata)
   }
 
-  /// Reads what stands before the marks; `false` for what is not handled here.
+  /// Reads the part before the marks; `false` if this type cannot handle it.
   private mutating func readWriters() -> Bool {
     do throws(CodecError) {
       return view.isFresh ? readFresh() : try read()
@@ -170,7 +171,7 @@ struct FieldPatch: ~Escapable {
     }
     self.base = try reader.readIndex(through: count)
     own = try reader.readIndex(through: count)
-    // Default data in the place of the base is for others.
+    // Default data as the base is not handled here.
     guard self.base > 0 else { return false }
     life = (self.base, base)
     if parts.contains(.life) {
@@ -194,13 +195,13 @@ struct FieldPatch: ~Escapable {
     let reading = stamping.reading(after: latest)
     var summary = summary
     let siteHash = stamping.siteHash
-    // Another store's mark in a record that was taken over is not this store's, and a former opening's not this one's.
+    // If the record was taken over from another store or another opening, its own writer is not this one's.
     if own > 0 {
       let former = writers[own]
       if sites[former.ordinal] != stamping.site || !stamping.goesOn(from: former.birth) { own = 0 }
     }
     let birth = own > 0 ? writers[own].birth : stamping.newBirth
-    // Of a site's writers the newest alone counts.
+    // Only the newest of a site's writers counts in the summary.
     let isNewest: Bool
     if own > 0 {
       isNewest = !isOf(stamping.site, own + 1, sites)
@@ -220,7 +221,7 @@ struct FieldPatch: ~Escapable {
     guard end >= RecordLayout.headerBytes, end + metadataBytes == view.bytes.byteCount else { return nil }
     let ordinal = own > 0 ? writers[own].ordinal : sites.intern(stamping.site)
     let mine = Element(ordinal: ordinal, birth: birth, latest: reading)
-    // Each writer's reading and each mark's age may take three bytes more.
+    // Each writer's reading and each mark's age may take three more bytes.
     let room = end + heapBytes + metadataBytes * 4 + count * 36 + 144
     var dead = view.deadBytes
     let isWritten = RecordSink.record(capacity: room, in: &memory) { sink in
@@ -240,7 +241,7 @@ struct FieldPatch: ~Escapable {
         : StateHash.stamp(former.reading, formerSite == stamping.site ? siteHash : StateHash.site(formerSite))
       let formerEntry = location.path.combined(with: formerHash)
       if let addition {
-        // A number becomes a counter that starts with it, under the stamp that it has.
+        // A number becomes a counter that starts with it, under the number's stamp.
         if old.kind == .int {
           summary.subtract(formerEntry.combined(with: old.stateHash))
           summary.add(formerEntry.combined(with: StateHash.bits(UInt64(bitPattern: old.int), .counter)))
@@ -263,13 +264,13 @@ struct FieldPatch: ~Escapable {
     return EncodedDocument(record: compact, summary: summary, isAlive: true)
   }
 
-  /// Whether a writer of a site stands at a place.
+  /// Whether the writer at a place belongs to a site.
   @inline(__always)
   private func isOf(_ site: SiteID, _ place: Int, _ sites: SiteTable) -> Bool {
     place > 0 && place <= count && sites[writers[place].ordinal] == site
   }
 
-  /// Where a new writer comes to stand; `nil` when a site is not known.
+  /// Returns the place for a new writer; `nil` when a site is not known.
   private func place(of site: SiteID, born birth: ClockReading, _ sites: SiteTable) -> Int? {
     var place = 1
     while place <= count {
@@ -280,10 +281,10 @@ struct FieldPatch: ~Escapable {
     return place
   }
 
-  /// Where the writer at a former place stands now.
+  /// Returns the present place of the writer that had a former place.
   func moved(_ former: Int) -> Int { former >= insertion ? former + 1 : former }
 
-  /// Where the store's own writer stands now.
+  /// The present place of the store's own writer.
   var ownPlace: Int { own > 0 ? own : insertion }
 
   private func writeHead(_ mine: Element, adding part: RecordMetadata.Parts, to sink: inout RecordSink) {
@@ -316,9 +317,10 @@ struct FieldPatch: ~Escapable {
     sink.append(ageOf: reading, at: former == own ? mine.latest : writers[former].latest)
   }
 
-  /// Writes the marks, where `isNew` with a new one at `entry`.
+  /// Writes the marks; if `isNew`, with a new one at `entry`.
   ///
-  /// - Returns: The stamp that stood at `entry`, by its writer's former place; `nil` for what is not handled here.
+  /// - Returns: The former stamp of `entry`, by its writer's former place; `nil` if this type cannot handle
+  ///   the marks.
   private mutating func writeMarks(
     _ mine: Element, at entry: Int, isNew: Bool, to sink: inout RecordSink
   ) -> (place: Int, reading: ClockReading)? {
@@ -338,7 +340,7 @@ struct FieldPatch: ~Escapable {
     var written: UInt8 = isNew ? 1 : 0
     do throws(CodecError) {
       let total = parts.contains(.marks) ? try reader.readCount() : 0
-      // One byte holds the count.
+      // The count must fit one byte.
       guard total < 127 else { return nil }
       var at = -1
       for _ in 0..<total {
@@ -347,7 +349,7 @@ struct FieldPatch: ~Escapable {
         at += Int(gap) + 1
         let reading = place == 0 ? .zero : try reader.readAge(at: writers[Int(place)].latest)
         if at == entry {
-          // That default data was met where something else comes to stand is noted by the tree.
+          // If something replaces default data, the tree must record that it was met.
           guard place > 0 || !isNew else { return nil }
           former = (Int(place), reading)
           if isNew { continue }

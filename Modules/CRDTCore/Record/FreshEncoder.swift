@@ -1,11 +1,11 @@
-/// What an encoder hands to the store.
+/// The result of an encoder, for the store.
 package struct EncodedDocument: Sendable {
   package var record: [UInt8]
   package var summary: Summary
   package var isAlive: Bool
 }
 
-/// Encodes a new document, whose entries all bear one stamp, straight from its fields.
+/// Encodes a new document, whose entries all have one stamp, directly from its fields.
 struct FreshEncoder {
   private var builder: RecordBuilder
   private var tables: RecordTables
@@ -64,7 +64,7 @@ struct FreshEncoder {
     return node
   }
 
-  /// The fields with their keys' ids; `nil` when a key can have none.
+  /// Returns the fields with their keys' ids; `nil` when a key cannot get one.
   private mutating func intern(_ fields: [TextKey: Value], depth: Int) -> [Field]? {
     var known: [Field] = []
     known.reserveCapacity(fields.count)
@@ -127,7 +127,9 @@ extension Value {
     }
   }
 
-  /// Refuses what no record can hold: nesting past the limit, maps of too many keys, counters inside arrays.
+  /// Refuses what no record can hold.
+  ///
+  /// That is nesting beyond the limit, maps with too many keys, and counters inside arrays.
   package func checked(depth: Int = 1, inArray: Bool = false) throws(DocumentError) {
     switch self {
     case .array(let values):

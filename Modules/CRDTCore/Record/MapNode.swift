@@ -1,14 +1,14 @@
 /// One map inside a record, in place: its keys in ascending order of their bytes, and their slots.
 ///
-/// Layout: u32 head (count × 2, plus 1 when the keys stand in the record); then per key a u16 id, or
-/// a u32 offset of a u16 length and the key's bytes; then per key an 8-byte slot.
+/// Layout: a u32 head (count × 2, plus 1 when the keys are in the record). Then per key a u16 id, or a u32
+/// offset of a u16 length and the key's bytes. Then per key an 8-byte slot.
 struct MapNode: ~Escapable, BitwiseCopyable {
   let record: RawSpan
   let offset: Int
   let count: Int
   let carriesKeys: Bool
 
-  /// A node at `offset`; one that does not fit its record is empty.
+  /// Makes the node at `offset`; a node that does not fit its record is empty.
   @_lifetime(copy record)
   @inline(__always)
   init(_ record: RawSpan, at offset: Int) {
@@ -23,25 +23,25 @@ struct MapNode: ~Escapable, BitwiseCopyable {
   }
 
   private var keysOffset: Int { offset + 4 }
-  // All of a node lies in its record, so no offset in it overflows.
+  // The whole node is in its record, so no offset in it overflows.
   private var slotsOffset: Int { offset &+ 4 &+ count &* (carriesKeys ? 4 : 2) }
 
   func slotOffset(_ index: Int) -> Int { slotsOffset &+ index &* 8 }
 
   func keyID(_ index: Int) -> UInt16 { record.load(keysOffset + index * 2) }
 
-  /// The bytes of a key that stands in the record.
+  /// Returns the bytes of a key that is in the record.
   @_lifetime(copy self)
   func inlineKey(_ index: Int) -> RawSpan {
     let at = Int(record.load(keysOffset + index * 4, as: UInt32.self))
     return record.clipped(at + 2, Int(record.load(at, as: UInt16.self)))
   }
 
-  /// Where the slot of a key lies, by the key's id; only for maps that do not carry their keys.
+  /// Returns the offset of a key's slot, by the key's id; only for maps that do not carry their keys.
   @inline(__always)
   func slotOffset(ofID id: UInt16) -> Int? { index(ofID: id).map { slotOffset($0) } }
 
-  /// The position of a key by its id; only for maps that do not carry their keys.
+  /// Returns the position of a key by its id; only for maps that do not carry their keys.
   ///
   /// - Complexity: O(*k*), four keys a step; such maps are small.
   @inline(__always)
@@ -67,7 +67,7 @@ struct MapNode: ~Escapable, BitwiseCopyable {
     return nil
   }
 
-  /// The position of a key by its name; only for maps that carry their keys.
+  /// Returns the position of a key by its name; only for maps that carry their keys.
   func index(ofName name: RawSpan) -> Int? {
     var low = 0
     var high = count
@@ -80,7 +80,7 @@ struct MapNode: ~Escapable, BitwiseCopyable {
     return nil
   }
 
-  /// The name of a key, by way of the table where it is an id.
+  /// Returns the name of a key; if the key is an id, the table has the name.
   func name(_ index: Int, _ keys: KeyTable) throws(CodecError) -> String {
     if carriesKeys {
       let key = inlineKey(index)

@@ -1,6 +1,6 @@
-/// A cursor over a record's merge metadata for patches: what is amiss is noted, and found out at the end.
+/// A cursor over a record's merge metadata for patches; it records errors and reports them at the end.
 ///
-/// It takes the same bytes as ``ByteReader``, without an error to build on the way.
+/// It accepts the same bytes as ``ByteReader``, and does not build an error on the way.
 struct PatchReader: ~Escapable {
   private let bytes: RawSpan
   private var offset: Int
@@ -14,7 +14,7 @@ struct PatchReader: ~Escapable {
     isBroken = offset < 0 || offset > bytes.byteCount
   }
 
-  /// Whether all was as it must be, and nothing is left.
+  /// Whether everything so far was valid, and no bytes are left.
   @inline(__always)
   var isWholeAndAtEnd: Bool { !isBroken && offset == bytes.byteCount }
 
@@ -24,7 +24,7 @@ struct PatchReader: ~Escapable {
       isBroken = true
       return 0
     }
-    // SAFETY: the offset lies inside.
+    // SAFETY: the offset is inside.
     let byte = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self)
     offset &+= 1
     return byte
@@ -41,7 +41,7 @@ struct PatchReader: ~Escapable {
     var shift: UInt64 = 7
     while true {
       let byte = byte()
-      // Neither too long, nor longer than need be.
+      // The integer must neither be too large nor use more bytes than necessary.
       guard byte != 0, shift < 63 || byte == 1 else {
         isBroken = true
         return 0
@@ -67,7 +67,7 @@ struct PatchReader: ~Escapable {
     return ClockReading(milliseconds: milliseconds, counter: UInt16(truncatingIfNeeded: counter))
   }
 
-  /// As `ByteReader.readAge(at:)`.
+  /// Reads what `ByteReader.readAge(at:)` reads.
   @inline(__always)
   mutating func age(at latest: ClockReading) -> ClockReading {
     let word = varint()
@@ -75,7 +75,7 @@ struct PatchReader: ~Escapable {
     return reading(latest.milliseconds &- word >> 1, hasCounter: word & 1 == 1)
   }
 
-  /// As `ByteReader.readTime(from:)`.
+  /// Reads what `ByteReader.readTime(from:)` reads.
   @inline(__always)
   mutating func time(from base: ClockReading) -> ClockReading {
     let word = varint()
@@ -87,12 +87,12 @@ struct PatchReader: ~Escapable {
   }
 }
 
-/// Merge metadata under way, in memory that is known to hold all that comes.
+/// Merge metadata that is being written, in memory that is known to be large enough.
 struct PatchBytes {
   private let start: UnsafeMutableRawPointer
   private(set) var count = 0
 
-  /// SAFETY: there must be room at `start` for whatever is written; a varint takes up to 10 bytes.
+  /// SAFETY: the memory at `start` must hold everything that is written; a varint takes up to 10 bytes.
   @inline(__always)
   init(_ start: UnsafeMutableRawPointer) { unsafe self.start = start }
 
@@ -104,7 +104,7 @@ struct PatchBytes {
     count &+= 1
   }
 
-  /// Replaces a byte that was written.
+  /// Replaces a byte that was written before.
   @inline(__always)
   func store(_ byte: UInt8, at offset: Int) {
     unsafe start.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
@@ -125,7 +125,7 @@ struct PatchBytes {
     if reading.counter != 0 { append(varint: UInt64(reading.counter)) }
   }
 
-  /// As `ByteWriter.writeTime(_:from:)`.
+  /// Writes what `ByteWriter.writeTime(_:from:)` writes.
   @inline(__always)
   mutating func append(time reading: ClockReading, from base: ClockReading) {
     let distance = Int64(bitPattern: reading.milliseconds) &- Int64(bitPattern: base.milliseconds)
@@ -134,7 +134,7 @@ struct PatchBytes {
     append(counterOf: reading)
   }
 
-  /// As `ByteWriter.writeAge(of:at:)`.
+  /// Writes what `ByteWriter.writeAge(of:at:)` writes.
   @inline(__always)
   mutating func append(ageOf reading: ClockReading, at latest: ClockReading) {
     append(varint: (latest.milliseconds &- reading.milliseconds) &<< 1 | (reading.counter == 0 ? 0 : 1))

@@ -1,13 +1,16 @@
-/// A record's version vector and what precedes its marks, as a patch edits them: no arrays, no dictionaries.
+/// A record's version vector and the rest of the head before its marks, as a patch edits them.
 ///
-/// Writers keep the place they had, since what is not edited refers to it.
+/// It uses no arrays and no dictionaries. Writers keep their former place, because the parts that are not
+/// edited refer to it.
 struct PatchWriters {
   struct Writer {
     var site: SiteID
     var ordinal: UInt32
     var birth: ClockReading
     var latest: ClockReading
-    /// The latest reading before the patch, to which the record's ages refer; and the place, 0 for a new writer.
+    /// The latest reading before the patch, which the record's ages refer to.
+    ///
+    /// Below it is the writer's former place; 0 for a new writer.
     var before: ClockReading
     var formerPlace: Int
 
@@ -22,9 +25,9 @@ struct PatchWriters {
   private var hasGrown = false
 
   let baseReading: ClockReading
-  /// The place of the base's writer, as it was; 0 for default data.
+  /// The former place of the base's writer; 0 for default data.
   private(set) var formerBase = 0
-  /// The place of the store's own writer now; 0 for none.
+  /// The present place of the store's own writer; 0 for none.
   private(set) var own = 0
   private(set) var life = PatchMark(entry: 0, place: 0, reading: .zero)
   private(set) var floor = Stamp.zero
@@ -32,7 +35,7 @@ struct PatchWriters {
   private(set) var parts: RecordMetadata.Parts = []
 
   subscript(place: Int) -> Writer {
-    // SAFETY: places come from `place(of:)` and `advance`, which give none beyond the count.
+    // SAFETY: places come from `place(of:)` and `advance`, which return none beyond the count.
     get { unsafe room[place - 1] }
     set { unsafe room[place - 1] = newValue }
   }
@@ -42,14 +45,14 @@ struct PatchWriters {
     baseReading = view.baseReading
   }
 
-  /// Takes apart what stands before the marks and hands it to `body` with a reader that stands at them.
+  /// Reads the head before the marks, and calls `body` with it and with a reader at the marks.
   ///
   /// - Parameters:
   ///   - view: The record.
   ///   - added: How many writers may be added.
-  ///   - site: The store's site: another's writer is not the store's own.
-  ///   - sites: What the record's ordinals refer to.
-  ///   - body: May give `nil` too.
+  ///   - site: The store's site: the writer of another site is not the store's own.
+  ///   - sites: The table that the record's ordinals refer to.
+  ///   - body: It may return `nil`, too.
   /// - Returns: `nil` for metadata that cannot be read.
   static func with<R>(
     _ view: borrowing RecordView, adding added: Int, own site: SiteID, _ sites: SiteTable,
@@ -66,7 +69,7 @@ struct PatchWriters {
       parts = RecordMetadata.Parts(rawValue: byte)
       guard parts.isSubset(of: .patchable) else { return nil }
       count = writers
-      // Where one may be too many, the tree looks.
+      // If there may be one writer too many, the tree must check it.
       guard count + added <= Limits.sitesPerDocument else { return nil }
     } else if reader.remaining > 0 {
       return nil
@@ -79,7 +82,7 @@ struct PatchWriters {
         ? writers.readFresh(view, own: site, sites)
         : (try? writers.read(&reader, count: count, own: site, sites)) ?? false
       guard isRead, let result = body(&writers, &reader) else { return nil }
-      // Where superseded writers may have to go, the tree looks.
+      // If superseded writers may have to be dropped, the tree must check it.
       return writers.hasGrown && writers.count > SupersededWriters.limit ? nil : result
     }
   }
@@ -115,7 +118,7 @@ struct PatchWriters {
     formerBase = try reader.readIndex(through: count)
     own = try reader.readIndex(through: count)
     if own > 0, self[own].site != site { own = 0 }
-    // A deletion known from a certificate is for the tree.
+    // A deletion that is known only from a compacted tombstone is left to the tree.
     guard !parts.contains(.bareLife) else { return false }
     life =
       parts.contains(.life)
@@ -131,23 +134,23 @@ struct PatchWriters {
   }
 
   private mutating func append(_ writer: Writer) {
-    // SAFETY: there is room for all that were counted.
+    // SAFETY: the memory holds all writers that were counted.
     unsafe room.initializeElement(at: count, to: writer)
     count += 1
     formerCount = count
   }
 
-  /// The greatest reading that the document has seen.
+  /// The greatest clock reading that the document has seen.
   var latest: ClockReading {
     var latest = max(life.reading, floor.reading)
     for place in 1..<(count + 1) { latest = max(latest, self[place].latest) }
     return latest
   }
 
-  /// The place of a register without one.
+  /// The place that marks an entry without a register.
   var noRegister: Int { count + 1 }
 
-  /// Where the writer at a former place stands now.
+  /// Returns the present place of the writer that had a former place.
   func place(of former: Int) -> Int {
     guard hasGrown, former > 0 else { return former }
     guard former <= formerCount else { return noRegister }
@@ -157,7 +160,7 @@ struct PatchWriters {
 
   var base: Int { place(of: formerBase) }
 
-  /// The stamp of a mark; that of default data for place 0.
+  /// Returns the stamp of a mark; for place 0, the stamp of default data.
   func stamp(place: Int, _ reading: ClockReading) -> Stamp {
     place == 0 ? .zero : Stamp(reading: reading, site: self[place].site)
   }
@@ -168,7 +171,7 @@ struct PatchWriters {
     return (place, place <= count && self[place].site == site && self[place].birth == birth)
   }
 
-  /// Includes a writer's reading in the version vector and takes the difference into the summary.
+  /// Includes a writer's clock reading in the version vector, and updates the summary.
   ///
   /// - Returns: The writer's place.
   mutating func advance(
@@ -194,10 +197,10 @@ struct PatchWriters {
     return place
   }
 
-  /// Whether a place's writer is its site's newest, which alone counts in a summary.
+  /// Whether the writer at a place is its site's newest; only that one counts in a summary.
   private func isNewest(_ place: Int) -> Bool { place == count || self[place + 1].site != self[place].site }
 
-  /// The writer at a place, from 1, among those that are their sites' newest.
+  /// Returns the writer at a place, from 1, among the newest writers of all sites.
   func newest(at place: Int) -> Writer? {
     var left = place
     for place in 1..<(count + 1) where isNewest(place) {
@@ -211,7 +214,7 @@ struct PatchWriters {
     guard count < room.count else { return }
     var index = count
     while index >= place {
-      // SAFETY: the index is below the room's count, as was just checked.
+      // SAFETY: the index is below the capacity, which was just checked.
       unsafe room.initializeElement(at: index, to: room[index - 1])
       index -= 1
     }
@@ -224,7 +227,7 @@ struct PatchWriters {
 
   mutating func setOwn(_ place: Int) { own = place }
 
-  /// Writes the life anew and takes the difference into the summary.
+  /// Replaces the life, and updates the summary.
   mutating func live(_ place: Int, _ reading: ClockReading, isAlive wasAlive: Bool, _ summary: inout Summary)
   {
     summary.subtract(StateHash.life(stamp(place: life.place, life.reading), isAlive: wasAlive))
@@ -233,7 +236,9 @@ struct PatchWriters {
   }
 }
 
-/// An entry's stamp by reference: the writer's place, 0 for default data, one past all writers for no register.
+/// An entry's stamp by reference to its writer.
+///
+/// The place is the writer's, 0 for default data, and one past all writers if there is no register.
 struct PatchMark {
   var entry: Int
   var place: Int
@@ -241,12 +246,12 @@ struct PatchMark {
 }
 
 extension PatchWriters {
-  /// Reads a mark; its place is one of now.
+  /// Reads a mark, and returns it with its writer's present place.
   func readMark(_ reader: inout ByteReader) throws(CodecError) -> PatchMark {
     try readAge(of: try reader.readIndex(through: formerCount + 1), entry: 0, &reader)
   }
 
-  /// Reads a mark whose place has been read: a former one.
+  /// Reads a mark whose former place was read before.
   func readAge(of former: Int, entry: Int, _ reader: inout ByteReader) throws(CodecError) -> PatchMark {
     let place = place(of: former)
     guard former > 0, former <= formerCount else {
@@ -263,7 +268,7 @@ extension PatchWriters {
     sink.append(ageOf: mark.reading, at: self[mark.place].latest)
   }
 
-  /// Writes what stands before the marks.
+  /// Writes the head before the marks.
   func write(parts: RecordMetadata.Parts, to sink: inout RecordSink) {
     var parts = parts
     let base = base

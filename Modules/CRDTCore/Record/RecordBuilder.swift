@@ -1,11 +1,11 @@
-/// Writes a record's header, nodes, slots and heap; what goes where is the encoders' part.
+/// Writes a record's header, nodes, slots and heap; the encoders decide what they contain.
 struct RecordBuilder {
-  /// Bytes of memory that a finished record may leave unused, beside a quarter of its length.
+  /// Bytes of memory that a finished record may leave unused, in addition to a quarter of its length.
   private static let spareBytes = 64
 
   var bytes: [UInt8]
 
-  /// Begins a record that will have about so many bytes.
+  /// Begins a record of about the given number of bytes.
   init(expecting byteCount: Int = 480) {
     bytes = []
     bytes.reserveCapacity(byteCount)
@@ -30,7 +30,7 @@ struct RecordBuilder {
     store(UInt32(offset), at: node + 4 + index * 4)
   }
 
-  /// Where the slot of an entry lies.
+  /// Returns the offset of an entry's slot.
   func slotOffset(_ index: Int, of node: Int, count: Int, carriesKeys: Bool) -> Int {
     node + 4 + count * (carriesKeys ? 4 : 2) + index * 8
   }
@@ -70,7 +70,7 @@ struct RecordBuilder {
     return UInt64(tag.rawValue) | offset << 8 | min(length, RecordLayout.longLength) << 40
   }
 
-  /// The slot of a value that is no map; its bytes go to the heap where they do not fit the slot.
+  /// Returns the slot of a value other than a map; bytes that do not fit the slot are added to the heap.
   mutating func slot(_ value: Value) -> UInt64 {
     switch value {
     case .null: return UInt64(RecordLayout.Tag.null.rawValue)
@@ -91,7 +91,7 @@ struct RecordBuilder {
     }
   }
 
-  /// Closes the record: appends `metadata`, fills the header in and seals it with its checksum.
+  /// Finishes the record: appends `metadata`, fills in the header, and stores the checksum.
   mutating func finish(
     root: Int, base: Stamp, isAlive: Bool, isOwn: Bool, metadata: [UInt8], sites: inout SiteTable
   ) -> [UInt8] {
@@ -110,7 +110,7 @@ struct RecordBuilder {
     return tightBytes
   }
 
-  /// Closes a record that differs from another in where its values lie, and in nothing else.
+  /// Finishes a record that differs from another only in the positions of its values.
   mutating func finish(root: Int, like other: borrowing RecordView) -> [UInt8] {
     let metadata = bytes.count
     append(other.metadata)
@@ -123,7 +123,9 @@ struct RecordBuilder {
     return tightBytes
   }
 
-  /// The bytes in memory of about their own size: a record may wait long for its transaction, and for who listens to that.
+  /// The bytes in memory of about their own size.
+  ///
+  /// A record may be in memory for long, until its transaction commits and its observers are done.
   private var tightBytes: [UInt8] {
     guard bytes.capacity - bytes.count > bytes.count / 4 + Self.spareBytes else { return bytes }
     return unsafe bytes.withUnsafeBytes { unsafe Array($0) }

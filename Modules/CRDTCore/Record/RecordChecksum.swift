@@ -1,9 +1,9 @@
-/// A record's checksum: four independent lanes, so that the processor multiplies four times at once.
+/// A record's checksum: four independent lanes, so that the processor can overlap four multiplications.
 ///
-/// Like ``HashLanes`` it detects damage, not forgery; records have it for themselves because they are summed up
-/// each time they are read, and one chain of multiplications would cost most of that time.
+/// Like ``HashLanes``, it detects damage, not forgery. Records have their own checksum because it is computed
+/// at each read, and one chain of multiplications would take most of that time.
 enum RecordChecksum {
-  /// The checksum of a record, whose own four bytes are left out.
+  /// Returns the checksum of a record; it does not cover its own four bytes.
   ///
   /// - Returns: Zero for anything shorter than a header.
   /// - Complexity: O(*n*), about 20 bytes a nanosecond.
@@ -19,7 +19,7 @@ enum RecordChecksum {
     var b = seed ^ HashLanes.k1
     var c = seed ^ HashLanes.k2
     var d = seed ^ HashLanes.k3
-    // No offset overflows: all are below the record's length. So no step is spent on asking.
+    // No offset overflows, because all are below the record's length; so the additions are unchecked.
     var offset = RecordLayout.rootOffset
     let end = record.count
     while end &- offset >= 64 {
@@ -32,7 +32,7 @@ enum RecordChecksum {
     if end &- offset >= 16 { unsafe mix(&a, HashLanes.k1, record, offset) }
     if end &- offset >= 32 { unsafe mix(&b, HashLanes.k2, record, offset &+ 16) }
     if end &- offset >= 48 { unsafe mix(&c, HashLanes.k3, record, offset &+ 32) }
-    // The last 16 bytes, some of which another lane has had already.
+    // The last 16 bytes, some of which another lane has already covered.
     unsafe mix(&d, HashLanes.k0, record, end &- 16)
     let length = UInt64(truncatingIfNeeded: end)
     let sum = HashLanes.fold(a ^ length, b) ^ HashLanes.fold(c ^ HashLanes.k2, d ^ HashLanes.k3)

@@ -1,9 +1,9 @@
-/// Writes a record's nodes and heap anew, without the dead bytes that patches leave behind.
+/// Rewrites a record's nodes and heap, without the dead bytes that patches leave behind.
 struct RecordCompactor {
   private var builder = RecordBuilder()
   private var budget: EntryBudget
 
-  /// - Returns: The same document in as few bytes as its encoder would have taken for its values.
+  /// - Returns: The same document, in as few bytes as encoding its values would take.
   /// - Throws: A `CodecError` when the record is damaged.
   static func compact(_ record: [UInt8]) throws(CodecError) -> [UInt8] {
     let view = RecordView(record.span.bytes)

@@ -1,4 +1,4 @@
-/// Where things stand in a record; `Documentation/FileFormat.md` has the same to the byte.
+/// The layout of a record; `Documentation/FileFormat.md` specifies it to the byte.
 ///
 /// Integers in a record are little-endian. A record is: header, root map node, heap and nested nodes
 /// in the order written, then the merge metadata, which a fresh document does not have.
@@ -8,7 +8,7 @@ enum RecordLayout {
 
   /// Offsets in the header.
   static let flagsOffset = 1
-  /// Bytes of nodes and heap that nothing refers to any more.
+  /// The number of bytes in nodes and heap that nothing refers to.
   static let deadOffset = 2
   static let checksumOffset = 4
   static let rootOffset = 8
@@ -19,14 +19,14 @@ enum RecordLayout {
   /// Bits of the flags byte.
   static let aliveFlag: UInt8 = 1
   static let metadataFlag: UInt8 = 2
-  /// The base writer is this store's own site since it holds the document.
+  /// The base writer is this store's own site since the store holds the document.
   static let ownFlag: UInt8 = 4
   static let knownFlags: UInt8 = 7
 
-  /// How many dead bytes a record of that many bytes before its metadata may carry along.
+  /// Returns how many dead bytes a record with that many bytes before its metadata may contain.
   static func deadLimit(_ bytes: Int) -> Int { min(64 + bytes / 4, Int(UInt16.max)) }
 
-  /// Keys of a map that may stand as ids; a larger map carries its keys and is searched by halving.
+  /// The most keys of a map that uses key ids; a larger map carries its keys, for a binary search.
   static let idKeys = 256
 
   /// The lowest byte of a slot.
@@ -43,7 +43,7 @@ enum RecordLayout {
     case shortDouble = 6
     /// Payload: a length up to 6, then the bytes.
     case shortString = 7
-    /// Payload: offset (32 bits) and length (24 bits; all ones: a 32-bit length stands before the bytes).
+    /// Payload: offset (32 bits) and length (24 bits; if all ones, a 32-bit length precedes the bytes).
     case string = 8
     case bytes = 9
     /// The items' canonical encoding as one array.
@@ -59,14 +59,14 @@ enum RecordLayout {
 }
 
 extension RawSpan {
-  /// The little-endian integer at `offset`; zero when it does not lie whole inside.
+  /// Returns the little-endian integer at `offset`; zero if it is not completely inside.
   @inline(__always)
   func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: T.Type = T.self) -> T {
     guard offset >= 0, byteCount - offset >= MemoryLayout<T>.size else { return 0 }
     return T(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: T.self))
   }
 
-  /// The bytes of a range, or none when it does not lie inside.
+  /// Returns the bytes of a range, or none if the range is not inside.
   @_lifetime(copy self)
   func clipped(_ offset: Int, _ count: Int) -> RawSpan {
     guard offset >= 0, count >= 0, offset <= byteCount, count <= byteCount - offset else {

@@ -1,4 +1,4 @@
-/// What stands before the marks of a record's metadata: the version vector and what is said once of a document.
+/// The part of a record's metadata before the marks: the version vector, and facts about the whole document.
 struct RecordHead {
   let parts: RecordMetadata.Parts
   let vector: VersionVector
@@ -55,7 +55,7 @@ struct RecordHead {
 }
 
 extension VersionVector {
-  /// The reference of an entry that shows a map without a register of its own.
+  /// The reference of an entry that shows a map without its own register.
   fileprivate var noRegister: Int { elements.count + 1 }
 
   fileprivate func readMark(_ reader: inout ByteReader) throws(CodecError) -> RecordMetadata.Mark {
@@ -131,7 +131,7 @@ extension RecordMetadata {
     }
   }
 
-  /// Reads a counter; `unlisted` is the base reading where some of its writers may stand in no vector.
+  /// Reads a counter; `unlisted` is the base reading if the vector may not list some of its writers.
   private func counter(
     _ reader: inout ByteReader, _ unlisted: ClockReading?
   ) throws(CodecError) -> CounterState {

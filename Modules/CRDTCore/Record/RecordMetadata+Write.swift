@@ -45,7 +45,7 @@ extension RecordMetadata {
     out.writeVarint(marks.count)
     var previous = -1
     for (entry, mark) in marks {
-      // The distance to the entry before and the writer share one number: a byte, most often.
+      // The distance from the previous entry and the writer share one number, which usually takes one byte.
       out.writeVarint((entry - previous - 1) * (noRegister + 1) + mark.writer)
       previous = entry
       writeAge(mark, &out)
@@ -80,7 +80,7 @@ extension RecordMetadata {
       let mark = Mark(writer: index(of: writer), reading: contribution.reading)
       write(mark, &out)
       if mark.writer == 0 {
-        // One that the vector does not list: by the place of its site's newest.
+        // A writer that the vector does not list is identified by the place of its site's newest one.
         out.writeVarint(vector.newestPlace(of: writer.site))
         out.writeTime(contribution.reading, from: base)
         out.writeAge(of: writer.birth, at: contribution.reading)

@@ -1,30 +1,29 @@
-/// The merge metadata of a record: everything about stamps that "all entries bear the base stamp"
-/// does not already say.
+/// The merge metadata of a record: all stamps that differ from the base stamp.
 ///
-/// A byte that says which parts there are; writers with birth and latest reading (the version vector);
-/// the base's writer and this store's own; then the parts: a life of its own, the document's floor, and,
-/// each a varint count and its items, entries with a stamp of their own, counters, registers that are
-/// not seen, and floors.
+/// It begins with a byte that says which parts follow. Then come the writers with birth and latest reading
+/// (the version vector), the base's writer, and this store's own writer. The parts are: a separate life, the
+/// document's floor, and lists of entries with their own stamp, counters, invisible registers, and floors.
+/// Each list is a varint count and its items.
 struct RecordMetadata {
   struct Parts: OptionSet {
     let rawValue: UInt8
-    /// The life has another stamp than the base.
+    /// The life has a stamp other than the base stamp.
     static let life = Parts(rawValue: 1)
     static let floor = Parts(rawValue: 2)
     static let marks = Parts(rawValue: 4)
     static let counters = Parts(rawValue: 8)
     static let hidden = Parts(rawValue: 16)
     static let floors = Parts(rawValue: 32)
-    /// The life is a death whose writer is not known.
+    /// The life is a deletion whose writer is not known.
     static let bareLife = Parts(rawValue: 64)
     /// A counter has contributions of writers that the vector does not list.
     static let unlisted = Parts(rawValue: 128)
     static let known = Parts(rawValue: 255)
-    /// All that is edited in place.
+    /// All parts that are edited in place.
     static let patchable = Parts(rawValue: 127)
   }
 
-  /// A register's stamp by reference: 0 is default data, `none` is no register, else a writer + 1.
+  /// A register's stamp by reference: 0 is default data, `noRegister` is no register, otherwise a writer + 1.
   struct Mark: Equatable {
     var writer: Int
     var reading: ClockReading
@@ -49,10 +48,10 @@ struct RecordMetadata {
   var base = Mark(writer: 0, reading: .zero)
   var ownWriter = 0
   var life = Mark(writer: 0, reading: .zero)
-  /// Stands in the place of `life` where that is known from a death certificate alone.
+  /// Replaces `life` if that is known only from a compacted tombstone.
   var bareLife: Stamp?
   var floor = Stamp.zero
-  /// Entry index in the order of the tree, then its stamp.
+  /// The number of an entry in tree order, then its stamp.
   var marks: [(entry: Int, mark: Mark)] = []
   var counters: [Counter] = []
   var hidden: [Hidden] = []
@@ -79,7 +78,7 @@ struct RecordMetadata {
       || hidden.contains { $0.contributions.contains(where: isUnlisted) }
   }
 
-  /// The reference of an entry that shows a map without a register of its own.
+  /// The reference of an entry that shows a map without its own register.
   var noRegister: Int { vector.elements.count + 1 }
 
   func index(of writer: Writer) -> Int {

@@ -1,8 +1,8 @@
 extension RecordPatch {
-  /// A counter as it stands in the record.
+  /// A counter as it is in the record.
   struct StandingCounter {
     var base: Int64
-    /// Whether it stands in the metadata, since somebody counted on it, and where there.
+    /// Whether it is in the metadata, because it was incremented, and its offset there.
     var isListed: Bool
     var offset: Int
   }
@@ -35,7 +35,7 @@ extension RecordPatch {
     }
   }
 
-  /// - Returns: `false` when they cannot be read.
+  /// - Returns: `false` when the contributions cannot be read.
   func forEachContribution(
     of counter: StandingCounter, _ body: (_ place: Int, _ reading: ClockReading, _ amount: Int64) -> Void
   ) -> Bool {
@@ -65,14 +65,14 @@ extension RecordPatch {
   }
 }
 
-/// What a patch changes in the list of counters, by entry.
+/// The changes of a patch in the list of counters, by entry.
 struct PatchCounters {
   struct Change {
     var entry = 0
     /// Whether the record lists the counter already.
     var isListed = false
     var isDropped = false
-    /// The contribution that is new or changed: its writer's place, in few bytes, and what it is now.
+    /// The place of the writer whose contribution is new or changed; below is that contribution.
     var place: Int32 = 0
     var base: Int64 = 0
     var reading = ClockReading.zero
@@ -81,7 +81,7 @@ struct PatchCounters {
 
   private let changes: ScratchArray<Change>
   private(set) var count = 0
-  /// By how many counters the list grows.
+  /// The number of counters by which the list grows.
   private(set) var difference = 0
 
   init(_ changes: ScratchArray<Change>) { self.changes = changes }
@@ -90,7 +90,7 @@ struct PatchCounters {
 
   mutating func drop(_ entry: Int) { add(Change(entry: entry, isListed: true, isDropped: true)) }
 
-  /// Takes a change in; no entry changes twice, and there are at most as many as a patch has.
+  /// Adds a change; no entry changes twice, and there are at most as many changes as the patch has.
   mutating func add(_ change: Change) {
     var index = count
     while index > 0, changes[index - 1].entry > change.entry {

@@ -1,17 +1,17 @@
 extension RecordPatch {
-  /// What trying to patch came to.
+  /// The result of an attempt to patch a record.
   enum Outcome {
     case patched(EncodedDocument)
-    /// Nothing is to be written.
+    /// There is nothing to write.
     case unchanged
-    /// It is for the tree.
+    /// The tree must make the change.
     case tooMuch
   }
 
   /// Applies edits to a living document's record.
   ///
-  /// - Returns: `nil` where the tree must do it: for edits that make, remove or replace anything but scalars, that
-  ///   are more than ``limit`` or half of the document's fields, or that are refused.
+  /// - Returns: `nil` if the tree must apply them: edits that create, remove or replace anything other than
+  ///   scalars, more than ``limit`` edits, or edits that are refused.
   static func update(
     _ edits: [Edit], _ stored: StoredDocument, _ stamping: Stamping, _ tables: inout RecordTables
   ) -> EncodedDocument? {
@@ -35,7 +35,7 @@ extension RecordPatch {
 
   /// Writes scalar fields into a living document's record, and its life.
   ///
-  /// `onlyDifferences` leaves equal values, and the life, alone.
+  /// With `onlyDifferences`, equal values and the life do not change.
   static func upsert(
     _ fields: [TextKey: Value], onlyDifferences: Bool, _ stored: StoredDocument, _ stamping: Stamping,
     _ tables: inout RecordTables
@@ -62,7 +62,7 @@ extension RecordPatch {
     return patched.map { .patched($0) } ?? .tooMuch
   }
 
-  /// Draws a stamp above all that the document has seen, as a local write does, and patches under it.
+  /// Draws a stamp above everything that the document has seen, like a local write, and patches under it.
   private static func patch(
     _ view: borrowing RecordView, _ summary: Summary, _ stamping: Stamping, _ tables: inout RecordTables,
     heapBytes: Int, changes: Int, writesLife: Bool, _ body: (inout RecordPatch, KeyTable, PatchMark) -> Bool
@@ -112,14 +112,14 @@ extension RecordPatch {
   }
 }
 
-/// A scalar to be written, and where.
+/// A scalar to be written, and its location.
 struct EntryChange {
   var location: EntryLocation
   var value: Value
 }
 
 extension RecordView {
-  /// Finds where the scalars of `value` stand, field by field; `false` where something is to be made or replaced.
+  /// Finds the scalars of `value`, field by field; `false` if one would have to be created or replaced.
   fileprivate func gather(
     _ value: Value, at path: [TextKey], _ keys: KeyTable, onlyDifferences: Bool,
     _ changes: inout [EntryChange],
@@ -138,7 +138,7 @@ extension RecordView {
     let old = ValueRef(bytes, slotAt: location.slotOffset)
     guard old.kind != .map else { return false }
     switch (value, old.kind) {
-    // A counter that an application made changes none that stands.
+    // A counter that an application made does not change an existing counter.
     case (.counter, .counter): return true
     case (.counter, _), (.int, .counter), (.double, .counter): return false
     default: break
@@ -151,7 +151,7 @@ extension RecordView {
 }
 
 extension ValueRef {
-  /// Whether this is `value`, which is neither a map nor a counter.
+  /// Whether this value equals `value`, which is neither a map nor a counter.
   fileprivate func isEqual(to value: Value) -> Bool {
     SlotContent.with(value) { content in
       guard content.tag.rawValue == tag || kind == .bool && content.tag == .no else { return false }
@@ -173,7 +173,7 @@ extension Value {
     }
   }
 
-  /// What the value takes in a record's heap at most.
+  /// The most bytes that the value takes in a record's heap.
   fileprivate var heapBytes: Int {
     switch self {
     case .null, .bool, .int, .double, .counter: 11

@@ -83,7 +83,7 @@ extension RecordPatch {
     sink.append(zigzag: change.amount)
   }
 
-  /// Copies a counter, with one contribution as `change` has it.
+  /// Copies a counter, with one contribution replaced by that of `change`.
   private mutating func writeCounter(
     _ reader: inout ByteReader, _ change: PatchCounters.Change?
   ) throws(CodecError) {
@@ -92,7 +92,7 @@ extension RecordPatch {
     var pending = change
     let place = Int(change?.place ?? 0)
     if change != nil {
-      // The count comes first, so whether the writer has contributed before must be known now.
+      // The count comes first, so we must know now whether the writer contributed before.
       var ahead = ByteReader(reader.bytes, offset: reader.offset)
       var isKnown = false
       for _ in 0..<count {
@@ -145,7 +145,7 @@ extension RecordPatch {
       let start = reader.offset
       let path = try skipPath(&reader)
       sink.append(reader.bytes.extracting(start..<reader.offset))
-      // A note that default data was met at a root key holds for whatever stands there.
+      // The record that default data was met at a root key is valid for any content of that key.
       let isNote = try copyMark(&reader) == 0 && path.steps == 1
       guard isNote || !path.isChanged else {
         throw reader.failure(.malformed, "a change is under a floor")
@@ -162,7 +162,7 @@ extension RecordPatch {
     return mark.place
   }
 
-  /// Copies a path that nothing changes under; what lies at or below a changed field is for the tree.
+  /// Copies a path without changes; a path at or below a changed field is left to the tree.
   private mutating func copyPath(_ reader: inout ByteReader) throws(CodecError) {
     let start = reader.offset
     guard try !skipPath(&reader).isChanged else {
@@ -171,7 +171,7 @@ extension RecordPatch {
     sink.append(reader.bytes.extracting(start..<reader.offset))
   }
 
-  /// Passes over a path: of how many steps it is, and whether something changes under its root key.
+  /// Skips a path; returns how many steps it has, and whether something changes under its root key.
   private func skipPath(_ reader: inout ByteReader) throws(CodecError) -> (steps: Int, isChanged: Bool) {
     let count = try reader.readCount()
     var isChanged = false

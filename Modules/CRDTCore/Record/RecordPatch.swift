@@ -1,11 +1,13 @@
 /// A change of a few scalar fields, made on the bytes of a living document's record.
 ///
-/// The record is copied once; slots are rewritten in place, longer values go to the end of the heap, marks and
-/// version vector are edited as they stand, and the summary is adjusted by what was and what is. Whatever is not as
-/// simple as that gives `nil`, and the caller takes the way over the decoded tree, which is the measure of all
-/// this: both ways come to the same state, the same summary and the same canonical bytes.
+/// The record is copied once. Slots are rewritten in place, longer values are appended to the heap, marks and
+/// version vector are edited in place, and the summary is adjusted by the difference. For anything more
+/// complex the result is `nil`, and the caller uses the decoded tree, which is the reference. Both ways lead
+/// to the same state, the same summary and the same canonical bytes.
 struct RecordPatch: ~Escapable {
-  /// Fields that one patch changes at most; more are better encoded anew, under a stamp that they share.
+  /// The most fields that one patch changes.
+  ///
+  /// It is better to encode more changes anew, under a stamp that they share.
   static let limit = 24
 
   let view: RecordView
@@ -14,32 +16,32 @@ struct RecordPatch: ~Escapable {
   var summary: Summary
   var marks: UnsafeMutableBufferPointer<PatchMark>
   var markCount = 0
-  /// Counters, hidden registers and floors, as they stand in the record.
+  /// Counters, hidden registers and floors, as they are in the record.
   private(set) var lists: RawSpan
   var dead: Int
   var counters: PatchCounters
-  /// The entries that changed, and how many.
+  /// The entries that changed, and their number.
   let changes: ScratchArray<Change>
   var changeCount = 0
 
   /// An entry that changed.
   struct Change {
     var entry = -1
-    /// The root key under which it is.
+    /// The root key that the entry is below.
     var rootKey: UInt16 = 0
   }
 
-  /// Prepares a patch, has `body` make the changes, and closes the record.
+  /// Prepares a patch, calls `body` to make the changes, and finishes the record.
   ///
   /// - Parameters:
   ///   - view: The record of a living document.
-  ///   - writers: Its version vector, which has been advanced already.
-  ///   - reader: Stands at the record's marks.
-  ///   - summary: The document's, less what has been taken out of it so far.
-  ///   - heapBytes: What the new values take in the heap at most.
-  ///   - changes: How many entries change at most.
-  ///   - body: `false` gives up.
-  /// - Returns: `nil` where the tree must do it.
+  ///   - writers: Its version vector, which was advanced already.
+  ///   - reader: A reader at the record's marks.
+  ///   - summary: The document's summary, with the changes so far.
+  ///   - heapBytes: The most bytes that the new values take in the heap.
+  ///   - changes: The most entries that change.
+  ///   - body: It returns `false` to give up.
+  /// - Returns: `nil` if the tree must make the change.
   static func with(
     _ view: borrowing RecordView, _ writers: PatchWriters, _ reader: inout ByteReader, _ summary: Summary,
     heapBytes: Int, changes: Int = limit, _ body: (inout RecordPatch) -> Bool
@@ -95,7 +97,7 @@ struct RecordPatch: ~Escapable {
     lists = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
   }
 
-  /// Reads the marks, with which the lists begin; `false` where the tree must do it.
+  /// Reads the marks, with which the lists begin; `false` if the tree must make the change.
   private mutating func readMarks(_ count: Int) -> Bool {
     guard count > 0 else { return true }
     var reader = ByteReader(lists)
@@ -105,11 +107,11 @@ struct RecordPatch: ~Escapable {
       let (gap, former) = word.quotientAndRemainder(dividingBy: UInt64(writers.formerNoRegister + 1))
       guard gap <= UInt64(Limits.recordBytes) else { return false }
       entry += Int(gap) + 1
-      // A map without a register of its own is for the tree.
+      // A map without its own register is left to the tree.
       guard former != UInt64(writers.formerNoRegister),
         let mark = try? writers.readAge(of: Int(former), entry: entry, &reader)
       else { return false }
-      // SAFETY: there is room for all that were counted, and for those that changes add.
+      // SAFETY: the memory holds all marks that were counted, and those that changes add.
       unsafe marks.initializeElement(at: index, to: mark)
     }
     markCount = count
@@ -119,7 +121,7 @@ struct RecordPatch: ~Escapable {
 
   // MARK: - Entries
 
-  /// Takes note that an entry changes; `false` where the tree must do it.
+  /// Records that an entry changes; `false` if the tree must make the change.
   mutating func begin(_ location: EntryLocation) -> Bool {
     guard changeCount < changes.count else { return false }
     for index in 0..<changeCount where changes[index].entry == location.entry { return false }
@@ -128,7 +130,7 @@ struct RecordPatch: ~Escapable {
     return true
   }
 
-  /// The stamp of an entry as it stands, by reference.
+  /// Returns the present stamp of an entry, by reference.
   func mark(of entry: Int) -> PatchMark {
     let index = markIndex(of: entry)
     // SAFETY: the index is below the count of marks that were written.
@@ -148,7 +150,7 @@ struct RecordPatch: ~Escapable {
     let index = markIndex(of: mark.entry)
     let base = writers.base
     let isBase = mark.place == base && (base == 0 || mark.reading == writers.baseReading)
-    // SAFETY: there is room for a mark of each change.
+    // SAFETY: the memory holds one mark for each change.
     let isKnown = unsafe index < markCount && marks[index].entry == mark.entry
     if isBase {
       guard isKnown else { return }
@@ -179,7 +181,7 @@ struct RecordPatch: ~Escapable {
   {
     let old = ValueRef(view.bytes, slotAt: location.slotOffset)
     let formerMark = self.mark(of: location.entry)
-    // That default data was met at a path is noted where something else comes to stand there: by the tree.
+    // If something replaces default data, the tree must record that it was met.
     guard old.kind != .map, formerMark.place > 0, begin(location) else { return false }
     let former = location.path.combined(with: stampHash(formerMark))
     if old.kind == .counter {
@@ -196,16 +198,16 @@ struct RecordPatch: ~Escapable {
     return true
   }
 
-  /// Whose contribution to a counter changes, and how.
+  /// A changed contribution to a counter: its writer's place, and the change.
   struct Contribution {
     var place: Int
     var reading: ClockReading
     var amount: Int64
-    /// Whether `amount` comes on top of what the writer contributed before, or is all of it.
+    /// Whether `amount` is added to the writer's earlier contribution, or replaces it.
     var isAdded: Bool
   }
 
-  /// Changes one writer's contribution to a counter, or to a number that becomes one.
+  /// Changes one writer's contribution to a counter, or to an integer, which becomes a counter.
   mutating func contribute(_ change: Contribution, to location: EntryLocation) -> Bool {
     let old = ValueRef(view.bytes, slotAt: location.slotOffset)
     guard old.kind == .counter || old.kind == .int, begin(location),

@@ -1,5 +1,5 @@
 extension RecordSink {
-  /// Puts a value in the place of another: in the slot, over the old bytes, or at the end of the heap.
+  /// Replaces one value with another: in the slot, over the old bytes, or at the end of the heap.
   mutating func put(
     _ content: borrowing SlotContent, over old: borrowing ValueRef, at slot: Int, _ dead: inout Int
   ) {
@@ -26,7 +26,7 @@ extension RecordSink {
         store(content.bytes, at: offset)
         dead += length - count
       } else {
-        // What stood last in the heap gives way; anything else stays there as dead bytes.
+        // The heap's last value is removed; any other stays there as dead bytes.
         if length > 0, offset + length == self.count { truncate(to: offset) } else { dead += length }
         place = self.count
         append(content.bytes)

@@ -1,13 +1,13 @@
-/// A record under way in memory of a fixed size: what does not fit is left out and noted.
+/// A record that is being written into memory of a fixed size; it leaves out what does not fit.
 ///
-/// A patched record is written in one go, so that none of its bytes passes through an array that grows.
+/// A patched record is written in one go, so none of its bytes is copied through a growing array.
 struct RecordSink {
   private let start: UnsafeMutableRawPointer
   private let capacity: Int
   private(set) var count = 0
-  /// Whether something did not fit or did not lie inside; what stands here is of no use then.
+  /// Whether a write did not fit or was outside; then the bytes here are unusable.
   private(set) var isBroken = false
-  /// What the record's checksum is, once it is sealed.
+  /// The record's checksum, after it is sealed.
   private var checksum: UInt32 = 0
 
   /// SAFETY: `room` must outlive the sink.
@@ -18,7 +18,7 @@ struct RecordSink {
 
   mutating func fail() { isBroken = true }
 
-  /// Makes sure that `bytes` more fit.
+  /// Checks that `bytes` more bytes fit.
   @inline(__always)
   private mutating func reserve(_ bytes: Int) -> Bool {
     guard bytes <= capacity - count else {
@@ -31,7 +31,7 @@ struct RecordSink {
   @inline(__always)
   mutating func append(_ byte: UInt8) {
     guard reserve(1) else { return }
-    // SAFETY: the byte was found to fit; so below.
+    // SAFETY: `reserve` found that the bytes fit; the same holds below.
     unsafe start.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
     count += 1
   }
@@ -70,7 +70,7 @@ struct RecordSink {
     count += MemoryLayout<T>.size
   }
 
-  /// Replaces what stands at `offset`.
+  /// Replaces the value at `offset`.
   mutating func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int) {
     guard offset >= 0, offset <= count - MemoryLayout<T>.size else { return fail() }
     unsafe start.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
@@ -84,15 +84,16 @@ struct RecordSink {
     }
   }
 
-  /// Takes the last bytes off again.
+  /// Removes the last bytes again.
   mutating func truncate(to count: Int) {
     guard count <= self.count else { return fail() }
     self.count = count
   }
 
-  /// Fills in what a patch changes of the header of a living document, with its nodes and heap written.
+  /// Updates the header of a living document's record, after its nodes and heap were written.
   ///
-  /// Each part that is summed up as one word is stored as one, since a load waits for stores that it joins.
+  /// Each part that the checksum reads as one word is stored as one word, because a load that spans several
+  /// recent stores waits for them.
   mutating func storeHeader(of view: borrowing RecordView, flags: UInt8, dead: Int) {
     guard dead <= Int(UInt16.max) else { return fail() }
     let root = view.bytes.load(RecordLayout.rootOffset, as: UInt32.self)
@@ -100,7 +101,7 @@ struct RecordSink {
     store(UInt64(root) | UInt64(UInt32(truncatingIfNeeded: count)) << 32, at: RecordLayout.rootOffset)
   }
 
-  /// Sums the record up; nothing must be changed any more.
+  /// Computes the checksum; the record must not change afterwards.
   mutating func seal() {
     guard count >= RecordLayout.headerBytes else { return fail() }
     // SAFETY: the first `count` bytes were written.
@@ -108,18 +109,19 @@ struct RecordSink {
       RawSpan(_unsafeBytes: UnsafeRawBufferPointer(start: start, count: count)))
   }
 
-  /// Writes a record of at most `capacity` bytes, which `body` must seal; `nil` when it gives up or it does not fit.
+  /// Writes a record of at most `capacity` bytes, which `body` must seal.
   ///
-  /// It is made on the stack, so that the array is as long as the record; `unsafeUninitializedCapacity` would cost
-  /// more than the copy, since it is not specialized.
+  /// It returns `nil` when `body` gives up or the record does not fit. The record is made on the stack, so
+  /// that the array is only as long as the record. `unsafeUninitializedCapacity` would cost more than the
+  /// copy, because it is not specialized.
   static func record(capacity: Int, _ body: (inout RecordSink) -> Bool) -> [UInt8]? {
     var record: [UInt8] = []
     return self.record(capacity: capacity, in: &record, body) ? record : nil
   }
 
-  /// The same into memory that served before, which costs less than new memory does.
+  /// The same into memory that was used before, which costs less than new memory.
   ///
-  /// - Returns: `false`, with `record` as it was, when `body` gives up or the record does not fit.
+  /// - Returns: `false`, with `record` unchanged, when `body` gives up or the record does not fit.
   @inline(__always)
   static func record(
     capacity: Int, in record: inout [UInt8], _ body: (inout RecordSink) -> Bool
@@ -131,7 +133,7 @@ struct RecordSink {
       guard body(&sink), !sink.isBroken, sink.count >= RecordLayout.headerBytes else { return false }
       record.removeAll(keepingCapacity: true)
       unsafe record.append(contentsOf: UnsafeRawBufferPointer(start: start, count: sink.count))
-      // Only now, so that the copy need not wait for the sum.
+      // The checksum is stored last, so that the copy need not wait for it.
       let checksum = sink.checksum.littleEndian
       unsafe record.withUnsafeMutableBytes {
         unsafe $0.storeBytes(of: checksum, toByteOffset: RecordLayout.checksumOffset, as: UInt32.self)
@@ -147,7 +149,7 @@ extension RecordSink {
     if reading.counter != 0 { append(varint: UInt64(reading.counter)) }
   }
 
-  /// As `ByteWriter.writeTime(_:from:)`.
+  /// Writes what `ByteWriter.writeTime(_:from:)` writes.
   mutating func append(time reading: ClockReading, from base: ClockReading) {
     let distance = Int64(reading.milliseconds) - Int64(base.milliseconds)
     let zigzag = UInt64(bitPattern: (distance << 1) ^ (distance >> 63))
@@ -155,7 +157,7 @@ extension RecordSink {
     append(counter: reading)
   }
 
-  /// As `ByteWriter.writeAge(of:at:)`.
+  /// Writes what `ByteWriter.writeAge(of:at:)` writes.
   mutating func append(ageOf reading: ClockReading, at latest: ClockReading) {
     append(varint: (latest.milliseconds &- reading.milliseconds) << 1 | (reading.counter == 0 ? 0 : 1))
     append(counter: reading)

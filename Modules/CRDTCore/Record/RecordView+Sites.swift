@@ -1,17 +1,17 @@
 extension RecordView {
-  /// How many writers the version vector names; 0 where that cannot be read.
+  /// The number of writers in the version vector; 0 if it cannot be read.
   package var writerCount: Int {
     if isFresh { return 1 }
     var reader = ByteReader(metadata)
     return (try? reader.readByte()).flatMap { _ in try? reader.readCount(minimumBytes: 3) } ?? 0
   }
 
-  /// The ordinal of the site that wrote most of the document, for a fresh one all of it.
+  /// The ordinal of the site that wrote most of the document, or all of it if the record is fresh.
   package var mainSite: UInt32 { baseSite }
 
-  /// Hands the ordinals of all sites that the record refers to to `body`, some of them more than once.
+  /// Calls `body` with the ordinals of all sites that the record refers to, some of them more than once.
   ///
-  /// - Throws: What is wrong with the record.
+  /// - Throws: A `CodecError` when the record is damaged.
   package func forEachSite(_ body: (UInt32) -> Void) throws(CodecError) {
     body(baseSite)
     guard !isFresh else { return }
@@ -26,7 +26,7 @@ extension RecordView {
       try reader.skipTime()
       try reader.skipTime()
     }
-    // Who wrote what comes first, and who is the store's own.
+    // The places of the base's writer and of the store's own come first.
     for _ in 0..<2 { _ = try reader.readIndex(through: count) }
     if parts.contains(.bareLife) {
       body(try reader.readOrdinal())
@@ -44,7 +44,7 @@ extension ByteReader {
     UInt32(try readIndex(through: Int(UInt32.max)))
   }
 
-  /// Passes over a reading that is told by its distance from another.
+  /// Skips a clock reading that is stored as its distance from another.
   fileprivate mutating func skipTime() throws(CodecError) {
     if try readVarint() & 1 == 1 { _ = try readVarint() }
   }

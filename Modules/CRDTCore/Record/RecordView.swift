@@ -1,4 +1,4 @@
-/// One document's record, read in place: every access is bounds-checked and none traps.
+/// One document's record, read in place: every access is bounds-checked, and none traps.
 public struct RecordView: ~Escapable {
   package let bytes: RawSpan
 
@@ -9,24 +9,24 @@ public struct RecordView: ~Escapable {
 
   private var flags: UInt8 { bytes.load(RecordLayout.flagsOffset) }
 
-  /// Whether the document lives; a deleted one's record is its tombstone.
+  /// Whether the document is alive; a deleted document's record is its tombstone.
   public var isAlive: Bool { flags & RecordLayout.aliveFlag != 0 }
 
-  /// Whether every entry bears one stamp, so that the record has no merge metadata.
+  /// Whether every entry has one stamp, so that the record has no merge metadata.
   var isFresh: Bool { flags & RecordLayout.metadataFlag == 0 }
 
   var isOwn: Bool { flags & RecordLayout.ownFlag != 0 }
 
   var baseReading: ClockReading { ClockReading(rawValue: bytes.load(RecordLayout.baseReadingOffset)) }
 
-  /// Whether it is default data for the most part, of which no version vector tells.
+  /// Whether most of the document is default data, which no version vector covers.
   package var isDefault: Bool { baseReading == .zero }
 
   var baseSite: UInt32 { bytes.load(RecordLayout.baseSiteOffset) }
 
   var metadataOffset: Int { Int(bytes.load(RecordLayout.metadataOffset, as: UInt32.self)) }
 
-  /// Bytes before the metadata that nothing refers to any more.
+  /// The number of bytes before the metadata that nothing refers to.
   var deadBytes: Int { Int(bytes.load(RecordLayout.deadOffset, as: UInt16.self)) }
 
   var root: MapNode {
@@ -43,15 +43,15 @@ public struct RecordView: ~Escapable {
     }
   }
 
-  /// Whether the bytes are a record of a known version whose checksum holds.
+  /// Whether the bytes are a record of a known version with a correct checksum.
   public func verify() -> Bool {
     bytes.byteCount >= RecordLayout.headerBytes && bytes.byte(at: 0) == RecordLayout.version
       && bytes.load(RecordLayout.checksumOffset, as: UInt32.self) == RecordChecksum.of(bytes)
   }
 
-  /// The value at a path that was resolved against a table no older than this record.
+  /// Returns the value at a path that was resolved with a table at least as new as this record.
   ///
-  /// - Returns: `nil` when the document has nothing there; `_id` is the store's key and not in here.
+  /// - Returns: `nil` when the document has nothing there; `_id` is the store's key and not in the record.
   /// - Complexity: O(*k*) in the keys of each map on the way, O(log *k*) for large maps.
   @_lifetime(copy self)
   public func value(at path: borrowing ResolvedPath) -> ValueRef? {
@@ -84,7 +84,7 @@ public struct RecordView: ~Escapable {
     return node.index(ofName: utf8.span.bytes).map { node.slotOffset($0) }
   }
 
-  /// All fields without `_id`, as owned values.
+  /// Returns all fields without `_id`, as owned values.
   ///
   /// - Throws: A `CodecError` when the record is damaged or `keys` is too old for it.
   /// - Complexity: O(*n*) in the record's size.
@@ -100,7 +100,7 @@ public struct Record: Hashable, Sendable {
 
   public init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Hands a view of the bytes to `body`.
+  /// Calls `body` with a view of the bytes.
   public func withView<R, E: Error>(_ body: (borrowing RecordView) throws(E) -> R) throws(E) -> R {
     try body(RecordView(bytes.span.bytes))
   }

@@ -1,9 +1,9 @@
-/// A path whose names have been looked up in a key table once, so that no search compares strings.
+/// A path whose names were looked up in a key table once, so that no search compares strings.
 public struct ResolvedPath: Hashable, Sendable {
   public let components: [PathComponent]
-  /// Each component's id in the table last resolved against; `missing` where it has none.
+  /// Each component's id in the table that was used last; `missing` if it has none.
   private(set) var ids: [UInt16]
-  /// The id of the only component, so that the common search touches no array.
+  /// The id of the only component, so that the usual search reads no array.
   private(set) var soleID: UInt16
   /// Whether the path is one key.
   let isSole: Bool
@@ -18,9 +18,9 @@ public struct ResolvedPath: Hashable, Sendable {
     isSole = if components.count == 1, case .key = components[0] { true } else { false }
   }
 
-  /// Looks the names up in `keys`; nothing is done when the table has not grown since.
+  /// Looks the names up in `keys`; does nothing if the table has not grown since the last time.
   ///
-  /// A path belongs to one collection: resolve a copy of its own for each.
+  /// A path belongs to one collection: resolve a separate copy for each.
   public mutating func resolve(in keys: KeyTable) {
     guard resolvedCount != keys.count else { return }
     resolvedCount = keys.count

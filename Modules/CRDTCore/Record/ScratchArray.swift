@@ -1,21 +1,21 @@
-/// A few values by index, in a stack frame, for as long as a closure runs.
+/// A few values by index, in a stack frame, while a closure runs.
 ///
-/// It serves where `InlineArray` would, which needs macOS 26 and iOS 26. What holds it is small, and is copied without the
-/// values.
+/// It replaces `InlineArray`, which needs macOS 26 and iOS 26. A copy of this small structure refers to the
+/// same values.
 package struct ScratchArray<Element: BitwiseCopyable> {
   private let room: UnsafeMutableBufferPointer<Element>
 
   private init(_ room: UnsafeMutableBufferPointer<Element>) { unsafe self.room = room }
 
-  /// Makes room for `count` values, which is at most `limit`, all of them `element` at first.
+  /// Reserves memory for `count` values, at most `limit`, which are all `element` at first.
   ///
   /// SAFETY: `body` must not let the scratch outlive it.
   ///
   /// - Parameters:
-  ///   - count: How many values.
-  ///   - limit: Known when this is compiled, so that the frame is of one size.
-  ///   - element: What they are at first.
-  ///   - body: Uses them.
+  ///   - count: The number of values.
+  ///   - limit: A constant at compile time, so that the frame has a fixed size.
+  ///   - element: The initial value.
+  ///   - body: Uses the values.
   /// - Returns: What `body` returns.
   /// - Throws: What `body` throws.
   @inline(__always)
@@ -32,10 +32,10 @@ package struct ScratchArray<Element: BitwiseCopyable> {
     }
   }
 
-  /// How many values there are.
+  /// The number of values.
   package var count: Int { unsafe room.count }
 
-  /// The value at a place, which must be one that there is.
+  /// The value at an index, which must be below the count.
   package subscript(index: Int) -> Element {
     @inline(__always)
     get {

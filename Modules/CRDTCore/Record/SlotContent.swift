@@ -1,7 +1,7 @@
-/// A value that is no map, in the shape in which a slot takes it, with its hash.
+/// A value other than a map, encoded for a slot, with its hash.
 struct SlotContent: ~Escapable, BitwiseCopyable {
   enum Place {
-    /// All of it is in the slot.
+    /// The whole value is in the slot.
     case slot
     /// Eight bytes in the heap.
     case word
@@ -40,7 +40,7 @@ struct SlotContent: ~Escapable, BitwiseCopyable {
   @inline(__always)
   init(int value: Int64) { self.init(value, .int, .wideInt, StateHash.bits(UInt64(bitPattern: value), .int)) }
 
-  /// A counter whose sum is `sum`; its hash is that of its base, which is not known here.
+  /// Makes a counter whose sum is `sum`; its hash must be that of its base, which is not known here.
   @_lifetime(immortal)
   init(counter sum: Int64, hash: HashLanes) { self.init(sum, .counter, .wideCounter, hash) }
 
@@ -90,7 +90,9 @@ struct SlotContent: ~Escapable, BitwiseCopyable {
 }
 
 extension SlotContent {
-  /// Hands the content of a value to `body`; nothing for a map or a counter, which are more than a slot.
+  /// Calls `body` with the content of a value.
+  ///
+  /// It does not call `body` for a map or a counter, which are more than a slot.
   static func with<R>(_ value: Value, _ body: (borrowing SlotContent) -> R?) -> R? {
     switch value {
     case .null: return body(SlotContent(null: ()))
@@ -116,7 +118,7 @@ extension SlotContent {
 }
 
 extension ValueRef {
-  /// The hash of a value that is neither map nor counter, as summaries count it.
+  /// The hash of a value that is neither a map nor a counter, as summaries use it.
   var stateHash: HashLanes {
     switch kind {
     case .null: StateHash.bits(0, .null)

@@ -1,17 +1,19 @@
-/// Sets a scalar in a living document that one store alone has written, this one or the one that it is from: the
-/// commonest change of all, with no step more than it takes.
+/// Sets a scalar in a living document that only one store has written: this one, or a change's author.
 ///
-/// What such a record says of its writer and of the stamps of its fields is a few bytes, which are written anew. It
-/// comes to the same as ``FieldPatch``, which takes what is not as simple.
+/// This is the most frequent change of all, so it takes no unnecessary step. Such a record's metadata about
+/// its writer and the stamps of its fields takes only a few bytes, which are written anew. The result is the
+/// same as that of ``FieldPatch``, which handles more complex records.
 enum SolePatch {
-  /// Fields with a stamp of their own that are handled here.
+  /// The most fields with their own stamp that this type handles.
   private static let marks = 24
-  /// What the writer and that many marks take at most.
+  /// The most bytes that the writer and that many marks take.
   private static let metadataBytes = 48 + (marks + 1) * 24
 
-  /// Puts `content` at `location`, where `old` stands, which is no map and no counter; the document must live.
+  /// Replaces `old` at `location` with `content`.
   ///
-  /// - Returns: The new summary, with the record in `memory`; `nil` for what is not handled here.
+  /// `old` must be neither a map nor a counter, and the document must be alive.
+  ///
+  /// - Returns: The new summary, with the record in `memory`; `nil` if this type cannot handle the record.
   @inline(__always)
   static func set(
     _ view: borrowing RecordView, _ old: borrowing ValueRef, at location: EntryLocation,
@@ -25,12 +27,13 @@ enum SolePatch {
       place.dead <= RecordLayout.deadLimit(view.metadataOffset)
     else { return nil }
     let reading = stamping.reading(after: max(base, writer.latest))
-    // Another store's write has the reading that it has, and is a writer's whose birth is known.
+    // A write of another store keeps its reading, and must be by a writer whose birth is known.
     guard isOwn ? stamping.goesOn(from: writer.birth) : reading == stamping.reading else { return nil }
     var formerReading = base
     let isMade = unsafe withUnsafeTemporaryAllocation(byteCount: metadataBytes, alignment: 8) { room in
       guard let start = room.baseAddress else { return false }
-      // SAFETY: a head takes up to 48 bytes, each mark 23, and `writeMarks` writes no more of them than `marks` + 1.
+      // SAFETY: a head takes up to 48 bytes, each mark 23, and `writeMarks` writes at most `marks` + 1 of
+      // them.
       var out = unsafe PatchBytes(start)
       writer.write(at: reading, from: base, isOwn: isOwn, to: &out)
       guard
@@ -49,7 +52,7 @@ enum SolePatch {
     let path = location.path
     summary.subtract(path.combined(with: StateHash.stamp(formerReading, site)).combined(with: old.stateHash))
     summary.add(path.combined(with: stamping.hash(at: reading)).combined(with: content.hash))
-    // Last, since a load waits for what has just been stored.
+    // The checksum comes last, because a load waits for what was just stored.
     let sum = RecordChecksum.of(memory.span.bytes).littleEndian
     unsafe memory.withUnsafeMutableBytes {
       unsafe $0.storeBytes(of: sum, toByteOffset: RecordLayout.checksumOffset, as: UInt32.self)
@@ -57,21 +60,23 @@ enum SolePatch {
     return summary
   }
 
-  /// The write that led from one record to another, where all it did was to set an entry that was there.
+  /// The write between two records, if all it did was to set an existing entry.
   struct Write {
-    /// The writer's place among the sites, and what it had written last before.
+    /// The writer's place among the sites; below are its birth and its latest reading before.
     let ordinal: UInt32
     let birth: ClockReading
     let latest: ClockReading
     let reading: ClockReading
     let entry: Int
-    /// When the entry was set before.
+    /// The clock reading of the earlier write of the entry.
     let former: ClockReading
   }
 
-  /// What the metadata of two records tell of a write between them; whether it was all, only their summaries tell.
+  /// Returns what the metadata of two records show about a write between them.
   ///
-  /// - Returns: `nil` for what is not handled here.
+  /// Only the summaries show whether this write was the whole difference.
+  ///
+  /// - Returns: `nil` if this type cannot handle the records.
   static func write(from former: borrowing RecordView, to view: borrowing RecordView) -> Write? {
     let base = view.baseReading
     guard former.isOwn == view.isOwn, former.baseReading == base, !view.isFresh else { return nil }
@@ -91,7 +96,7 @@ enum SolePatch {
       former: formerReading)
   }
 
-  /// The only entry that was set at the writer's latest reading.
+  /// Returns the only entry that was set at the writer's latest reading.
   private static func entry(markedAt latest: ClockReading, _ reader: inout PatchReader) -> Int? {
     var found: Int?
     var isOnly = true
@@ -103,14 +108,14 @@ enum SolePatch {
     return isWhole && isOnly ? found : nil
   }
 
-  /// Finds when an entry was set, where it is marked; `false` for what is not handled here.
+  /// Finds when an entry was set, if it is marked; `false` if this type cannot handle the record.
   private static func reading(
     of entry: Int, latest: ClockReading, _ reader: inout PatchReader, _ found: inout ClockReading
   ) -> Bool {
     forEachMark(latest, &reader) { if $0 == entry { found = $1 } }
   }
 
-  /// - Returns: `false` where marks of another kind stand, or anything but marks.
+  /// - Returns: `false` if there are marks of another kind, or anything other than marks.
   @inline(__always)
   private static func forEachMark(
     _ latest: ClockReading, _ reader: inout PatchReader, _ body: (Int, ClockReading) -> Void
@@ -120,7 +125,7 @@ enum SolePatch {
     var at: UInt64 = 0
     for _ in 0..<count {
       let word = reader.index(through: UInt64(Limits.recordBytes))
-      // Of three kinds of marks only those of the writer can stand here.
+      // Of the three kinds of marks, only those of the writer are possible here.
       guard word % 3 == 1 else { return false }
       at &+= word / 3
       body(Int(truncatingIfNeeded: at), reader.age(at: latest))
@@ -164,7 +169,7 @@ enum SolePatch {
     }
   }
 
-  /// Writes the marks with the new one; their ages count from the writer's new reading.
+  /// Writes the marks and the new one; their ages are relative to the writer's new reading.
   @inline(__always)
   private static func writeMarks(
     _ reader: inout PatchReader, _ latest: ClockReading, _ reading: ClockReading, at entry: Int,
@@ -182,7 +187,7 @@ enum SolePatch {
     var isPending = true
     for _ in 0..<count {
       let word = reader.index(through: UInt64(Limits.recordBytes))
-      // Of three kinds of marks only those of the writer can stand here.
+      // Of the three kinds of marks, only those of the writer are possible here.
       guard word % 3 == 1 else { return false }
       at &+= word / 3
       let time = reader.age(at: latest)
@@ -211,17 +216,17 @@ enum SolePatch {
   }
 }
 
-/// Where a new value goes: in the slot, over the bytes of the old one, or behind all others.
+/// The place of a new value: in the slot, over the bytes of the old one, or after all others.
 private struct HeapPlace {
   let slot: UInt64
-  /// Up to where the former record is taken over.
+  /// The length of the part of the former record that is kept.
   let kept: Int
-  /// Where bytes are written over; behind all when it is `kept`.
+  /// The offset of the bytes that are overwritten; if it is `kept`, the bytes are appended.
   let offset: Int
   let isBehind: Bool
   let dead: Int
 
-  /// - Returns: `nil` for what only the general way does.
+  /// - Returns: `nil` for changes that only the general way can make.
   @inline(__always)
   init?(_ content: borrowing SlotContent, over old: borrowing ValueRef, in view: borrowing RecordView) {
     let end = view.metadataOffset
@@ -253,7 +258,9 @@ private struct HeapPlace {
     }
   }
 
-  /// Gives memory that is written over its length, in one call whatever it held; some of `filler` stands in what is new.
+  /// Resizes memory that is then overwritten in full, in one call for any former contents.
+  ///
+  /// New bytes are at first a part of `filler`.
   @inline(__always)
   private static func resize(_ memory: inout [UInt8], to count: Int, with filler: UnsafeRawBufferPointer) {
     let missing = count &- memory.count
@@ -266,7 +273,7 @@ private struct HeapPlace {
 
   /// Writes the new record.
   ///
-  /// - Returns: `false`, with nothing written, for a record whose values do not lie in it.
+  /// - Returns: `false`, with nothing written, for a record whose values are not inside it.
   @inline(__always)
   func write(
     _ content: borrowing SlotContent, _ view: borrowing RecordView, at slotOffset: Int,
@@ -285,7 +292,7 @@ private struct HeapPlace {
     let root = view.bytes.load(RecordLayout.rootOffset, as: UInt32.self)
     unsafe memory.withUnsafeMutableBytes { bytes in
       guard let start = bytes.baseAddress else { return }
-      // SAFETY: the memory is as long as the record, header, slot and value were found to lie inside.
+      // SAFETY: the memory is as long as the record; header, slot and value were found to be inside.
       unsafe view.bytes.withUnsafeBytes {
         if let source = $0.baseAddress { unsafe start.copyMemory(from: source, byteCount: kept) }
       }
@@ -308,7 +315,7 @@ private struct HeapPlace {
 }
 
 extension SlotContent {
-  /// Hands what goes to the heap to `body`.
+  /// Calls `body` with the bytes for the heap.
   @inline(__always)
   fileprivate func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
     if place == .word {

@@ -1,11 +1,11 @@
 extension DocumentState {
-  /// Decodes a record into the state it stands for.
+  /// Decodes a record into the state that it represents.
   ///
   /// - Parameters:
   ///   - view: The record.
-  ///   - ownSite: The site of the store that holds the record, where it goes on to write: a writer marked as the
-  ///     store's own before it took a new site is not its own any more.
-  ///   - tables: What the record refers to.
+  ///   - ownSite: The site of the store that holds the record and continues to write it. If the store has
+  ///     taken a new site, a writer that is marked as its own no longer is.
+  ///   - tables: The tables that the record refers to.
   /// - Throws: A `CodecError` when the record is damaged or the tables are too old for it.
   /// - Complexity: O(*n*) in the record's size.
   package init(
@@ -56,7 +56,7 @@ extension Node {
   }
 }
 
-/// Walks a record's entries in tree order and gives each its stamp.
+/// Walks a record's entries in tree order and assigns each its stamp.
 private struct EntryCursor {
   let base: Stamp
   let birth: ClockReading

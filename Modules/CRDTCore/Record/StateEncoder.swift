@@ -1,4 +1,4 @@
-/// Encodes a document's state as a record: what readers see as nodes and slots, the rest as metadata.
+/// Encodes a document's state as a record: nodes and slots for visible fields, metadata for the rest.
 struct StateEncoder {
   private var builder: RecordBuilder
   private var tables: RecordTables
@@ -39,7 +39,7 @@ struct StateEncoder {
     return EncodedDocument(record: record, summary: encoder.summary, isAlive: state.isAlive)
   }
 
-  /// Whether the header alone says everything: one stamp, one writer born with it, nothing unseen.
+  /// Whether the header alone contains everything: one stamp, one writer born with it, nothing invisible.
   private func isPlain(_ state: DocumentState) -> Bool {
     let stamp = base.stamp
     let birth = base.birth
@@ -102,7 +102,7 @@ struct StateEncoder {
       if let register { metadata.hidden.append(.init(path: names, register: register)) }
     }
     guard !showsMap else { return builder.mapSlot(write(child.node, path: path, names: names)) }
-    // What lies below a value is not seen: removals that still compete.
+    // Entries below a value are invisible: they are removals that still compete.
     for below in child.node.children {
       hide(below.node, path: path, names: names + [below.key], floorToo: true)
     }
@@ -129,10 +129,10 @@ struct StateEncoder {
 }
 
 extension DocumentState {
-  /// A register whose stamp most entries share, or the life's where there is none.
+  /// A register with the stamp that most entries share, or with the life's stamp if there are no entries.
   ///
-  /// Source: Boyer and Moore, "MJRTY: A Fast Majority Vote Algorithm", 1981; where no stamp has a
-  /// majority, all are counted.
+  /// Source: Boyer and Moore, "MJRTY: A Fast Majority Vote Algorithm", 1981; if no stamp has a majority, all
+  /// are counted.
   fileprivate var commonRegister: Register {
     var registers: [Register] = []
     func gather(_ node: Node) {

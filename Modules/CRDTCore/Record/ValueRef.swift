@@ -1,10 +1,10 @@
-/// A value in place inside a record: read without decoding or allocation.
+/// A value in place inside a record; it is read without decoding or allocation.
 public struct ValueRef: ~Escapable {
   public enum Kind: UInt8, Sendable {
     case null, bool, int, double, string, bytes, array, map, counter, attachment
   }
 
-  /// Tags are compared as numbers here, which takes no call to tell whether there is such a tag.
+  /// Tags are compared as numbers here, which needs no call to check whether the tag is valid.
   private typealias Tag = RecordLayout.Tag
 
   private let record: RawSpan
@@ -12,7 +12,7 @@ public struct ValueRef: ~Escapable {
   let slot: UInt64
   public let kind: Kind
 
-  /// The value of a slot; a slot of unknown type reads as null.
+  /// Makes the value of a slot; a slot of unknown type reads as null.
   @_lifetime(copy record)
   @inline(__always)
   init(_ record: RawSpan, slotAt offset: Int) {
@@ -22,13 +22,13 @@ public struct ValueRef: ~Escapable {
     kind = Self.kind(ofTag: slot & 0xFF)
   }
 
-  /// The kinds of tags 0 to 14, four bits each from the lowest: a shift finds one faster than a branch does.
+  /// The kinds of tags 0 to 14, four bits each from the lowest; a shift is faster than a branch.
   private static var kinds: UInt64 { 0x988_7654_4332_2110 }
 
   @inline(__always)
   private static func kind(ofTag tag: UInt64) -> Kind {
     let kind = tag < 16 ? UInt8(truncatingIfNeeded: kinds &>> (tag &* 4)) & 0xF : 0
-    // SAFETY: the word holds numbers from 0 to 9, which are those of the cases in their order.
+    // SAFETY: the word holds numbers from 0 to 9, the raw values of the cases in their order.
     return unsafe unsafeBitCast(kind, to: Kind.self)
   }
 
@@ -79,7 +79,7 @@ public struct ValueRef: ~Escapable {
 
   var heapWord: UInt64 { record.load(heapOffset) }
 
-  /// Where the value's bytes lie in the heap; none for one that is all in its slot, or a map.
+  /// The range of the value's bytes in the heap; empty for a value in its slot, or a map.
   @inline(__always)
   var heapRange: (offset: Int, count: Int) {
     switch tag {
@@ -99,13 +99,13 @@ public struct ValueRef: ~Escapable {
     }
   }
 
-  /// The map that a value of kind `map` is; empty for other kinds.
+  /// The map of a value of kind `map`; empty for other kinds.
   var node: MapNode {
     @_lifetime(copy self)
     get { MapNode(record, at: kind == .map ? heapOffset : 0) }
   }
 
-  /// The value as an owned tree.
+  /// Returns the value as an owned tree.
   ///
   /// - Throws: A `CodecError` when the record is damaged or `keys` is too old for it.
   /// - Complexity: O(*n*) in the value's size.

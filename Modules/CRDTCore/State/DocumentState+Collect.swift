@@ -1,18 +1,19 @@
 extension DocumentState {
-  /// Forgets removals older than `horizon`, which the version vector remembers.
+  /// Drops removals older than `horizon`; the version vector still covers them.
   ///
-  /// A removal stays where it hides default data, which no vector covers, and where something lies below
-  /// it. The floor that it implied goes with it, and so does a floor of its age with nothing above or
-  /// below. What readers see, the summary and the vector stay as they are. Replicas that have collected
-  /// and replicas that have not may then differ after a late write; the digest shows it and
-  /// ``repair(with:)`` settles it.
+  /// A removal stays if it hides default data, which no vector covers, or if something is below it. With a
+  /// removal, its implied floor is dropped. A floor of that age with nothing above or below it is dropped,
+  /// too. What readers see, the summary and the vector stay the same. After a late write, replicas that have
+  /// collected and replicas that have not may differ; the digest shows it and ``repair(with:)`` resolves it.
   ///
-  /// - Returns: Whether anything was forgotten.
+  /// - Returns: Whether anything was dropped.
   /// - Complexity: O(*n*) in the entries.
   mutating func collect(before horizon: ClockReading) -> Bool { root.collectBelow(before: horizon) }
 
-  /// The death certificate that may take this state's place: its life, when the document is deleted and
-  /// nothing in it, not even what was written unaware of the deletion, is as young as `horizon`.
+  /// Returns the compacted tombstone that may replace this state: the stamp of its life.
+  ///
+  /// The document must be deleted, and everything in it must be older than `horizon`, including writes by
+  /// sites that did not know of the deletion.
   func certificate(before horizon: ClockReading) -> Stamp? {
     !isAlive && max(life.reading, vector.latest) < horizon ? life : nil
   }

@@ -1,5 +1,5 @@
 extension DocumentState {
-  /// Refuses what no peer would take.
+  /// Refuses a state that no peer would accept.
   ///
   /// - Throws: `tooManySites`, `tooManyKeys`.
   /// - Complexity: O(*n*) in the entries.
@@ -11,9 +11,9 @@ extension DocumentState {
     guard root.mostChildren <= Limits.keysPerMap else { throw .tooManyKeys }
   }
 
-  /// The record of the state that merging came to.
+  /// Returns the record of a merged state.
   ///
-  /// - Returns: `refused` for what no peer would take; the tables are then as they were.
+  /// - Returns: `refused` for a state that no peer would accept; the tables then do not change.
   func merged(own site: SiteID, _ tables: inout RecordTables) -> MergeOutcome {
     var state = self
     state.dropSuperseded()
@@ -27,6 +27,6 @@ extension DocumentState {
 }
 
 extension Node {
-  /// The number of keys of the map here or below that has most.
+  /// The number of keys in the largest map here or below.
   fileprivate var mostChildren: Int { children.reduce(children.count) { max($0, $1.node.mostChildren) } }
 }

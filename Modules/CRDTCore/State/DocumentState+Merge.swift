@@ -3,10 +3,10 @@ import Failpoints
 extension DocumentState {
   /// Joins a peer's state, or a delta of it, into this one.
   ///
-  /// An entry that the vector covers has been seen and is passed over, whatever stands at its path
-  /// now; one that is not covered competes by stamp.
+  /// An entry that the vector covers was seen before and is skipped, whatever its path holds now. An entry
+  /// that is not covered competes by stamp.
   ///
-  /// - Returns: `false`, with nothing changed, when the delta builds on what is not here.
+  /// - Returns: `false`, with nothing changed, when the delta builds on a state that is not included here.
   /// - Complexity: O(*n* + *m*) in the entries of both.
   package mutating func merge(_ incoming: DocumentState) -> Bool {
     guard vector.dominates(incoming.base) else { return false }
@@ -20,7 +20,7 @@ extension DocumentState {
       lifeBirth = incoming.lifeBirth
       isAlive = incoming.isAlive
     } else if (incoming.life, incoming.isAlive) == (life, isAlive) {
-      // A death certificate does not know the writer that a tombstone knows.
+      // A compacted tombstone does not contain the writer; a tombstone does.
       lifeBirth = max(lifeBirth, incoming.lifeBirth)
     }
     prune()
@@ -35,7 +35,7 @@ extension DocumentState {
     {
       mine.raiseFloor(to: floor.stamp, birth: floor.birth)
     }
-    // What the document's floor hides is hidden for good: not even a default there is worth a note.
+    // The document's floor hides this for good, so even default data is not recorded there.
     if let register = incoming.register, lowest == .zero || register.stamp > lowest {
       merge(register, into: &mine, seen: seen)
     }
@@ -48,7 +48,8 @@ extension DocumentState {
   private static func merge(_ register: Register, into mine: inout Node, seen: VersionVector) {
     if !seen.covers(register.writer, at: register.stamp.reading) {
       var register = register
-      // Of a counter in the epoch of first increments, which no vector covers, what was seen is passed over as well.
+      // The epoch of first increments is covered by no vector; contributions to it that were seen are
+      // skipped, too.
       if register.isDefault, case .counter(var state) = register.content {
         state.contributions.removeAll { seen.covers($0.writer, at: $0.reading) }
         register.content = .counter(state)
@@ -66,21 +67,21 @@ extension DocumentState {
     mine.register?.content = .counter(state)
   }
 
-  /// The part of this state that `base` lacks, as a delta.
+  /// Returns the part of this state that `base` lacks, as a delta.
   ///
-  /// What no vector covers is in every delta: default data, and what writers that the vector no
-  /// longer lists contributed to counters.
+  /// Every delta contains what no vector covers: default data, and contributions to counters by writers that
+  /// the vector no longer lists.
   ///
   /// - Parameters:
-  ///   - base: What the peer has.
-  ///   - hasUnlisted: The peer may lack contributions of writers that the vector does not list.
-  /// - Returns: The whole state where the peer has nothing of it.
+  ///   - base: The peer's version vector.
+  ///   - hasUnlisted: Whether the peer may lack contributions of writers that the vector does not list.
+  /// - Returns: The full state if the peer has nothing of it.
   /// - Complexity: O(*n*) in the entries.
   package func delta(lacking base: VersionVector, hasUnlisted: Bool = true) -> DocumentState {
     var delta = self
     delta.ownBirth = nil
     guard !base.isEmpty else { return delta }
-    // What this side has nothing of, the peer need not have, and may have left out since.
+    // Writers that this side does not have are left out: the peer may have dropped them since.
     delta.base = base.elements.count > SupersededWriters.limit ? base.restricted(to: vector) : base
     guard !delta.base.isEmpty else { return delta }
     strip(&delta.root, seen: base, hasUnlisted)
@@ -109,16 +110,17 @@ extension DocumentState {
     node.children.removeAll { $0.node.isEmpty }
   }
 
-  /// Takes in the whole of a peer's state: what that has seen and no longer holds is gone, though nobody may remember
-  /// its removal; the rest is joined.
+  /// Takes over a peer's full state: drops what the peer has seen and no longer holds, and joins the rest.
   ///
-  /// With equal vectors, superseded writers aside, and different content, what this side has seen and no longer holds is gone, too,
-  /// and then the higher stamp wins, of equal ones the greater value: both settle on the same.
+  /// What the peer no longer holds is dropped even if no replica stores its removal. If the vectors agree
+  /// (superseded writers aside) but the contents differ, what this side has seen and no longer holds is
+  /// dropped from the peer's state, too. Then the higher stamp wins, or for equal stamps the greater value,
+  /// so both sides reach the same state.
   ///
   /// - Complexity: O(*n* + *m*) in the entries of both.
   package mutating func repair(with other: DocumentState) {
     guard vector.agrees(with: other.vector) else {
-      // What stands above it at the peer takes its place anyway; of a counter, the increments are joined.
+      // An entry with a later stamp at the peer replaces this one anyway; a counter's increments are joined.
       let isSameOrLater = { (mine: Register, theirs: Register) in
         mine.stamp < theirs.stamp || mine.stamp == theirs.stamp && !theirs.isRemoved
       }
@@ -128,9 +130,10 @@ extension DocumentState {
     }
     var theirs = other
     let mine = self
-    // Not by birth: of two writes of one stamp, one before an eviction, each side may hold another. Nor by content: no
-    // stamp is given twice, so where two contents have one, neither side may take the other's for something removed.
-    // A removal of that stamp is what a side that has met a default keeps in place of nothing.
+    // Births are not compared: of two writes of one stamp, one before an eviction, each side may hold
+    // another. Contents are not compared either: no stamp is used twice, so if two contents have one stamp,
+    // neither side may treat the other's as removed. A side that has met default data keeps a removal of that
+    // stamp where the other keeps nothing.
     let isSame = { (mine: Register, theirs: Register) in mine.stamp == theirs.stamp && !theirs.isRemoved }
     Self.dropSeen(&root, unlessIn: other.root, as: isSame, seen: theirs.vector)
     Self.dropSeen(&theirs.root, unlessIn: mine.root, as: isSame, seen: vector)
@@ -140,7 +143,7 @@ extension DocumentState {
     vector.join(mine.vector)
   }
 
-  /// Drops what the other side has `seen`, unless it holds there what `isKept` finds good enough.
+  /// Drops what the other side has `seen`, unless `isKept` accepts what it holds there.
   private static func dropSeen(
     _ node: inout Node, unlessIn other: Node?,
     as isKept: (_ mine: Register, _ theirs: Register) -> Bool, seen: VersionVector
@@ -149,7 +152,8 @@ extension DocumentState {
       !(other?.register.map { isKept(register, $0) } ?? false),
       seen.covers(register.writer, at: register.stamp.reading)
     {
-      // Where either side met a default, something must stay that it loses to: both come to the same.
+      // If either side met default data, a removal must stay that wins over it, so that both states are the
+      // same.
       let staysOverDefault = register.isCover && (node.hidesDefault || other?.hasDefault ?? false)
       node.register = nil
       if staysOverDefault {

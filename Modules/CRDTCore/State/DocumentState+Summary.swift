@@ -1,4 +1,4 @@
-/// How the parts of a document's state are hashed; every producer of summaries uses these.
+/// The hashes of the parts of a document's state; all code that computes summaries uses these.
 enum StateHash {
   static let root = HashLanes(0x726F_6F74, 0x6475_6E6C)
 
@@ -74,12 +74,12 @@ extension DocumentState {
     return sum
   }
 
-  /// The part of the summary that is not entries.
+  /// The part of the summary without the entries.
   var envelopeSummary: Summary {
     var sum = Summary.zero
     sum.add(StateHash.life(life, isAlive: isAlive))
     if floor > .zero { sum.add(StateHash.floor(floor)) }
-    // Superseded writers do not count: whoever no longer lists them has the same state.
+    // Superseded writers do not count: a peer that no longer lists them has the same state.
     for index in vector.elements.indices where vector.isNewest(index) {
       sum.add(StateHash.included(vector.elements[index]))
     }
@@ -96,7 +96,7 @@ extension DocumentState {
 }
 
 extension Register {
-  /// Adds a live register's hash; removals do not count, since they may be collected.
+  /// Adds a live register's hash; removals do not count, because they may be collected.
   func addHash(path: HashLanes, to sum: inout Summary) {
     let entry = path.combined(with: StateHash.stamp(stamp))
     switch content {

@@ -1,22 +1,28 @@
-/// When writers that a newer one of their site has superseded leave the version vector.
+/// The limits above which superseded writers are dropped from the version vector.
 ///
-/// A site draws a birth with its first write in each opening of its store, and after an eviction, so that its former writers
-/// would pile up. A superseded writer that nothing in the document bears says one thing only: that what it once wrote here was
-/// seen. A peer that still holds some of that meets a later write or a removal at the same path, and loses to it by the stamp.
-/// Only where the removal has been collected can it come back. To claim less never loses a write. Summaries do not count
-/// superseded writers, so that it makes no difference who still lists them.
+/// A site draws a new birth with its first write after each opening of its store, and after an eviction. So
+/// its former writers would accumulate.
+///
+/// A superseded writer that no entry refers to has one meaning: its former writes here were seen. If a peer
+/// still holds one of them, that write meets a later write or a removal at the same path, and loses by its
+/// stamp. It can reappear only if the removal was collected. A smaller vector never loses a write.
+///
+/// Summaries do not count superseded writers, so replicas that list them and replicas that do not have equal
+/// summaries.
 enum SupersededWriters {
-  /// A vector of up to so many elements keeps all of them; such a record is edited in place.
+  /// A vector of up to this many elements keeps all of them; such a record is edited in place.
   static let limit = 16
-  /// Beyond so many elements a contribution to a counter does not keep its writer in the vector.
+  /// In a vector of more elements, a contribution to a counter does not keep its writer.
   static let contributorLimit = 1_024
 }
 
 extension DocumentState {
-  /// Takes superseded writers out of a long version vector: those that nothing in the document bears, and of a very long one
-  /// those that have but contributed to counters.
+  /// Drops superseded writers from a long version vector.
   ///
-  /// - Complexity: O(*n*) in the entries, where the vector is long.
+  /// It drops those that no entry refers to. From a very long vector it also drops those that only
+  /// contributed to counters.
+  ///
+  /// - Complexity: O(*n*) in the entries, if the vector is long.
   mutating func dropSuperseded() {
     guard vector.elements.count > SupersededWriters.limit, vector.hasSuperseded else { return }
     var kept: Set<Writer> = [Writer(site: life.site, birth: lifeBirth)]
@@ -27,7 +33,7 @@ extension DocumentState {
     if vector.elements.count > SupersededWriters.contributorLimit { vector.dropSuperseded(unless: kept) }
   }
 
-  /// Whether anything is different but superseded writers that need not be listed.
+  /// Whether the states differ in more than superseded writers that need not be listed.
   func differs(from other: DocumentState) -> Bool {
     guard self != other else { return false }
     guard max(vector.elements.count, other.vector.elements.count) > SupersededWriters.limit else {

@@ -1,13 +1,15 @@
 /// The site and the time of a transaction's writes.
 package struct Stamping: Sendable {
   package let site: SiteID
-  /// The transaction's clock reading; a document whose own history is ahead goes on from there.
+  /// The transaction's clock reading; if a document's history is ahead, its writes continue from there.
   package let reading: ClockReading
-  /// The highest reading that the site gave out above its clock and that may be on record nowhere here any more.
+  /// The highest clock reading that the site used above its clock, even if no stored document has it now.
   private let beyond: ClockReading
-  /// The first reading of the store's opening: a writer born earlier was another opening's.
+  /// The first clock reading of the store's opening; a writer born earlier belongs to another opening.
   private let opening: ClockReading
-  /// What the site counts in summaries, and the stamp of site and reading: the same for all of a transaction's writes.
+  /// The site's hash for summaries; below it is the hash of the stamp of site and reading.
+  ///
+  /// All writes of a transaction share both.
   let siteHash: HashLanes
   private let readingHash: HashLanes
 
@@ -19,7 +21,7 @@ package struct Stamping: Sendable {
       site: site, siteHash: StateHash.site(site), reading: reading, beyond: beyond, opening: opening)
   }
 
-  /// The same for one who writes again and again, and so keeps the site's hash.
+  /// The same for a caller that writes repeatedly and keeps the site's hash.
   @inline(__always)
   init(
     site: SiteID, siteHash: HashLanes, reading: ClockReading, beyond: ClockReading = .zero,
@@ -33,24 +35,27 @@ package struct Stamping: Sendable {
     readingHash = StateHash.stamp(reading, siteHash)
   }
 
-  /// When a write on a document of that history is: where the history is ahead of the clock, after it, and after
-  /// all that the site ever wrote in that future, so that no two of its writes have one name.
+  /// Returns the clock reading of a write on a document with that history.
+  ///
+  /// If the history is ahead of the clock, the result is after it and after all that the site ever wrote that
+  /// far ahead. So no two writes of the site have the same stamp.
   @inline(__always)
   func reading(after latest: ClockReading) -> ClockReading {
     latest < reading ? reading : max(latest, beyond).next
   }
 
-  /// Whether a writer of the site, born at `birth`, is this opening's own, which goes on under that name.
+  /// Whether a writer of the site, born at `birth`, belongs to this opening, which continues to use it.
   ///
-  /// Births are readings of the clock, also where a document's history is ahead of it: so they tell the openings apart.
+  /// Births are readings of the clock, even if a document's history is ahead of it, so they distinguish the
+  /// openings.
   @inline(__always)
   func goesOn(from birth: ClockReading) -> Bool { birth >= opening && birth <= reading }
 
-  /// The birth of a new writer: no opening of this store or of a copy of it has another of that name.
+  /// The birth of a new writer; no other opening of this store or of a clone uses it.
   @inline(__always)
   var newBirth: ClockReading { reading }
 
-  /// The hash of a stamp of the site, which as a rule is at the transaction's reading.
+  /// Returns the hash of a stamp of the site, which is usually at the transaction's clock reading.
   @inline(__always)
   func hash(at reading: ClockReading) -> HashLanes {
     reading == self.reading ? readingHash : StateHash.stamp(reading, siteHash)
@@ -61,20 +66,22 @@ package struct Stamping: Sendable {
 public enum Edit: Hashable, Sendable {
   /// Sets the value at a path; a map merges key by key, and missing parents become maps.
   ///
-  /// A counter begins an epoch. A number where a counter stands is refused: `restart` or `replace` says what is meant.
+  /// A counter begins an epoch. A number in the place of a counter is refused; use `restart` or `replace`
+  /// instead.
   case set([TextKey], Value)
-  /// Like `set`, but a map takes the place of all that was written there earlier, also by others who do not know of
-  /// it, and a number makes a register of a counter.
+  /// Like `set`, but a map replaces all earlier writes there, and a number replaces a counter.
+  ///
+  /// The map also replaces earlier writes by sites that do not know of it.
   case replace([TextKey], Value)
   case remove([TextKey])
-  /// Adds to a counter; a number that stands there becomes its base, nothing becomes zero.
+  /// Adds to a counter; an existing integer becomes the counter's base, and a missing field starts at zero.
   case increment([TextKey], Int64)
-  /// Starts a counter afresh, so that increments its writer had not seen no longer count.
+  /// Restarts a counter, so that increments that the writer had not seen no longer count.
   case restart([TextKey], Int64)
 }
 
 extension Edit {
-  /// The value that is set; `nil` for other edits.
+  /// The value that the edit sets; `nil` for other edits.
   package var value: Value? {
     switch self {
     case .set(_, let value), .replace(_, let value): value
@@ -91,18 +98,18 @@ extension Edit {
   }
 }
 
-/// How a write treats the counters that it meets or makes.
+/// How a write treats existing and new counters.
 enum CounterManner {
   /// A counter begins an epoch; a number over a counter is refused.
   case set
-  /// A counter begins an epoch; a number takes a counter's place.
+  /// A counter begins an epoch; a number replaces a counter.
   case replace
-  /// A counter is default data, which changes no counter that stands; a number over a counter is refused.
+  /// A counter is default data, and does not change an existing one; a number over a counter is refused.
   case upsert
 }
 
 extension DocumentState {
-  /// One write under way: its stamp, drawn above everything the document has seen.
+  /// One write in progress: its stamp is above everything that the document has seen.
   struct Pen {
     let stamp: Stamp
     let birth: ClockReading
@@ -153,7 +160,7 @@ extension DocumentState {
     dropSuperseded()
   }
 
-  /// Applies edits in their order; those whose paths do not overlap share one stamp.
+  /// Applies edits in their order; edits whose paths do not overlap share one stamp.
   mutating func apply(
     _ edits: [Edit], _ stamping: Stamping, settingAs manner: CounterManner = .set
   ) throws(DocumentError) {
@@ -189,7 +196,8 @@ extension DocumentState {
       try Self.set(value, at: path[...], in: &root, pen, manner, isUnderFloor: isUnderFloor)
     case .replace(let path, let value):
       if case .map = value {
-        // Also where nothing stands: what others write there earlier, and apart, must not mix with this map.
+        // Also if nothing is there: earlier writes by others, made without knowing of this one, must not mix
+        // with this map.
         try Self.remove(path[...], in: &root, pen(stamping, &shared))
         root.prune(along: path[...], under: floor)
         shared = nil
@@ -244,8 +252,9 @@ extension DocumentState {
     let pen = pen(stamping, &shared)
     try Self.reach(path[...], in: &root, pen) { node throws(DocumentError) in
       if content == nil {
-        // A counter's first increment: the epoch of default data, so that first increments of several
-        // sites add up; where something was removed before, here or above, an epoch of its own.
+        // A counter's first increment belongs to the epoch of default data, so that first increments of
+        // several sites add up. If something was removed before, here or above, it begins an epoch of its
+        // own.
         let isNew = node.register == nil && node.floor == nil && !isUnderFloor
         node.put(
           isNew
@@ -258,7 +267,7 @@ extension DocumentState {
     }
   }
 
-  /// Makes maps of all parents of `path`, then hands its node to `body`.
+  /// Makes maps of all parents of `path`, then calls `body` with its node.
   private static func reach(
     _ path: ArraySlice<TextKey>, in node: inout Node, _ pen: Pen,
     _ body: (inout Node) throws(DocumentError) -> Void
@@ -303,7 +312,7 @@ extension Node {
     return node
   }
 
-  /// Whether anything but a map ever stood on the way to `path`.
+  /// Whether anything other than a map was ever at a parent of `path`.
   func hasFloor(above path: ArraySlice<TextKey>) -> Bool {
     guard path.count > 1, let key = path.first, let child = self[key] else { return false }
     return child.effectiveFloor > .zero || child.hasFloor(above: path.dropFirst())
@@ -311,7 +320,7 @@ extension Node {
 
   func visible(at path: [TextKey]) -> Node? { node(at: path).flatMap { $0.isVisible ? $0 : nil } }
 
-  /// What a reader sees here; `nil` for nothing.
+  /// The value that a reader sees here; `nil` for nothing.
   var value: Value? {
     if hasVisibleChild {
       var fields: [TextKey: Value] = [:]

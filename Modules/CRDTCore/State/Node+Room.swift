@@ -1,6 +1,6 @@
-/// Many children at once: one by one, each would move those behind it.
+/// Adds many children at once; if added one by one, each would move the children behind it.
 extension Node {
-  /// Makes an empty node at each of many paths that has none; those that stay empty go when the state is pruned.
+  /// Makes missing nodes at many paths; pruning the state removes those that stay empty.
   ///
   /// - Complexity: O(*n* + *m* log *m*) in the children on the way and the paths.
   mutating func makeRoom(for paths: [[TextKey]]) {
@@ -15,7 +15,7 @@ extension Node {
     makeRoom(for: sorted[...], at: 0)
   }
 
-  /// The same for ascending paths that all lead here with their first `depth` keys.
+  /// The same for ascending paths whose first `depth` keys all lead to this node.
   private mutating func makeRoom(for paths: ArraySlice<[TextKey]>, at depth: Int) {
     var groups: [(key: TextKey, paths: ArraySlice<[TextKey]>)] = []
     var rest = paths.drop { $0.count == depth }
@@ -30,7 +30,7 @@ extension Node {
     }
   }
 
-  /// Adds an empty child for each of the keys, in ascending order, that has none.
+  /// Adds an empty child for each key that has none; the keys ascend.
   ///
   /// - Complexity: O(*n* + *m* log *n*) in the children and the keys.
   mutating func addChildren(ascending keys: [TextKey]) {
@@ -49,7 +49,7 @@ extension Node {
     for key in rest { children.append(Child(key: key, node: Node())) }
   }
 
-  /// Drops what a write at `path` ended: all else has been pruned since it was written.
+  /// Drops what a write at `path` superseded; everything else was pruned when it was written.
   mutating func prune(along path: ArraySlice<TextKey>, under floor: Stamp) {
     guard let key = path.first else { return prune(under: floor) }
     let (index, isFound) = index(of: key)

@@ -8,7 +8,7 @@ extension Node {
     switch value {
     case .map(let fields):
       let isUnderFloor = isUnderFloor || effectiveFloor > .zero
-      // An empty map has no fields that would say when it was written.
+      // An empty map has no fields that could show when it was written.
       if fields.isEmpty || register?.content != .map { put(pen.register(.map)) }
       makeRoom(for: fields.keys.map { [$0] })
       for (key, value) in fields {
@@ -37,11 +37,12 @@ extension Node {
   /// Whether a reader sees a counter here.
   var showsCounter: Bool { register?.isCounter == true && !hasVisibleChild }
 
-  /// Takes in a counter that an application made: default data, whose start value is an increment.
+  /// Adds a counter that an application made: default data, whose start value is an increment.
   ///
-  /// Where nothing was ever written it is in the epoch of first increments, so counters that start apart add up. A
-  /// counter that stands stays as it is. An integer becomes the counter's base, under its own stamp; instead of
-  /// anything else, and where something was removed before, the counter begins an epoch of its own.
+  /// If nothing was ever written here, the counter belongs to the epoch of first increments, so counters that
+  /// start independently add up. An existing counter does not change. An existing integer becomes the
+  /// counter's base, under its own stamp. If there is anything else, or something was removed before, the
+  /// counter begins an epoch of its own.
   private mutating func startCounter(at start: Int64, _ pen: DocumentState.Pen, isUnderFloor: Bool) {
     guard !showsCounter else { return }
     let writer = Writer(site: pen.stamp.site, birth: pen.birth)
@@ -60,7 +61,7 @@ extension Node {
 }
 
 extension DocumentError {
-  /// The same error, seen from further up.
+  /// Returns the same error, with a path that begins further up.
   func below(_ path: some Sequence<TextKey>) -> DocumentError {
     DocumentError(code, message, path: Array(path) + self.path)
   }

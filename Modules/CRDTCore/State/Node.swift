@@ -5,7 +5,7 @@ struct Node: Hashable, Sendable {
     var stamp: Stamp
     var birth: ClockReading
 
-    /// How a record notes that default data was met at a path where another register stands.
+    /// The record's sign that default data was met at a path which another register holds.
     static let defaultMet = Floor(stamp: .zero, birth: .zero)
   }
 
@@ -16,18 +16,19 @@ struct Node: Hashable, Sendable {
 
   var register: Register?
   var floor: Floor?
-  /// Whether default data was met here, or below a floor of this path, and something else stands here now.
+  /// Whether default data was met here, or below a floor of this path, and something else is here now.
   ///
-  /// No version vector remembers default data, so a removal here must stay. Each replica notes for itself
-  /// what it has met; it is no part of the state that merges.
+  /// No version vector covers default data, so a removal here must stay. Each replica records for itself what
+  /// it has met; this is not part of the state that merges.
   var hasMetDefault = false
   /// In ascending order of the keys' UTF-8 bytes.
   var children: [Child] = []
 
   var isEmpty: Bool { register == nil && floor == nil && children.isEmpty }
 
-  /// The greatest stamp at which a scalar or a removal ever stood here: what lies below at or under
-  /// it does not exist.
+  /// The greatest stamp of a scalar or a removal that was ever here.
+  ///
+  /// Entries below this path do not exist if their stamp is not greater.
   var effectiveFloor: Stamp {
     var stamp = floor?.stamp ?? .zero
     if let register, register.isCover { stamp = max(stamp, register.stamp) }
@@ -56,7 +57,7 @@ struct Node: Hashable, Sendable {
     return found ? children[index].node : nil
   }
 
-  /// Changes the node below `key` in place, making one if need be.
+  /// Changes the node below `key` in place, and makes it first if necessary.
   mutating func withChild<R, E: Error>(_ key: TextKey, _ body: (inout Node) throws(E) -> R) throws(E) -> R {
     let (index, found) = index(of: key)
     if !found { children.insert(Child(key: key, node: Node()), at: index) }
@@ -71,13 +72,13 @@ struct Node: Hashable, Sendable {
   /// Whether default data was met here or below.
   var hasDefault: Bool { hidesDefault || children.contains { $0.node.hasDefault } }
 
-  /// Notes default data, unless what stands here shows it.
+  /// Records that default data was met, unless the register here shows it.
   private mutating func noteDefault() {
     if register?.isRemoved == true { register?.content = .removed(overDefault: true) }
     hasMetDefault = register.map { !$0.isDefault && !$0.isRemoved } ?? true
   }
 
-  /// Puts a register here if it wins, and keeps the floor that either of the two implies.
+  /// Puts a register here if it wins, and keeps the floor that either register implies.
   mutating func put(_ incoming: Register) {
     let meetsDefault = hidesDefault || incoming.isDefault
     settle(incoming)
@@ -118,7 +119,7 @@ struct Node: Hashable, Sendable {
     if let floor, let register, register.isCover, register.stamp >= floor.stamp { self.floor = nil }
   }
 
-  /// Drops what lies at or under `floor`, here and below, and nodes that hold nothing.
+  /// Drops entries at or below `floor`, here and further down, and nodes that hold nothing.
   mutating func prune(under floor: Stamp) {
     if floor > .zero {
       if let register, register.stamp <= floor { self.register = nil }

@@ -1,25 +1,27 @@
-/// What a writer put at a path: the atom of a document's state.
+/// What a writer put at a path: the smallest unit of a document's state.
 struct Register: Hashable, Sendable {
   enum Content: Hashable, Sendable {
     /// A scalar, bytes, an attachment or a whole array; never a map or a counter.
     case value(Value)
-    /// The marker of a map, whose fields are registers of their own.
+    /// The marker of a map, whose fields are separate registers.
     case map
-    /// `overDefault`: it hides default data here, which no version vector remembers, so it must stay.
-    /// Each replica notes for itself what it has met; it is no part of the state that merges.
+    /// A removal; with `overDefault`, it hides default data, which no version vector covers, so it must stay.
+    ///
+    /// Each replica records for itself whether it has met default data; this is not part of the state that
+    /// merges.
     case removed(overDefault: Bool)
     case counter(CounterState)
   }
 
   var stamp: Stamp
-  /// The writer's birth; with the stamp's site it names the writer.
+  /// The writer's birth; the stamp's site and the birth identify the writer.
   var birth: ClockReading
   var content: Content
 
   var writer: Writer { Writer(site: stamp.site, birth: birth) }
   var isDefault: Bool { stamp.reading == .zero }
 
-  /// Whether it ends what lies below its path: anything but a map does.
+  /// Whether it removes what is below its path: all contents do, except a map.
   var isCover: Bool { content != .map }
 
   var isCounter: Bool { if case .counter = content { true } else { false } }
@@ -28,7 +30,8 @@ struct Register: Hashable, Sendable {
 
   /// Whether this register wins against `other`: by stamp, then by the bytes of its content.
   ///
-  /// Of one stamp and one content, which two openings of a store can come to, the later birth stands everywhere.
+  /// Two openings of a store can write one content with one stamp; then the later birth wins at every
+  /// replica.
   func beats(_ other: Register) -> Bool {
     if stamp != other.stamp { return stamp > other.stamp }
     let (mine, theirs) = (content.tieBreak, other.content.tieBreak)
@@ -39,7 +42,7 @@ struct Register: Hashable, Sendable {
 extension Register.Content {
   var isRemoved: Bool { if case .removed = self { true } else { false } }
 
-  /// A counter, or the integer that becomes a counter's base when somebody counts on it.
+  /// A counter, or the integer that becomes a counter's base at the first increment.
   var asCounter: CounterState? {
     switch self {
     case .counter(let state): state
@@ -48,10 +51,11 @@ extension Register.Content {
     }
   }
 
-  /// Bytes whose order settles equal stamps.
+  /// Bytes whose order breaks ties between equal stamps.
   ///
-  /// Maps come under removals under values under integers, by value, under counters. Only default data of different devices meets at one stamp; counting on one
-  /// of several default integers must not depend on which of them was met first.
+  /// The order is: maps, removals, values, integers by their value, counters. Only default data of different
+  /// devices has equal stamps. An increment of one of several default integers must not depend on which of
+  /// them was met first.
   fileprivate var tieBreak: [UInt8] {
     var writer = ByteWriter()
     switch self {
@@ -71,10 +75,10 @@ extension Register.Content {
   }
 }
 
-/// A counter: the value its epoch began with, and what each writer has added since.
+/// A counter: the value at the beginning of its epoch, and each writer's sum of increments since.
 ///
-/// The epoch is the stamp of the register that holds the counter. Each contribution is written by one
-/// writer only, so the one with the higher reading includes the other.
+/// The epoch is the stamp of the register that holds the counter. Only one writer writes each contribution,
+/// so the contribution with the higher clock reading includes the other.
 struct CounterState: Hashable, Sendable {
   struct Contribution: Hashable, Sendable {
     var writer: Writer
@@ -86,14 +90,14 @@ struct CounterState: Hashable, Sendable {
   /// Sorted by writer, each writer once.
   var contributions: [Contribution] = []
 
-  /// The sum, saturating once over all contributions, so that every replica saturates alike.
+  /// The sum; it saturates once, over all contributions, so that every replica saturates alike.
   var sum: Int64 {
     var sum = Int128(base)
     for contribution in contributions { sum += Int128(contribution.amount) }
     return Int64(clamping: sum)
   }
 
-  /// This counter and `other`, which share an epoch, joined.
+  /// Returns the join of this counter and `other`, which have the same epoch.
   func joined(with other: CounterState) -> CounterState {
     var joined = self
     joined.base = max(base, other.base)

@@ -1,8 +1,8 @@
-/// Makes the writes of a run on the states that stand here, one document after the other.
+/// Applies the writes of a run to the stored states, one document after the other.
 package struct RunCodec {
   private let head: RunHead
   private let sole: SoleWrite?
-  /// Memory for a successor.
+  /// Memory for an operation delta.
   private var wire = ByteWriter(capacity: 256)
 
   package init(_ head: RunHead) {
@@ -10,17 +10,18 @@ package struct RunCodec {
     sole = SoleWrite(head)
   }
 
-  /// Makes one document's write.
+  /// Applies the write of one document.
   ///
-  /// What it becomes is not compared: who applies a run compares all results with their sum.
+  /// The result is not compared here: the caller that applies a run compares all results with their sum.
   ///
   /// - Parameters:
-  ///   - entries: Of the document's successor, as ``RunHead/appendEntries(_:columns:to:)`` made them.
-  ///   - document: What stands here.
-  ///   - site: The store's own.
-  ///   - tables: Of the document's collection.
-  ///   - route: How it is made.
-  /// - Returns: `nil` where the write is not later than what stands here, or does not fit on it.
+  ///   - entries: The entries of the document's operation delta, from
+  ///     ``RunHead/appendEntries(_:columns:to:)``.
+  ///   - document: The stored document.
+  ///   - site: The store's own site.
+  ///   - tables: The tables of the document's collection.
+  ///   - route: The route of the change.
+  /// - Returns: `nil` if the write is not later than the stored state, or does not fit it.
   /// - Throws: A `CodecError` for malformed entries or a damaged record.
   package mutating func apply(
     _ entries: RawSpan, to document: StoredDocument, own site: SiteID, tables: inout RecordTables,
@@ -42,14 +43,14 @@ package struct RunCodec {
   }
 }
 
-/// The write of a run that sets one scalar, for documents of which its writer is the only one.
+/// The write of a run that sets one scalar, for documents that only its writer has written.
 ///
-/// It comes to the same as ``WirePatch``, which takes all that is not as simple.
+/// The result is the same as that of ``WirePatch``, which handles all other cases.
 private struct SoleWrite {
   private let stamping: Stamping
   private let key: [UInt8]
   private let tag: ValueCodec.Tag
-  /// Where the value stands in the entries of a document.
+  /// The offset of the value in the entries of a document.
   private let valueOffset: Int
 
   /// - Returns: `nil` for any other run.
@@ -70,7 +71,7 @@ private struct SoleWrite {
     valueOffset = head.shape.count
   }
 
-  /// - Returns: `nil` for what the general way must do, or refuse.
+  /// - Returns: `nil` for what the general way must apply or refuse.
   func apply(
     _ entries: RawSpan, to document: StoredDocument, _ tables: RecordTables
   ) -> EncodedDocument? {

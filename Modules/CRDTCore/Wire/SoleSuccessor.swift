@@ -1,9 +1,9 @@
-/// The successor that setting a field is, of a document that one store alone has written: the commonest of all, with no step
-/// more than it takes.
+/// The operation delta of a write that set one field of a document that only one store has written.
 ///
-/// It is what ``WireDelta`` comes to. That the write was all that lies between the two states their summaries tell.
+/// This is the most frequent kind, so it takes no unnecessary step. The result is the same as that of
+/// ``WireDelta``. The summaries of the two states show whether the write was the whole difference.
 enum SoleSuccessor {
-  /// - Returns: `nil` for what is not handled here.
+  /// - Returns: `nil` for what this type cannot handle.
   static func make(
     from former: StoredDocument, to document: StoredDocument, tables: RecordTables
   ) -> WireSuccessor? {

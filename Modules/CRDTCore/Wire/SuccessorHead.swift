@@ -1,17 +1,19 @@
-/// What stands before the entries of a *successor*: one write of one writer on top of a state that both sides have.
+/// The head of an operation delta (*successor*): one writer's write on top of a state both sides have.
 ///
-/// The state is named by a part of its summary instead of vectors, and what it becomes by another, so that a
-/// receiver sees before it merges whether the write fits, or is known, and afterwards whether it came out right.
+/// It identifies that state by a part of its summary instead of vectors, and the resulting state by another
+/// part. So a receiver knows before the merge whether the write fits or was already merged, and after it
+/// whether the result is correct.
 struct SuccessorHead {
-  /// One of the writers that are their sites' newest, by its place among those of the base's vector, from 1; or a site that
-  /// writes with a new birth.
+  /// The author of the write.
   ///
-  /// Superseded writers do not count, since states with one summary need not list the same ones.
+  /// This is the place, from 1, of a writer among the newest writers of all sites in the base's vector, or a
+  /// site that writes with a new birth. Superseded writers do not count, because states with one summary need
+  /// not list the same ones.
   enum Author: Hashable {
     case known(place: Int)
     case new(SiteID)
 
-    /// A site's newest writer, or its first.
+    /// Makes the author from a site's newest writer, or from the site if the vector does not have it.
     init(_ site: SiteID, in vector: VersionVector) {
       var place = 0
       for (index, element) in vector.elements.enumerated() where vector.isNewest(index) {
@@ -25,7 +27,7 @@ struct SuccessorHead {
     }
   }
 
-  /// What the write does to the life.
+  /// The effect of the write on the life.
   enum Life: UInt8 {
     case stays = 0x20
     case dies = 0x60
@@ -88,7 +90,9 @@ struct SuccessorHead {
     if counter > 0 { out.writeVarint(Int(counter)) }
   }
 
-  /// When the write was, on a base of that latest reading; `nil` for what is no later, or later than any.
+  /// Returns the write's clock reading on a base with that latest reading.
+  ///
+  /// It is `nil` if the result is not later than the base's, or beyond the latest accepted reading.
   func reading(after latest: ClockReading) -> ClockReading? {
     let reading = ClockReading(milliseconds: latest.milliseconds + milliseconds, counter: counter)
     return reading > latest && reading <= .latestAccepted ? reading : nil
@@ -96,15 +100,15 @@ struct SuccessorHead {
 }
 
 extension Summary {
-  /// Short enough to be sent along, and long enough to tell two contents of one version apart.
+  /// A part short enough to be sent along, and long enough to distinguish two contents of one version.
   package var check: UInt32 { UInt32(truncatingIfNeeded: high) }
 }
 
-/// From which state a successor leads to which.
+/// The base state and the resulting state of an operation delta.
 package struct WireStep: Hashable, Sendable {
   /// 48 bits of the base's summary.
   let base: UInt64
-  /// 32 bits of the summary of what it becomes, from the other lane.
+  /// 32 bits of the resulting state's summary, from the other lane.
   let result: UInt32
 
   init(from base: Summary, to result: Summary) {
@@ -131,25 +135,25 @@ package struct WireStep: Hashable, Sendable {
 
   package func leads(to state: Summary) -> Bool { result == state.check }
 
-  /// Whether the write can be merged with a state of that summary, or is in it already with nothing else.
+  /// Whether the write can be merged with a state of that summary, or the state is already its result.
   package func fits(_ state: Summary) -> Bool { starts(from: state) || leads(to: state) }
 }
 
-/// How one version vector follows from another by one writer's latest write.
+/// The difference between two version vectors that one writer's latest write makes.
 struct Succession: Sendable {
   let writer: Writer
   let author: SuccessorHead.Author
   let reading: ClockReading
 
-  /// One that is known.
+  /// Makes a succession from its parts.
   init(writer: Writer, author: SuccessorHead.Author, reading: ClockReading) {
     self.writer = writer
     self.author = author
     self.reading = reading
   }
 
-  /// - Returns: `nil` where more than one writer went on, one that is superseded did, or the write is not later than all of the
-  ///   base.
+  /// - Returns: `nil` if more than one writer advanced, a superseded writer advanced, or the write is not
+  ///   later than everything in the base.
   init?(from base: VersionVector, latest: ClockReading, to vector: VersionVector) {
     let growth = vector.elements.count - base.elements.count
     guard growth == 0 || growth == 1 else { return nil }
@@ -176,7 +180,7 @@ struct Succession: Sendable {
 }
 
 extension RecordView {
-  /// The version vector, and the latest reading of vector, life and floor.
+  /// Returns the version vector, and the latest reading of vector, life and floor.
   func history(sites: SiteTable) throws(CodecError) -> (vector: VersionVector, latest: ClockReading) {
     if isFresh { return (try vector(sites: sites), baseReading) }
     var reader = ByteReader(metadata)
@@ -187,6 +191,6 @@ extension RecordView {
 }
 
 extension DocumentState {
-  /// The greatest reading that the document has seen.
+  /// The greatest clock reading that the document has seen.
   var latest: ClockReading { max(vector.latest, life.reading, floor.reading) }
 }

@@ -1,12 +1,12 @@
-/// Reads a successor from untrusted bytes over the tree: anything but the canonical form is refused.
+/// Reads an operation delta from untrusted bytes over the tree; it refuses any form but the canonical one.
 struct SuccessorReader: ~Escapable {
-  /// Adds the writer's whole contribution to the counter, or the integer, that stands there.
+  /// Adds the writer's whole contribution to an existing counter or integer.
   static let incrementKind: UInt8 = 0x14
 
   private var reader: ByteReader
   private let stamp: Stamp
   private let birth: ClockReading
-  /// Something is counted on where no number stands.
+  /// Whether an increment is at a place without a number.
   private var isOnNothing = false
 
   @_lifetime(copy reader)
@@ -16,7 +16,7 @@ struct SuccessorReader: ~Escapable {
     self.birth = birth
   }
 
-  /// Refuses bytes that are not one canonical successor.
+  /// Refuses bytes that are not one canonical operation delta.
   static func validate(_ bytes: RawSpan) throws(CodecError) {
     var reader = ByteReader(bytes)
     _ = try SuccessorHead(from: &reader)
@@ -24,9 +24,9 @@ struct SuccessorReader: ~Escapable {
     _ = try entries.readAll(onto: Node())
   }
 
-  /// Spells a successor out as the delta that it stands for on top of `state`.
+  /// Expands an operation delta to the equivalent delta on top of `state`.
   ///
-  /// - Returns: `nil` where it does not fit.
+  /// - Returns: `nil` if it does not fit the state.
   static func read(_ bytes: RawSpan, onto state: DocumentState) throws(CodecError) -> DocumentState? {
     var reader = ByteReader(bytes)
     let head = try SuccessorHead(from: &reader)

@@ -1,14 +1,16 @@
-/// What many successors share: one write, by one writer at one reading, on entries of the same keys and kinds.
+/// The common part of many operation deltas.
+///
+/// They are one write, by one writer at one clock reading, on entries of the same keys and kinds.
 package struct RunHead: Hashable, Sendable {
-  /// Bytes of the longest shape.
+  /// The most bytes of a shape.
   package static let shapeBytes = 16 << 10
 
   package let site: SiteID
   package let reading: ClockReading
   let life: SuccessorHead.Life
-  /// The entries without the values: counts, keys and kinds, as they stand in a successor.
+  /// The entries without the values: counts, keys and kinds, as they are in an operation delta.
   let shape: [UInt8]
-  /// Values of one document.
+  /// The number of values of one document.
   package let valueCount: Int
 
   fileprivate init(
@@ -49,13 +51,13 @@ package struct RunHead: Hashable, Sendable {
     valueCount = walk.valueCount
   }
 
-  /// Appends one document's entries, with its values taken off the front of the columns.
+  /// Appends one document's entries, and takes its values from the front of the columns.
   ///
   /// - Parameters:
-  ///   - block: Where the columns lie.
-  ///   - columns: What is left of each; there are ``valueCount``.
-  ///   - out: Gets what ``appendSuccessor(_:onto:sites:to:)`` takes.
-  /// - Throws: A `CodecError` where a column holds no such value.
+  ///   - block: The bytes that contain the columns.
+  ///   - columns: The rest of each column; there are ``valueCount``.
+  ///   - out: Receives the entries that ``appendSuccessor(_:onto:sites:to:)`` accepts.
+  /// - Throws: A `CodecError` if a column does not contain such a value.
   package func appendEntries(
     _ block: RawSpan, columns: inout [Range<Int>], to out: inout ByteWriter
   ) throws(CodecError) {
@@ -74,11 +76,11 @@ package struct RunHead: Hashable, Sendable {
     out.write(shape[start...])
   }
 
-  /// Appends the successor that a document's entries are of the state that stands here.
+  /// Appends the operation delta of a document's entries on top of the stored state.
   ///
-  /// What it becomes is not told: who merges it does not compare that, but all results of a run with their sum.
+  /// It does not contain the resulting state: its receiver compares only the sum of all results of a run.
   ///
-  /// - Returns: `false`, with nothing appended, where the state is later than the write.
+  /// - Returns: `false`, with nothing appended, if the state is not earlier than the write.
   /// - Throws: A `CodecError` when the record is damaged.
   package func appendSuccessor(
     _ entries: RawSpan, onto document: StoredDocument, sites: SiteTable, to out: inout ByteWriter
@@ -94,20 +96,24 @@ package struct RunHead: Hashable, Sendable {
   }
 }
 
-/// A successor taken apart into what a run shares and what is its own.
+/// An operation delta, split into the part that a run shares and its own part.
 package struct RunPart {
   package let head: RunHead
   package let step: WireStep
-  /// Whether the head is the one that it was taken to be.
+  /// Whether the head is the expected one.
   package let isAlike: Bool
 
-  /// Takes a successor apart; `nil` where its writer cannot be told by the site alone, or the shape is too long.
+  /// Splits an operation delta.
+  ///
+  /// It fails if the site alone does not identify the writer, or if the shape is too long.
   ///
   /// - Parameters:
-  ///   - whole: The successor.
-  ///   - likely: The head of the one before, which most successors of a run share: then none is made.
-  ///   - values: Gets, behind what it has, where the values lie in the successor's bytes, in the order of the shape.
-  /// - Throws: A `CodecError` when the bytes are no successor.
+  ///   - whole: The operation delta.
+  ///   - likely: The previous delta's head, which most operation deltas of a run share; then no new one is
+  ///     made.
+  ///   - values: Receives, after its present elements, the ranges of the values in the delta's bytes, in
+  ///     the order of the shape.
+  /// - Throws: A `CodecError` when the bytes are not an operation delta.
   package init?(
     _ whole: WireSuccessor, like likely: RunHead? = nil, values: inout [Range<Int>]
   ) throws(CodecError) {
@@ -148,7 +154,7 @@ package struct RunPart {
     isAlike = false
   }
 
-  /// Whether a successor's bytes from `start` on are just `shape` where its values are left out.
+  /// Whether an operation delta's bytes from `start` on, without its values, are equal to `shape`.
   private static func isShape(
     _ shape: [UInt8], of successor: RawSpan, from start: Int, without values: ArraySlice<Range<Int>>
   ) -> Bool {
@@ -168,9 +174,9 @@ package struct RunPart {
   }
 }
 
-/// A walk over the entries of a successor, with the values or without.
+/// A walk over the entries of an operation delta, with the values or without.
 private struct ShapeWalk {
-  /// Where a value stands, or would.
+  /// The place of a value, or the place where it belongs.
   struct Place {
     let offset: Int
     let depth: Int
@@ -199,7 +205,7 @@ private struct ShapeWalk {
     }
   }
 
-  /// Reads past a value.
+  /// Skips a value.
   static func skip(_ kind: UInt8, _ reader: inout ByteReader, depth: Int) throws(CodecError) {
     switch kind {
     case WireWriter.counterKind:
@@ -215,20 +221,20 @@ private struct ShapeWalk {
   }
 }
 
-/// The names of states, summed over the documents of a run.
+/// The parts of summaries that identify states, summed over the documents of a run.
 package struct RunCheck: Hashable, Sendable {
   private var base: UInt64 = 0
   private var result: UInt32 = 0
 
   package init() {}
 
-  /// Takes in a document's step.
+  /// Adds a document's step.
   package mutating func add(_ step: WireStep) {
     base = (base &+ step.base) & 0xFFFF_FFFF_FFFF
     result &+= step.result
   }
 
-  /// Takes in the state that a document has, and the one that it is to have.
+  /// Adds a document's present state and its intended state.
   package mutating func add(from base: Summary, to result: Summary) {
     add(WireStep(from: base, to: result))
   }

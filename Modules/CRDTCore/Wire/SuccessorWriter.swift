@@ -1,9 +1,9 @@
-/// Writes a successor over the tree: the measure of what ``WireDelta`` writes straight from the bytes.
+/// Writes an operation delta over the tree; this is the reference for ``WireDelta``.
 struct SuccessorWriter {
   private let stamp: Stamp
   private let writer: Writer
   private var out = ByteWriter()
-  /// Whether all of the delta was of the one write.
+  /// Whether the whole delta belongs to the one write.
   private var isOneWrite = true
 
   private init(_ succession: Succession) {
@@ -11,7 +11,7 @@ struct SuccessorWriter {
     stamp = Stamp(reading: succession.reading, site: writer.site)
   }
 
-  /// Appends the write that led to `state`; `false`, with nothing appended, where it was more than one.
+  /// Appends the write that led to `state`; `false`, with nothing appended, if it was more than one write.
   static func append(
     _ succession: Succession, from base: VersionVector, latest: ClockReading, step: WireStep,
     to state: DocumentState, out: inout ByteWriter
@@ -30,7 +30,7 @@ struct SuccessorWriter {
     return true
   }
 
-  /// Default data is in every delta, since no vector covers it; the receiver's is the same.
+  /// Drops default data, which is in every delta because no vector covers it; the receiver has the same.
   private static func dropDefaults(_ node: inout Node) {
     if let register = node.register, register.isDefault {
       switch register.content {

@@ -1,26 +1,30 @@
-/// A wire document taken apart: what it says, and who said it when.
+/// A wire document split into its content and its stamps.
 ///
-/// The stamps of all entries are told from the document's life and by places in its vector, so that a new life, or a new writer,
-/// changes the bytes of every entry. Taken apart, an entry's content is the same bytes for as long as nobody writes it.
+/// A wire document encodes the stamps of all entries relative to its life and by places in its vector. So a
+/// new life, or a new writer, changes the bytes of every entry. After the split, an entry's content has the
+/// same bytes until the entry is written.
 package struct WireColumns {
-  /// Keys, kinds and values of all entries.
+  /// The keys, kinds and values of all entries.
   package let content: [UInt8]
   /// The head, and the stamps of all entries.
   package let stamps: [UInt8]
 
-  /// Takes a document apart.
+  /// Splits a document.
   ///
-  /// - Returns: `nil` for a successor, which has no such parts.
-  /// - Throws: `malformed`, `truncated` or `limit` for what is no document.
+  /// - Returns: `nil` for an operation delta, which has no such parts.
+  /// - Throws: `malformed`, `truncated` or `limit` for anything other than a document.
   /// - Complexity: O(*n*).
   package init?(splitting wire: RawSpan) throws(CodecError) {
     guard wire.byteCount > 0, try WireColumnWalk.isState(wire) else { return nil }
     (content, stamps) = try WireColumnWalk.split(wire)
   }
 
-  /// Puts a document together again, in at most `limit` bytes; whether it is canonical shows when it is read.
+  /// Joins the parts to a document of at most `limit` bytes, and does not check that it is canonical.
   ///
-  /// - Throws: `malformed`, `truncated` or `limit` for what is no document, or too long.
+  /// Reading the document checks that.
+  ///
+  /// - Throws: `malformed`, `truncated` or `limit` for anything other than a document, or one that is too
+  ///   long.
   /// - Complexity: O(*n*).
   package static func joined(
     _ content: RawSpan, _ stamps: RawSpan, limit: Int
@@ -29,19 +33,19 @@ package struct WireColumns {
   }
 }
 
-/// One way through the entries, for taking apart and for putting together.
+/// One walk through the entries, for splitting and for joining.
 private struct WireColumnWalk: ~Escapable {
-  /// How an entry's stamp is told.
+  /// How an entry's stamp is encoded.
   private enum Mark {
     static let life: UInt8 = 0
     static let own: UInt8 = 1
-    /// The last one told.
+    /// The last stamp that was encoded explicitly.
     static let same: UInt8 = 2
   }
 
   /// The document, or its content.
   private var main: ByteReader
-  /// The stamps, when they are to be put in again.
+  /// The stamps, if the walk joins.
   private var side: ByteReader
   private let isJoining: Bool
   private let limit: Int
@@ -93,7 +97,7 @@ private struct WireColumnWalk: ~Escapable {
     return try reader.readByte() & WireWriter.uniformFlag != 0
   }
 
-  /// Passes over what stands before the entries.
+  /// Skips the part before the entries.
   ///
   /// - Returns: Its length.
   private mutating func readHead() throws(CodecError) -> Int {
@@ -169,7 +173,7 @@ private struct WireColumnWalk: ~Escapable {
     out.write(lastStamp)
   }
 
-  /// The bytes of a stamp: a place in the vector and a distance, or 0 alone.
+  /// Reads the bytes of a stamp: a place in the vector and a distance, or 0 alone.
   private static func readStamp(_ reader: inout ByteReader) throws(CodecError) -> [UInt8] {
     var stamp = ByteWriter(capacity: 12)
     let place = try reader.readVarint()
@@ -178,7 +182,9 @@ private struct WireColumnWalk: ~Escapable {
     return stamp.bytes
   }
 
-  /// Moves who contributed to a counter and when: a writer that the vector does not list has its birth there.
+  /// Moves the writer and the time of a contribution to a counter.
+  ///
+  /// They include the birth of a writer that the vector does not list.
   private mutating func moveContributor() throws(CodecError) {
     func move(_ reader: inout ByteReader, to out: inout ByteWriter) throws(CodecError) {
       let place = try reader.readVarint()
@@ -188,7 +194,7 @@ private struct WireColumnWalk: ~Escapable {
     if isJoining { try move(&side, to: &out) } else { try move(&main, to: &stamps) }
   }
 
-  /// Moves a stamp that is always told.
+  /// Moves a stamp that is always explicit.
   private mutating func moveStamp() throws(CodecError) {
     if isJoining {
       out.write(try Self.readStamp(&side))

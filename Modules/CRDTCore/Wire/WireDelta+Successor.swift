@@ -1,7 +1,7 @@
 extension WireDelta {
-  /// Appends the one write by which a record follows from a state of that vector and latest reading.
+  /// Appends the one write between a state with that vector and latest reading, and a record.
   ///
-  /// - Returns: `false`, with nothing appended, for what the tree must write, or refuse.
+  /// - Returns: `false`, with nothing appended, for what the tree must write or refuse.
   static func append(
     _ record: borrowing RecordView, _ succession: Succession, lacking base: VersionVector,
     _ latest: ClockReading, _ step: WireStep, tables: RecordTables, to out: inout ByteWriter
@@ -25,7 +25,7 @@ extension WireDelta {
     return false
   }
 
-  /// Writes an entry of a successor: one of the one write, or a counter that it counted on.
+  /// Writes an entry of an operation delta: one of the one write, or a counter that it incremented.
   mutating func writeOnly(
     _ value: borrowing ValueRef, _ mark: PatchMark, depth: Int, to out: inout ByteWriter
   ) throws(CodecError) {

@@ -1,29 +1,31 @@
-/// Writes what a peer lacks of a record straight from its bytes: for a few entries of a living document.
+/// Writes the part of a record that a peer lacks, directly from the record's bytes.
+///
+/// It handles a few entries of a living document.
 struct WireDelta: ~Escapable {
-  /// Writers of a document, and sites of a delta, that are handled without the tree.
+  /// The most writers of a document, and sites of a delta, that are handled without the tree.
   static let limit = 16
-  /// Sites of a delta's head: those of all writers, of the peer's, and of the floor.
+  /// The most sites in a delta's head: those of all writers, of the peer's vector, and of the floor.
   private static let siteLimit = 2 * limit + 1
 
   private struct Counter {
     var entry: Int
     var base: Int64
-    /// Where its contributions stand in the metadata.
+    /// The offset of its contributions in the metadata.
     var offset: Int
   }
 
   let view: RecordView
   let writers: PatchWriters
   private let keys: KeyTable
-  /// What the peer has of each of the record's writers, by place.
+  /// The peer's latest reading of each of the record's writers, by place.
   private let seen: ScratchArray<ClockReading>
   private var marks: [PatchMark] = []
-  /// Counters to which somebody contributed what the peer lacks.
+  /// Counters with contributions that the peer lacks.
   private var counters: [Counter] = []
-  /// The numbers of the entries to be sent, ascending.
+  /// The numbers of the entries to send, ascending.
   private var entries: [Int] = []
   private var budget: EntryBudget
-  /// The one write that may be sent, for a successor.
+  /// The only write that may be sent, for an operation delta.
   let only: (writer: Writer, reading: ClockReading)?
 
   /// Appends the part of a record that `base`, which is not empty, lacks.
@@ -46,9 +48,10 @@ struct WireDelta: ~Escapable {
     return false
   }
 
-  /// Finds what the peer lacks, and has `body` write it.
+  /// Finds what the peer lacks, and calls `body` to write it.
   ///
-  /// - Returns: `false` where that is more than marked entries and counted counters, or `body` throws.
+  /// - Returns: `false` if that is more than marked entries and counters with contributions, or if `body`
+  ///   throws.
   @inline(__always)
   static func with(
     _ view: borrowing RecordView, _ writers: PatchWriters, _ base: VersionVector, _ keys: KeyTable,
@@ -83,7 +86,8 @@ struct WireDelta: ~Escapable {
     for place in 1..<(writers.count + 1) {
       seen[place] = base[Writer(site: writers[place].site, birth: writers[place].birth)]
     }
-    // Entries under the base stamp are most of the document: only a peer that has them gets a delta from here.
+    // Most of the document's entries have the base stamp, so this type makes deltas only for peers that have
+    // them.
     guard writers.base > 0, isSeen(place: writers.base, writers.baseReading) else { return nil }
     if writers.parts.contains(.marks) { guard try readMarks(&reader) else { return nil } }
     if writers.parts.contains(.counters) { guard try readCounters(&reader) else { return nil } }
@@ -107,7 +111,7 @@ struct WireDelta: ~Escapable {
       entry += Int(gap) + 1
       let mark = try writers.readAge(of: Int(place), entry: entry, &reader)
       marks.append(mark)
-      // Default data, which no vector covers, is the same on both sides of a successor.
+      // Default data, which no vector covers, is the same on both sides of an operation delta.
       if only != nil, mark.place == 0 { continue }
       if !isSeen(place: mark.place, mark.reading) { entries.append(entry) }
     }
@@ -135,7 +139,7 @@ struct WireDelta: ~Escapable {
     return true
   }
 
-  /// Passes over removals that the peer has seen.
+  /// Skips removals that the peer has seen.
   private func skipHidden(_ reader: inout ByteReader) throws(CodecError) -> Bool {
     for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
       try skipPath(&reader)
@@ -150,7 +154,7 @@ struct WireDelta: ~Escapable {
     return true
   }
 
-  /// Passes over floors that the peer has seen, and notes of default data, which are this store's own.
+  /// Skips floors that the peer has seen, and records of default data that was met, which stay in this store.
   private func skipFloors(_ reader: inout ByteReader) throws(CodecError) -> Bool {
     for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
       try skipPath(&reader)
@@ -224,7 +228,7 @@ struct WireDelta: ~Escapable {
     out.writeDistance(reading, from: writers.life.reading)
   }
 
-  /// Writes the children of a map that hold something to be sent; `first` is the first one's entry.
+  /// Writes the children of a map that contain something to send; `first` is the first child's entry.
   ///
   /// - Returns: The entry after the last child.
   @discardableResult
@@ -254,14 +258,14 @@ struct WireDelta: ~Escapable {
     return entry
   }
 
-  /// How many entries lie below a slot: none but for a map.
+  /// Returns how many entries are below a slot; only a map has any.
   private mutating func size(below slotOffset: Int, depth: Int) throws(CodecError) -> Int {
     let value = ValueRef(view.bytes, slotAt: slotOffset)
     guard value.kind == .map else { return 0 }
     guard depth < Limits.depth else { throw CodecError(.limit, "a map is nested too deep", at: slotOffset) }
     let map = value.node
     var count = map.count
-    // Each level is walked twice, and those below it with it: the budget allows for a few levels.
+    // Each level is walked twice, together with the levels below it; the budget allows a few levels.
     try budget.spend(on: map)
     for index in 0..<map.count { count += try size(below: map.slotOffset(index), depth: depth + 1) }
     return count
@@ -291,7 +295,7 @@ struct WireDelta: ~Escapable {
     out.write(value.wireKind | (hasOwnStamp ? WireWriter.stampFlag : 0))
     if hasOwnStamp {
       out.writeVarint(mark.place)
-      // Default data has no writer, and so no reading.
+      // Default data has no writer, and so no clock reading.
       if mark.place > 0 { write(mark.reading, to: &out) }
     }
     switch value.kind {
@@ -319,7 +323,7 @@ struct WireDelta: ~Escapable {
     }
   }
 
-  /// What a counter began with, and what the peer lacks of the contributions to it.
+  /// Returns a counter's start value, and the contributions to it that the peer lacks.
   func news(
     of value: borrowing ValueRef, entry: Int
   ) throws(CodecError) -> (base: Int64, contributions: [(PatchMark, Int64)]) {
@@ -336,7 +340,7 @@ struct WireDelta: ~Escapable {
 }
 
 extension ValueRef {
-  /// The kind of an entry on the wire that holds this value.
+  /// The kind of an entry with this value on the wire.
   var wireKind: UInt8 {
     switch kind {
     case .null: ValueCodec.Tag.null.rawValue
@@ -352,7 +356,7 @@ extension ValueRef {
     }
   }
 
-  /// What follows the kind of a value that is neither map nor counter.
+  /// Writes what follows the kind of a value that is neither a map nor a counter.
   func writeContent(to out: inout ByteWriter) {
     switch kind {
     case .null, .bool, .map, .counter: return
@@ -360,7 +364,7 @@ extension ValueRef {
     case .double: out.writeFixed(ValueCodec.canonicalBits(double))
     case .string, .bytes: out.writeBlob(bytes)
     case .array, .attachment:
-      // In a record the tag stands before the content.
+      // In a record, the tag precedes the content.
       guard bytes.byteCount > 0 else { return }
       out.write(bytes.extracting(1..<bytes.byteCount))
     }

@@ -1,8 +1,8 @@
-/// Documents on the wire: the canonical form of a state or of the part that a peer lacks.
+/// Documents on the wire: the canonical form of a state, or of the part that a peer lacks.
 package enum WireDocument {
-  /// Appends what `base` lacks of a record; an empty base gives the whole document.
+  /// Appends the part of a record that `base` lacks; for an empty base, this is the full state.
   ///
-  /// - Throws: A `CodecError` when the record is damaged or the tables too old for it.
+  /// - Throws: A `CodecError` when the record is damaged or the tables are too old for it.
   package static func append(
     _ record: borrowing RecordView, lacking base: VersionVector, tables: RecordTables,
     to out: inout ByteWriter, by route: CodecRoute = .shortest
@@ -18,7 +18,7 @@ package enum WireDocument {
     WireWriter.append(base.isEmpty ? state : state.delta(lacking: base), to: &out)
   }
 
-  /// Refuses bytes that are not one canonical wire document, whole, delta or successor.
+  /// Refuses bytes that are not one canonical wire document: a full state, a delta or an operation delta.
   ///
   /// - Complexity: O(*n*) in the bytes.
   package static func validate(_ bytes: RawSpan) throws(CodecError) {
@@ -29,20 +29,20 @@ package enum WireDocument {
     }
   }
 
-  /// Whether a document says what was written on top of one state only.
+  /// Whether a document is an operation delta, which applies to one state only.
   package static func isSuccessor(_ bytes: RawSpan) -> Bool { SuccessorHead.announces(bytes) }
 
-  /// Whether all of a document was written at once, and nothing in it has changed since.
+  /// Whether one write made the whole document, and nothing in it has changed since.
   package static func isUniform(_ bytes: RawSpan) -> Bool {
     bytes.byteCount > 0 && bytes.byte(at: 0) & WireWriter.uniformFlag != 0 && !SuccessorHead.announces(bytes)
   }
 
-  /// What a document can be merged with, without reading its entries.
+  /// Returns what a document can be merged with, without reading its entries.
   ///
   /// - Parameters:
   ///   - bytes: A wire document.
-  ///   - like: What another came to that is likely to be the same, so that both share their memory.
-  /// - Returns: A state's name for a successor, else the base and what the document includes.
+  ///   - like: The result for another document that is likely to be equal, so that both share their memory.
+  /// - Returns: The identity of a state for an operation delta; otherwise the base and the version vector.
   /// - Throws: A `CodecError` when the head is malformed.
   package static func basis(_ bytes: RawSpan, like: WireBasis? = nil) throws(CodecError) -> WireBasis {
     if SuccessorHead.announces(bytes) {
@@ -61,7 +61,7 @@ package enum WireDocument {
     return .vectors(base: head.base, vector: head.vector, life: head.life)
   }
 
-  /// What a document that is no successor builds on and what it includes, without reading its entries.
+  /// Returns the base and the vector of a full state or a delta, without reading its entries.
   package static func vectors(_ bytes: RawSpan) throws(CodecError) -> (
     base: VersionVector, vector: VersionVector
   ) {
@@ -69,13 +69,13 @@ package enum WireDocument {
     return (head.base, head.vector)
   }
 
-  /// The greatest reading a document mentions, for the receiver's clock.
+  /// Returns the greatest clock reading that a document mentions, for the receiver's clock.
   ///
   /// - Parameters:
-  ///   - bytes: The document; a successor mentions but the distance from the state that it builds on.
+  ///   - bytes: The document; an operation delta mentions only the distance from its base state.
   ///   - existing: The receiver's record of it.
-  ///   - sites: What the record's ordinals refer to.
-  /// - Returns: Zero for a successor of what is not there.
+  ///   - sites: The table that the record's ordinals refer to.
+  /// - Returns: The clock reading; zero for an operation delta if there is no record.
   /// - Throws: A `CodecError` when either is malformed.
   package static func latest(
     _ bytes: RawSpan, onto existing: RawSpan? = nil, sites: SiteTable = SiteTable()
@@ -92,9 +92,9 @@ package enum WireDocument {
 
   // MARK: - Successors
 
-  /// Who wrote a successor and when, told from the record that it builds on.
+  /// Returns the author and the time of an operation delta, with the help of the record of its base state.
   ///
-  /// - Returns: `nil` for one that builds on another state.
+  /// - Returns: `nil` for an operation delta on another state.
   package static func authorship(
     of successor: RawSpan, onto existing: RawSpan, sites: SiteTable
   ) throws(CodecError) -> (site: SiteID, reading: ClockReading)? {
@@ -110,12 +110,13 @@ package enum WireDocument {
     }
   }
 
-  /// The one write that led from a document's former state to the one it has, for a receiver that has just the former.
+  /// Returns the one write between a document's former state and the present one.
   ///
-  /// That what is written leads there is certain: by the summaries, or by merging it with the former state.
+  /// It is for a receiver that has exactly the former state. The summaries, or a merge with the former state,
+  /// ensure that it leads to the present state.
   ///
-  /// - Returns: `nil` where it was more than one writer's latest write, or the document started afresh.
-  /// - Throws: A `CodecError` when a record is damaged or the tables too old for it.
+  /// - Returns: `nil` if there was more than one writer's latest write, or if the document started afresh.
+  /// - Throws: A `CodecError` when a record is damaged or the tables are too old for it.
   package static func successor(
     of former: StoredDocument, to document: StoredDocument, tables: RecordTables,
     by route: CodecRoute = .shortest
@@ -149,7 +150,7 @@ package enum WireDocument {
 }
 
 extension ByteReader {
-  /// How many writers follow, of which each takes at least so many bytes.
+  /// Reads how many writers follow; each takes at least `minimumBytes` bytes.
   package mutating func readWriterCount(minimumBytes: Int) throws(CodecError) -> Int {
     let start = offset
     let count = try readCount(minimumBytes: minimumBytes)
@@ -160,12 +161,12 @@ extension ByteReader {
   }
 }
 
-/// One write on top of a state, as it travels.
+/// An operation delta: one write on top of a state, as it is sent.
 package final class WireSuccessor: Sendable {
   package let bytes: [UInt8]
-  /// What the state before includes.
+  /// The version vector of the state before.
   package let base: VersionVector
-  /// What the state after it includes beyond that.
+  /// What the state after it includes in addition.
   let succession: Succession
 
   init(bytes: [UInt8], base: VersionVector, _ succession: Succession) {
@@ -177,15 +178,17 @@ package final class WireSuccessor: Sendable {
 
 /// What a wire document can be merged with.
 package enum WireBasis: Sendable {
-  /// A state that includes the base; then it includes the vector too. The document last came to life or died at `life`, which
-  /// the vector of a certificate does not include.
+  /// Any state that includes the base; the merged state then includes the vector, too.
+  ///
+  /// `life` is the stamp at which the document last became alive or was deleted. The vector of a compacted
+  /// tombstone does not include it.
   case vectors(base: VersionVector, vector: VersionVector, life: Stamp)
-  /// Just the state that the step starts from.
+  /// Only the state that the step starts from.
   case state(WireStep)
 }
 
 extension VersionVector {
-  /// What a document includes that was written at once: its birth, unless it is default data.
+  /// Makes the vector of a document that one write made: its birth, unless it is default data.
   init(birth: Stamp) {
     self.init()
     if birth.reading > .zero {
@@ -193,14 +196,14 @@ extension VersionVector {
     }
   }
 
-  /// Whether a document of this vector was written at once and then.
+  /// Whether this is the vector of a document that one write made at that stamp.
   fileprivate func isSole(_ birth: Stamp) -> Bool {
     guard elements.count == 1, birth.reading > .zero else { return false }
     return elements[0].writer == Writer(site: birth.site, birth: birth.reading)
       && elements[0].reading == birth.reading
   }
 
-  /// Appends the vector on its own, with absolute sites and readings.
+  /// Appends the vector by itself, with absolute sites and readings.
   package func encode(to out: inout ByteWriter) {
     out.writeVarint(elements.count)
     for element in elements {

@@ -1,5 +1,5 @@
 extension WirePatch {
-  /// Merges a successor into the state that it builds on, under its one stamp.
+  /// Merges an operation delta into its base state, with one stamp for all entries.
   mutating func mergeSuccessor(
     into view: borrowing RecordView, _ summary: Summary, own site: SiteID, _ tables: inout RecordTables
   ) throws(CodecError) -> RecordPatch.Outcome {
@@ -21,7 +21,7 @@ extension WirePatch {
     return .tooMuch
   }
 
-  /// Takes a successor's writer for the only one, and its stamp for the one of all entries.
+  /// Makes the operation delta's writer the only one, and its stamp that of all entries.
   private mutating func take(
     _ head: SuccessorHead, into writers: inout PatchWriters, _ sites: inout SiteTable,
     _ summary: inout Summary

@@ -1,9 +1,9 @@
-/// Merges a wire document into a record in one pass: for deltas that change scalars and counters that are there.
+/// Merges a wire document into a record in one pass.
 ///
-/// It reads as strictly as ``WireReader`` does; anything that it does not know, or that is malformed, is left to
-/// the tree, which then says what is wrong.
+/// It handles deltas that change existing scalars and counters. It reads as strictly as ``WireReader``.
+/// Anything that it does not know, or that is malformed, is left to the tree, which reports the error.
 struct WirePatch: ~Escapable {
-  /// Sites and writers of a delta that is merged in place.
+  /// The most sites and writers of a delta that is merged in place.
   private static let limit = 8
 
   struct Element {
@@ -16,18 +16,18 @@ struct WirePatch: ~Escapable {
 
   var reader: ByteReader
   let flags: UInt8
-  /// The stamp of entries without one of their own, by its reading: the life's, or a successor's.
+  /// The clock reading of the stamp of entries without their own: the life's, or that of an operation delta.
   var life: ClockReading
   private let sites: ScratchArray<SiteID>
   private var siteCount = 0
   let elements: ScratchArray<Element>
   var elementCount = 0
   private var floor = Stamp.zero
-  /// The life's writer, by its place in the delta from 1.
+  /// The life's writer, by its place in the delta, from 1.
   var lifeWriter = 0
   var hasChanged = false
 
-  /// - Returns: `tooMuch` for what the tree must merge, or refuse.
+  /// - Returns: `tooMuch` for what the tree must merge or refuse.
   static func merge(
     _ wire: RawSpan, into stored: StoredDocument, own site: SiteID, _ tables: inout RecordTables
   ) -> RecordPatch.Outcome {
@@ -81,7 +81,7 @@ struct WirePatch: ~Escapable {
     life = .zero
   }
 
-  /// Whether a record's vector and life cover a fresh document, so that nothing of it need be read.
+  /// Whether a record's vector and life cover a fresh document, so that its entries need not be read.
   private mutating func isUniformKnown(
     to view: borrowing RecordView, _ sites: SiteTable
   ) throws(CodecError) -> Bool {
@@ -165,7 +165,9 @@ struct WirePatch: ~Escapable {
 
   private var tooMuch: CodecError { reader.failure(.malformed, "a delta is for the tree") }
 
-  /// Joins vector and life into the record's; `false` where the record lacks the delta's base, or the floor rises.
+  /// Joins vector and life into the record's.
+  ///
+  /// It returns `false` if the record lacks the delta's base, or if the floor would rise.
   private mutating func mergeHead(
     into writers: inout PatchWriters, _ sites: inout SiteTable, _ summary: inout Summary
   ) throws(CodecError) -> Bool {
@@ -198,13 +200,13 @@ struct WirePatch: ~Escapable {
       if !found || writers[place].latest < element.reading { hasChanged = true }
       _ = writers.advance(element.site, born: element.birth, to: element.reading, &sites, &summary)
     }
-    // Only now has each writer its place.
+    // The places of the writers are final only now.
     for index in 0..<elementCount {
       elements[index].place = writers.find(elements[index].site, elements[index].birth).place
     }
     let (place, stamp) = lifeWriter == 0 ? (0, Stamp.zero) : stamp(of: lifeWriter, life)
     let standing = writers.stamp(place: writers.life.place, writers.life.reading)
-    // Of one stamp the later birth, as in the tree: a site's writers stand in that order.
+    // For equal stamps the later birth wins, as in the tree; the writers of a site are in that order.
     if stamp > standing || stamp == standing && place > writers.life.place {
       writers.live(place, life, isAlive: true, &summary)
       hasChanged = true
@@ -288,7 +290,7 @@ struct WirePatch: ~Escapable {
     return try merge(tag, start: start, walk, mark, isCovered: isCovered, into: &patch, depth: depth)
   }
 
-  /// An entry's stamp with its writer's place in the record; `nil` where that is not in order.
+  /// Reads an entry's stamp with its writer's place in the record; `nil` if the stamp is not valid.
   private mutating func readMark(hasOwn: Bool, _ entry: Int) throws(CodecError) -> PatchMark? {
     guard hasOwn else {
       guard lifeWriter > 0 else { return nil }
@@ -338,7 +340,7 @@ struct WirePatch: ~Escapable {
     case .array, .attachment:
       let from = reader.offset
       _ = try ValueCodec.readContent(tag, &reader, depth: depth)
-      // In a record the tag stands before the content, as at the start of an entry without a stamp of its own.
+      // In a record the tag precedes the content, as at the start of an entry without its own stamp.
       guard from == start + 1 else {
         var writer = ByteWriter(capacity: reader.offset - from + 1)
         writer.write(tag.rawValue)
@@ -360,7 +362,7 @@ struct WirePatch: ~Escapable {
     return put(content, location, mark, isCovered, into: &patch)
   }
 
-  /// Has a register compete with what stands at its path; one that was seen before is passed over.
+  /// Lets a register compete with the one at its path; skips a register that was seen before.
   private mutating func put(
     _ content: borrowing SlotContent, _ location: EntryLocation, _ mark: PatchMark, _ isCovered: Bool,
     into patch: inout RecordPatch
@@ -378,7 +380,7 @@ struct WirePatch: ~Escapable {
     _ walk: EntryWalk, _ mark: PatchMark, isCovered: Bool, into patch: inout RecordPatch
   ) throws(CodecError) -> Bool {
     let base = try reader.readSignedVarint()
-    // A successor that begins a counter and counts on it is for the tree.
+    // An operation delta that begins a counter and increments it is left to the tree.
     let count = try reader.readCount(minimumBytes: isSuccessor ? 1 : 3)
     guard count == 0 || !isSuccessor else { return false }
     let location = walk.location
@@ -395,13 +397,13 @@ struct WirePatch: ~Escapable {
     return try mergeContributions(count, walk, isSame: isSame, into: &patch)
   }
 
-  /// Joins a counter in the epoch of first increments, which is in every delta, with the same one here.
+  /// Joins a counter in the epoch of first increments, which is in every delta, with the existing one.
   private mutating func mergeFirstCounter(
     _ walk: EntryWalk, into patch: inout RecordPatch
   ) throws(CodecError) -> Bool {
     let base = try reader.readSignedVarint()
     let count = try reader.readCount(minimumBytes: 3)
-    // Another default, or one that meets what was written, is for the tree.
+    // Other default data, or default data at a written entry, is left to the tree.
     guard walk.value.kind == .counter, patch.mark(of: walk.location.entry).place == 0,
       patch.counter(of: walk.location, walk.value)?.base == base
     else { return false }

@@ -1,4 +1,4 @@
-/// Reads a wire document from untrusted bytes: anything but the canonical form is refused.
+/// Reads a wire document from untrusted bytes; it refuses any form but the canonical one.
 struct WireReader: ~Escapable {
   private var reader: ByteReader
   private var state: DocumentState
@@ -38,12 +38,12 @@ struct WireReader: ~Escapable {
     return reader.state
   }
 
-  /// Only what stands before the entries: the vectors and the life.
+  /// Reads only the part before the entries: the vectors and the life.
   static func readHead(_ bytes: RawSpan) throws(CodecError) -> DocumentState { try WireReader(bytes).state }
 
-  /// Reads all that stands before the entries of a document that was written at once.
+  /// Reads the part before the entries of a document that one write made.
   ///
-  /// - Returns: When it came to life, and so the only write that it includes; zero for default data.
+  /// - Returns: The stamp of that write, the only one that the document includes; zero for default data.
   static func readUniformHead(_ reader: inout ByteReader) throws(CodecError) -> Stamp {
     let flags = try reader.readByte()
     guard flags & ~WireWriter.knownFlags == 0 else {
@@ -93,7 +93,7 @@ struct WireReader: ~Escapable {
       state.floor = Stamp(reading: try readReading(from: state.life.reading), site: sites[index])
       guard state.floor.reading > .zero else { throw reader.failure(.malformed, "a floor is zero") }
     }
-    // Writers stand in the order of their sites, too.
+    // Writers are in the order of their sites, too.
     var (vector, base) = (state.vector.elements[...], state.base.elements[...])
     for site in sites {
       let isUsed =
@@ -159,7 +159,7 @@ struct WireReader: ~Escapable {
     return (Stamp(reading: reading, site: writer.site), writer.birth)
   }
 
-  /// Prefix closure: what a document carries of a writer, its vector includes.
+  /// Checks prefix closure: the vector includes every write that the document contains.
   private func checkIncluded(_ writer: Writer, _ reading: ClockReading) throws(CodecError) {
     guard writer.birth == .zero || reading >= writer.birth && state.vector[writer] >= reading else {
       throw reader.failure(.malformed, "an entry is not in the version vector")
@@ -180,7 +180,9 @@ struct WireReader: ~Escapable {
     return children
   }
 
-  /// Reads one entry and what lies below it; at or under `floor`, which stands above, nothing exists.
+  /// Reads one entry and the entries below it.
+  ///
+  /// `floor` is the floor from above; an entry at or below it does not exist.
   private mutating func readNode(depth: Int, under floor: Stamp) throws(CodecError) -> Node {
     let start = reader.offset
     let tag = try reader.readByte()
@@ -240,7 +242,7 @@ struct WireReader: ~Escapable {
     }
   }
 
-  /// Reads a writer that the vector does not list: the place of its site's newest, and its birth.
+  /// Reads a writer that the vector does not list: the place of its site's newest writer, and its birth.
   private mutating func readSuperseded() throws(CodecError) -> Writer {
     let place = try reader.readIndex(through: state.vector.elements.count)
     guard place > 0, state.vector.isNewest(place - 1) else {

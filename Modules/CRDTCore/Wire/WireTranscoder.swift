@@ -1,6 +1,6 @@
-/// The straight way between fresh records and uniform wire documents: one pass, no tree between.
+/// Converts directly between fresh records and uniform wire documents, in one pass and without a tree.
 enum WireTranscoder {
-  /// Appends a fresh record's whole document; `false`, with nothing appended, for any other record.
+  /// Appends a fresh record's full state; `false`, with nothing appended, for any other record.
   static func append(
     fresh record: borrowing RecordView, tables: RecordTables, to out: inout ByteWriter
   ) throws(CodecError) -> Bool {
@@ -61,8 +61,10 @@ enum WireTranscoder {
     }
   }
 
-  /// Builds a record from a uniform wire document; `nil` for any other, and for one with a map whose
-  /// keys must stand in the record although it is small.
+  /// Builds a record from a uniform wire document.
+  ///
+  /// It returns `nil` for any other document, and for one with a small map whose keys must be in the record
+  /// nevertheless.
   static func record(
     fromUniform wire: RawSpan, tables: inout RecordTables
   ) throws(CodecError) -> EncodedDocument? {
@@ -86,7 +88,9 @@ private struct UniformAssembler {
   private let stamp: Stamp
   private let stampHash: HashLanes
 
-  /// Begins the record of a document of so many bytes on the wire: names become numbers, and slots take their place.
+  /// Begins the record of a document with that many bytes on the wire.
+  ///
+  /// The record is about as long: ids replace names, and slots are added.
   init(stamp: Stamp, tables: RecordTables, expecting wireBytes: Int) {
     builder = RecordBuilder(expecting: wireBytes + 64)
     self.tables = tables
@@ -105,8 +109,8 @@ private struct UniformAssembler {
     return EncodedDocument(record: record, summary: summary, isAlive: true)
   }
 
-  /// - Returns: `nil` when a map's keys cannot all have ids, so that they must stand in the record,
-  ///   which only shows after its node was laid out.
+  /// - Returns: `nil` when not all keys of a small map can have ids, so that they must be in the record;
+  ///   this is known only after the node was laid out.
   mutating func map(_ reader: inout ByteReader, path: HashLanes, depth: Int) throws(CodecError) -> Int? {
     guard depth <= Limits.depth else { throw reader.failure(.limit, "a document is nested too deep") }
     let count = try reader.readKeyCount()
@@ -182,7 +186,7 @@ private struct UniformAssembler {
     case .array:
       var rest = reader
       if try ValueCodec.passPlain(tag, &rest, depth: depth) {
-        // As it stands here, so it is hashed and kept.
+        // The bytes are hashed and stored unchanged.
         let bytes = reader.bytes.extracting(start..<rest.offset)
         reader = rest
         summary.add(entry.combined(with: StateHash.bytes(bytes, .array)))
@@ -208,7 +212,7 @@ private struct UniformAssembler {
 }
 
 extension RawSpan {
-  /// Whether these bytes are the key of the document's id, which is not among its fields.
+  /// Whether these bytes are the key of the document's id, which is not one of its fields.
   var isIDKey: Bool { byteCount == 3 && byte(at: 0) == 0x5F && byte(at: 1) == 0x69 && byte(at: 2) == 0x64 }
 }
 
@@ -221,7 +225,7 @@ extension ByteReader {
 }
 
 extension RawSpan {
-  /// Whether the bytes are UTF-8; plain ASCII is told apart eight bytes at a time.
+  /// Whether the bytes are UTF-8; plain ASCII is recognized eight bytes at a time.
   var isPlainText: Bool {
     var offset = 0
     while byteCount - offset >= 8, word(at: offset) & 0x8080_8080_8080_8080 == 0 { offset += 8 }

@@ -1,26 +1,28 @@
-/// Writes a document's state in its canonical wire form; `Documentation/WireFormat.md` has it to the byte.
+/// Writes a document's state in its canonical wire form, which `Documentation/WireFormat.md` specifies.
 ///
 /// Equal states have equal bytes: keys, sites and writers ascend, and what a rule implies is left out.
 struct WireWriter {
   static let aliveFlag: UInt8 = 1
-  /// Every entry bears the life's stamp, the writer was born with it, nothing is unseen: a fresh document.
+  /// A fresh document: every entry has the life's stamp, the writer was born with it, nothing is invisible.
   static let uniformFlag: UInt8 = 2
   static let baseFlag: UInt8 = 4
   static let floorFlag: UInt8 = 8
-  /// A death whose writer is not known: its site stands in the place of its writer.
+  /// A deletion whose writer is not known: its site replaces its writer.
   static let bareLifeFlag: UInt8 = 16
   static let knownFlags: UInt8 = 31
-  /// One write on top of a state that is named by its summary: see ``SuccessorHead``, which has all the flags.
+  /// One write on top of a state that its summary identifies.
+  ///
+  /// ``SuccessorHead`` has all flags of this form.
   static let successorFlag: UInt8 = 32
 
-  /// Entry tags: the content's kind in the low bits.
+  /// Entry tags: the content's kind is in the low bits.
   static let mapKind: UInt8 = 0x10
   static let removedKind: UInt8 = 0x11
   static let counterKind: UInt8 = 0x12
-  /// No register here: only what lies below, or a floor.
+  /// No register here: only entries below, or a floor.
   static let emptyKind: UInt8 = 0x13
   static let kindMask: UInt8 = 0x1F
-  /// Nodes below follow a kind that is not a map.
+  /// Entries below follow, for a kind other than a map.
   static let childrenFlag: UInt8 = 0x20
   static let floorTagFlag: UInt8 = 0x40
   static let stampFlag: UInt8 = 0x80
@@ -83,7 +85,7 @@ struct WireWriter {
     }
   }
 
-  /// A writer by its place in the vector plus one; zero is default data.
+  /// Returns a writer's place in the vector plus one; zero for default data.
   private func index(of writer: Writer) -> Int {
     writer.birth == .zero ? 0 : (state.vector.index(of: writer) ?? -1) + 1
   }
@@ -133,7 +135,7 @@ struct WireWriter {
       let index = index(of: writer)
       out.writeVarint(index)
       if index == 0 {
-        // One that the vector does not list: by the place of its site's newest.
+        // A writer that the vector does not list is identified by the place of its site's newest one.
         out.writeVarint(state.vector.newestPlace(of: writer.site))
         writeReading(writer.birth)
       }
@@ -144,7 +146,7 @@ struct WireWriter {
 }
 
 extension DocumentState {
-  /// Whether the life's stamp says everything about stamps.
+  /// Whether the stamps of all entries and the vector follow from the life's stamp.
   var isUniform: Bool {
     guard base.isEmpty, floor == .zero, isAlive, lifeBirth == life.reading else { return false }
     if life == .zero {
@@ -181,7 +183,7 @@ extension Register.Content {
 }
 
 extension ByteWriter {
-  /// A reading as a signed distance, wrapping, from another.
+  /// Writes a clock reading as a signed distance from another, which wraps.
   mutating func writeDistance(_ reading: ClockReading, from base: ClockReading) {
     writeSignedVarint(Int64(bitPattern: reading.rawValue &- base.rawValue))
   }
@@ -192,7 +194,7 @@ extension ByteReader {
     ClockReading(rawValue: base.rawValue &+ UInt64(bitPattern: try readSignedVarint()))
   }
 
-  /// Refuses a reading so late that hardly any would be left for those who write after it.
+  /// Refuses a clock reading so late that hardly any would remain for later writes.
   func accept(_ reading: ClockReading) throws(CodecError) -> ClockReading {
     guard reading <= .latestAccepted else { throw failure(.limit, "a clock reading is beyond all bounds") }
     return reading

@@ -1,26 +1,30 @@
 import Platform
 
-/// What a process may reserve of its address space; limits (`ulimit -v`) and small systems give less than 64 GiB.
+/// The address space that a process can reserve.
+///
+/// Limits (`ulimit -v`) and small systems allow less than 64 GiB.
 struct AddressSpace: Sendable {
-  /// A store never asks for less, unless it was told to.
+  /// The smallest map that a store requests, unless the caller requests a smaller one.
   var leastMapBytes = 1 << 30
-  /// Stands in for the system's answer, for tests.
+  /// Replaces the system's answer in tests.
   var trial: (@Sendable (Int) -> Bool)?
 
-  /// What is left to the rest of the process: stacks of threads, the allocator, other files.
+  /// The address space left for the rest of the process: thread stacks, the allocator, other files.
   static let headroom = 256 << 20
 
-  /// The largest of `bytes`, its half, its quarter and so on that can be had now, but at least `least`.
+  /// Returns the largest of `bytes`, its half, its quarter and so on that can be reserved now.
+  ///
+  /// The result is never below `least`.
   func affordable(_ bytes: Int, least: Int) -> Int {
     var bytes = bytes
     while bytes > least, !canReserve(Environment.mapSize(for: bytes).bytes) { bytes = max(bytes / 2, least) }
     return bytes
   }
 
-  /// Whether so much can be reserved now, with room to spare.
+  /// Whether this many bytes can be reserved now, with headroom to spare.
   func canReserve(_ byteCount: Int) -> Bool {
     if let trial { return trial(byteCount) }
-    // With what is noted of each page.
+    // Includes the memory for the marks of each page.
     let marks = byteCount / Environment.pageBytes * PageMarks.bytesPerPage
     let (length, overflows) = byteCount.addingReportingOverflow(marks + Self.headroom)
     guard !overflows else { return false }
@@ -29,13 +33,13 @@ struct AddressSpace: Sendable {
     #else
       let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
     #endif
-    // SAFETY: nobody knows the place, which cannot be touched and is given back at once.
+    // SAFETY: no other code knows this address range; it is inaccessible and is unmapped at once.
     let place = unsafe mmap(nil, length, PROT_NONE, flags, -1, 0)
     guard let place = unsafe place, unsafe place != MAP_FAILED else { return false }
     return unsafe munmap(place, length) == 0
   }
 
-  /// A size as people say it.
+  /// A size in a readable unit.
   static func text(_ bytes: Int) -> String {
     bytes >= 1 << 30 ? "\(bytes >> 30) GiB" : bytes >= 1 << 20 ? "\(bytes >> 20) MiB" : "\(bytes) bytes"
   }

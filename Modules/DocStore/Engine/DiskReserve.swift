@@ -1,36 +1,37 @@
 import CLMDB
 import Platform
 
-/// Keeps room on the disk for transactions that make room: evicting a document writes new pages first.
+/// Reserves disk space for transactions that make room: evicting a document first writes new pages.
 ///
-/// Either the file has enough free pages, or the disk gives it some beyond its end. A transaction that would leave
-/// neither is let through only if it makes room. A file system that cannot reserve anything has no reserve.
+/// Either the file has enough free pages, or the file system reserves space beyond its end. A transaction
+/// that would leave neither is allowed only if it makes room. If the file system cannot reserve space, there
+/// is no reserve.
 struct DiskReserve {
   /// Whether the disk is full.
   private(set) var isMissing = false
-  /// Pages of the file up to which there is room on the disk, so far as is known.
+  /// The file's page count up to which disk space is known to be reserved.
   private var securedPages = 0
-  /// Stands in for the system's answer, for tests.
+  /// Replaces the system's answer in tests.
   private let fault: (@Sendable () -> Int32)?
 
-  /// Enough for an eviction of some documents twice: what the last commit has freed is not to be had for the next.
+  /// Enough to evict some documents twice: the next commit cannot use the pages that the last one freed.
   private static let pages = 40...1_024
 
   init(_ fault: (@Sendable () -> Int32)?) { self.fault = fault }
 
-  /// Sees to the reserve before a commit.
+  /// Makes sure that the reserve exists before a commit.
   ///
   /// - Parameters:
-  ///   - descriptor: The data file.
-  ///   - pageCount: Pages that it has, or will have.
-  ///   - usedPages: Those of them that are in use then.
+  ///   - descriptor: The data file's descriptor.
+  ///   - pageCount: The pages that the file has, or will have.
+  ///   - usedPages: How many of these are in use then.
   mutating func secure(_ descriptor: Int32, pageCount: Int, usedPages: Int) {
     let wanted = min(max(pageCount / 16, Self.pages.lowerBound), Self.pages.upperBound)
     guard pageCount - usedPages < wanted, securedPages < pageCount + wanted else {
       isMissing = false
       return
     }
-    // Twice as much, so that a file that grows does not ask each time.
+    // Reserves twice as much, so that a growing file does not request space at each commit.
     for pages in [2 * wanted, wanted] {
       let rc = reserve(descriptor, from: pageCount, pages)
       isMissing = rc == ENOSPC || rc == EDQUOT
@@ -43,7 +44,7 @@ struct DiskReserve {
   private func reserve(_ descriptor: Int32, from page: Int, _ count: Int) -> Int32 {
     if let rc = fault?(), rc != 0 { return rc }
     let (offset, length) = (page * Environment.pageBytes, count * Environment.pageBytes)
-    // The system gives room beyond such a limit too, and lets nobody write there.
+    // The system also reserves space beyond the file size limit, but refuses writes there.
     guard dunlin_may_reach(Int64(offset + length)) else { return ENOSPC }
     #if canImport(Darwin)
       var room = fstore_t(

@@ -1,19 +1,20 @@
 import CLMDB
 
 extension Environment {
-  /// Whether the map is smaller than it was asked to be, because the process could not have so much.
+  /// Whether the map is smaller than requested, because the process could not reserve that much.
   var isSmallerThanAsked: Bool { mapBytes < askedBytes }
 
-  /// Opens the engine with as much of `mapBytes` as the process can have.
+  /// Opens the engine with a map of up to `mapBytes`, as large as the process can reserve.
   ///
   /// - Parameters:
   ///   - path: The data file.
   ///   - mapBytes: The size that documents may fill; above 0.
-  ///   - contents: Bytes that the file has or is to hold, for which there must be room.
-  ///   - space: What the process can have.
-  ///   - flags: More of the engine's flags.
-  /// - Returns: The handle, and the pages that documents may fill.
-  /// - Throws: `argument` for a size that is none; `noMemory` when not even the least can be had.
+  ///   - contents: The bytes that the file has or will have; the map must have room for them.
+  ///   - space: The address space that the process can reserve.
+  ///   - flags: Additional flags for the engine.
+  /// - Returns: The handle, and the number of pages that documents may fill.
+  /// - Throws: `argument` if the size is not positive; `noMemory` if not even the smallest map can be
+  ///   reserved.
   static func openEngine(
     _ path: String, upTo mapBytes: Int, contents: Int, in space: AddressSpace = AddressSpace(),
     flags: Int32 = 0
@@ -27,7 +28,7 @@ extension Environment {
       do throws(StoreError) {
         return try unsafe openEngine(path, mapBytes: bytes, flags: flags)
       } catch  where error.code == .noMemory {
-        // Others took some of it since it was tried.
+        // Other threads have reserved some of the address space since the check.
         guard bytes > least else {
           throw StoreError(
             .noMemory, "The process cannot have \(AddressSpace.text(bytes)) of address space for the store",
@@ -38,16 +39,16 @@ extension Environment {
     }
   }
 
-  /// Makes the map larger where it is smaller than asked and the file fills half of it.
+  /// Enlarges the map if it is smaller than requested and the file fills half of it.
   ///
-  /// To be called on the writer thread between transactions. Readers may go on for as long as `deadline`; if they do,
-  /// the next transaction tries again.
+  /// Call it on the writer thread between transactions. Readers may continue until `deadline`. If they do not
+  /// end by then, the next transaction tries again.
   /// - Returns: Whether the map has grown.
   func growIfNeeded(deadline: Duration) throws(StoreError) -> Bool {
     guard isSmallerThanAsked else { return false }
     let (used, limit) = (try pageCount(), pageLimit)
     guard used > limit / 2, used >= growth.withLock({ $0 }) else { return false }
-    // Not again before the file is larger by another sixteenth.
+    // The next attempt waits until the file has grown by another sixteenth of the limit.
     growth.withLock { $0 = used + limit / 16 }
     let wanted = min(askedBytes, 2 * mapBytes)
     do throws(StoreError) {

@@ -3,9 +3,9 @@ import CRDTCore
 import Platform
 
 extension Environment {
-  /// Makes what looks at the pages of the engine's map.
+  /// Creates the verifier that checks the pages of the engine's map.
   ///
-  /// Nobody writes meanwhile.
+  /// No transaction may write meanwhile.
   static func makeVerifier(
     _ engine: OpaquePointer, _ options: StoreOptions, _ damagedIndexes: DamagedIndexes
   ) throws(StoreError) -> PageVerifier {
@@ -35,15 +35,15 @@ extension Environment {
     }
   }
 
-  /// Where in memory the name of the first table stands, which tells where the engine's map begins.
+  /// The memory address of the first table's name, from which the start of the engine's map follows.
   private static func addressOfFirstTable(_ engine: OpaquePointer) throws(StoreError) -> UnsafeRawPointer {
     let listOfTables: MDB_dbi = 1
     var transaction: OpaquePointer?
     var cursor: OpaquePointer?
     var key = unsafe MDB_val()
     var value = unsafe MDB_val()
-    // SAFETY: the calls fill locals only; what was opened is given back below. The way to the first table was
-    // looked at before.
+    // SAFETY: the calls fill locals only; the cursor and the transaction are closed below. The path to the
+    // first table was checked before.
     try StoreError.check(unsafe mdb_txn_begin(engine, nil, UInt32(MDB_RDONLY), &transaction), "mdb_txn_begin")
     defer { unsafe mdb_txn_abort(transaction) }
     try StoreError.check(unsafe mdb_cursor_open(transaction, listOfTables, &cursor), "mdb_cursor_open")
@@ -55,28 +55,30 @@ extension Environment {
 
   // MARK: - Snapshots
 
-  /// The trees of the commit that a reader of the engine's has begun on.
+  /// The trees of the commit on which one of the engine's readers has begun.
   ///
-  /// Called under the readers' lock.
-  /// - Returns: `nil` when the commit is no longer the last one, so that another one should be begun on.
+  /// Call it under the readers' lock.
+  /// - Returns: `nil` if the commit is no longer the last one. The caller should then begin on the new one.
   func roots(of number: UInt64, _ board: inout ReaderBoard) throws(StoreError) -> TreeRoots? {
     if let roots = board.roots, roots.number == number { return roots }
     guard let verifier = board.verifier else {
       throw StoreError(.closed, "The store is closed", operation: "read")
     }
-    // Commits of this process are noted before the flag goes, and under this lock.
+    // This process records its commits before it clears the flag, and under this lock.
     if !board.isCommitting { verifier.forget(through: number - 1) }
     return try verifier.roots(of: number)
   }
 
   // MARK: - Commits
 
-  /// The commit that a transaction with this number builds on, whose lists of tables and free pages are verified.
+  /// The commit on which the transaction with this number builds.
+  ///
+  /// Its lists of tables and of free pages are verified.
   func prepareWrite(_ number: UInt64) throws(StoreError) -> VerifiedSnapshot {
     let (verifier, known) = readers.withLock { ($0.verifier, $0.roots) }
     guard let verifier else { throw StoreError(.closed, "The store is closed", operation: "write") }
     if let known, known.number == number - 1 { return VerifiedSnapshot(verifier, known, isWriting: true) }
-    // Somebody else has written, or what the last commit left could not be read.
+    // Another process has written, or the trees of the last commit could not be read.
     verifier.forget(through: number - 2)
     guard let roots = try verifier.roots(of: number - 1) else {
       throw StoreError(.corrupt, "The store's file does not say where its tables are", operation: "write")
@@ -86,14 +88,14 @@ extension Environment {
     return VerifiedSnapshot(verifier, roots, isWriting: true)
   }
 
-  /// Lets readers know that a commit is under way.
+  /// Informs readers that a commit is in progress.
   func willCommit() { readers.withLock { $0.isCommitting = true } }
 
-  /// Takes note of what a commit freed, before the next one can use it again.
+  /// Records which pages a commit freed, before the next commit can reuse them.
   func didCommit(_ number: UInt64, _ isDone: Bool) {
     let (verifier, known) = readers.withLock { ($0.verifier, $0.roots) }
     var roots = known
-    // One that changed nothing has left no trace.
+    // A commit that changed nothing has written no trees.
     if isDone, let verifier {
       do throws(StoreError) {
         if let new = try verifier.roots(of: number) {
@@ -101,7 +103,7 @@ extension Environment {
           roots = new
         }
       } catch {
-        // The next transaction looks again, and fails if it must.
+        // The next transaction reads them again, and fails if they are damaged.
         roots = nil
       }
     }
@@ -113,7 +115,7 @@ extension Environment {
 }
 
 extension PageFile {
-  /// Where the first entry of a tree stands; `nil` where the way there is damaged.
+  /// The location of a tree's first entry; `nil` if a page on the path to it is damaged.
   func firstEntry(of tree: Tree) -> (page: Int, keyOffset: Int)? {
     var number = tree.root
     for _ in 0..<tree.depth {

@@ -2,18 +2,19 @@ import CLMDB
 import Platform
 
 extension Environment {
-  /// A snapshot of the last commit; give it back with `recycle`.
+  /// Returns a snapshot of the last commit, which the caller gives back with `recycle`.
   ///
   /// - Parameters:
-  ///   - place: Where it was asked for.
-  ///   - isExempt: Whether it may outlive the deadline for readers.
-  ///   - isNested: Whether a snapshot that others may wait for waits for this one: it then begins beside that.
-  /// - Returns: The slot, to be used by one thread at a time.
+  ///   - place: The source location of the request.
+  ///   - isExempt: Whether the snapshot may outlive the deadline for readers.
+  ///   - isNested: Whether an open snapshot waits for this one. This one then begins even while new snapshots
+  ///     are paused.
+  /// - Returns: The slot. Only one thread at a time may use it.
   /// - Throws: `tooManyReaders`, or what the engine reports.
   func beginRead(
     at place: SourcePlace = .store, isExempt: Bool = true, isNested: Bool = false
   ) throws(StoreError) -> ReaderSlot {
-    // Under the lock, so that a change of the map sees either a snapshot in the list or none at all.
+    // Runs under the lock, so that a change of the map finds the snapshot either in the list or not begun.
     func begin(_ board: inout ReaderBoard) -> Result<ReaderSlot, StoreError>? {
       if let failure = board.failure { return .failure(failure) }
       guard !board.isPaused || isNested && !board.active.isEmpty else { return nil }
@@ -26,13 +27,13 @@ extension Environment {
       }
     }
     if let result = readers.withLock(begin) { return try result.get() }
-    // Never without an end: whoever paused the readers lets them go on after a deadline of its own.
+    // This ends: the thread that paused the readers resumes them after its own deadline.
     while true {
       if let result = readers.wait(until: begin) { return try result.get() }
     }
   }
 
-  /// Begins on the last commit.
+  /// Begins a slot on the last commit.
   private func beginSlot(_ board: inout ReaderBoard) throws(StoreError) -> ReaderSlot {
     let slot = if let idle = board.takeIdle() { try renew(idle) } else { try makeReader(&board) }
     while true {
@@ -40,7 +41,7 @@ extension Environment {
       do {
         roots = try self.roots(of: slot.access.transactionNumber, &board)
       } catch {
-        // SAFETY: the slot is on no list, so nobody else has the handle.
+        // SAFETY: the slot is in no list, so no other code has the handle.
         unsafe mdb_txn_abort(slot.handle)
         throw error
       }
@@ -48,17 +49,18 @@ extension Environment {
         slot.snapshot.begin(verifier, roots)
         return slot
       }
-      // Two commits have come meanwhile, and taken the place that told of this one.
+      // Two commits have ended meanwhile and overwritten the meta page of this one.
       unsafe mdb_txn_reset(slot.handle)
       _ = try renew(slot)
     }
   }
 
-  /// Gives snapshots from now on a catalogue: before the commit that needs it.
+  /// Sets the catalogue of all later snapshots; call it before the commit that needs it.
   func publish(_ catalogue: Catalogue) { readers.withLock { $0.catalogue = catalogue } }
 
-  /// Spares the snapshots of the last commit to read where it left the log; for the writer, who alone knows which
-  /// the last one is.
+  /// Stores the log's state for snapshots of the last commit, so that they need not read it.
+  ///
+  /// Only the writer calls this, because only the writer knows which commit is the last.
   func publish(_ log: LogState) {
     var info = unsafe MDB_envinfo()
     // SAFETY: the call fills the local structure.
@@ -70,7 +72,7 @@ extension Environment {
   private func renew(_ slot: ReaderSlot) throws(StoreError) -> ReaderSlot {
     let rc = unsafe mdb_txn_renew(slot.handle)
     if rc != MDB_SUCCESS {
-      // SAFETY: the slot was taken off the list, so nobody else has the handle.
+      // SAFETY: the slot was removed from the list, so no other code has the handle.
       unsafe mdb_txn_abort(slot.handle)
       throw StoreError(engine: rc, "mdb_txn_renew")
     }
@@ -90,9 +92,9 @@ extension Environment {
     return unsafe ReaderSlot(transaction, VerifiedSnapshot(verifier, roots, isWriting: false))
   }
 
-  /// Ends a snapshot, keeping its slot for the next one.
+  /// Ends a snapshot and keeps its slot for the next one.
   func recycle(_ slot: ReaderSlot) {
-    // SAFETY: the caller gives up its loan, and is on the list until the engine has let go of the pages.
+    // SAFETY: the caller gives up the slot, which stays in the list until the engine has released the pages.
     unsafe mdb_txn_reset(slot.handle)
     let isKept = readers.withLock(wake: true) { board in
       board.end(slot)
@@ -101,14 +103,14 @@ extension Environment {
     if !isKept { unsafe mdb_txn_abort(slot.handle) }
   }
 
-  /// Gives the environment another size, at a moment when nobody reads and, since the caller is the
-  /// writer, nobody writes.
+  /// Changes the size of the map while no transaction reads or writes.
   ///
+  /// The caller is the writer, so no other thread writes.
   /// - Parameters:
   ///   - mapBytes: The size that documents may fill.
-  ///   - deadline: How long to wait for readers, while new ones wait too.
-  /// - Throws: `argument`; `deadline` when readers stay; `limit` when more is in use; `noMemory` when the process cannot
-  ///   have so much, and all is as before; what the engine reports.
+  ///   - deadline: How long to wait for open readers; new readers wait meanwhile.
+  /// - Throws: `argument`; `deadline` if readers do not end in time; `limit` if the store uses more pages;
+  ///   `noMemory` if the process cannot reserve that much, and then nothing changes; what the engine reports.
   func resize(to mapBytes: Int, deadline: Duration) throws(StoreError) {
     guard mapBytes > 0 else {
       throw StoreError(.argument, "mapBytes is \(mapBytes) and must be above 0", operation: "resize")
@@ -122,7 +124,7 @@ extension Environment {
         .deadline, "The store cannot be resized while the snapshot taken at \(place) is open",
         operation: "resize")
     }
-    // SAFETY: idle slots belong to nobody, and new snapshots wait.
+    // SAFETY: idle slots have no user, and new snapshots wait.
     for slot in idle { unsafe mdb_txn_abort(slot.handle) }
     let size = Self.mapSize(for: mapBytes)
     var info = unsafe MDB_envinfo()
@@ -130,14 +132,14 @@ extension Environment {
     guard unsafe size.limit > info.me_last_pgno else {
       throw StoreError(.limit, "The store has more pages than the new size has room for", operation: "resize")
     }
-    // The engine gives its map up first, and has none if it cannot have the new one.
+    // The engine first unmaps the old map, and has no map if it cannot create the new one.
     guard space.canReserve(max(unsafe size.bytes - Int(info.me_mapsize), 0)) else {
       throw StoreError(
         .noMemory, "The process cannot have \(AddressSpace.text(mapBytes)) of address space for the store",
         operation: "resize")
     }
     do throws(StoreError) {
-      // The map may be elsewhere afterwards, and nothing is known of its pages then.
+      // The map may be at another address afterwards, so all verification results are dropped.
       readers.withLock { ($0.verifier, $0.roots) = (nil, nil) }
       try StoreError.check(unsafe mdb_env_set_mapsize(handle, size.bytes), "mdb_env_set_mapsize")
       let verifier = try unsafe Self.makeVerifier(handle, options, damagedIndexes)

@@ -1,28 +1,28 @@
 import CLMDB
 import Platform
 
-/// An open LMDB environment: closed, and its lock released, when the last transaction lets go of it.
+/// An open LMDB environment; the last transaction that releases it closes it and releases its lock.
 ///
 /// Mode: synchronous commits, no write map, read-ahead left to the system, readers not tied to threads.
-// SAFETY: LMDB environments may be used from any thread; the pool is guarded, the rest never changes.
+// SAFETY: LMDB environments may be used from any thread; the pool is guarded, and the rest never changes.
 @safe final class Environment: @unchecked Sendable {
   let handle: OpaquePointer
   let tables: Tables
-  /// The process that may use the environment: a fork must not.
+  /// The process that may use the environment; a fork must not.
   let processID: pid_t
-  /// Pages that documents may fill; some more are kept for evicting when these are used up.
+  /// The pages that documents may fill; a few more are reserved for evictions when these are used up.
   let limit: Monitor<Int>
-  /// The size that was asked for; the map is smaller where the process could not have so much.
+  /// The requested size; the map is smaller if the process could not reserve that much.
   let askedBytes: Int
   let space: AddressSpace
-  /// Pages of the file from which on the map is to grow again.
+  /// The file's page count from which the map should grow again.
   let growth = Monitor(0)
   let lock: StoreLock
   let readers = Monitor(ReaderBoard())
   let numbers: NumberCache
   let options: StoreOptions
   let damagedIndexes: DamagedIndexes
-  /// Tells the age of snapshots.
+  /// The clock that measures the age of snapshots.
   let monotonic: @Sendable () -> Duration
 
   var pageLimit: Int { limit.withLock { $0 } }
@@ -34,9 +34,9 @@ import Platform
   /// - Parameters:
   ///   - path: The data file.
   ///   - mapBytes: The size that documents may fill; by default that of the options.
-  ///   - lock: Is released with the environment; it knows whether anything can be written.
-  ///   - options: What else it goes by.
-  ///   - damagedIndexes: Hears of damaged pages of rows.
+  ///   - lock: The store's lock, released with the environment; it knows whether the medium is read-only.
+  ///   - options: The store's other options.
+  ///   - damagedIndexes: Records damaged pages of rows.
   /// - Throws: `corrupt`, `unsupportedVersion`, or what the engine reports.
   init(
     _ path: String, mapBytes: Int? = nil, lock: StoreLock, options: StoreOptions,
@@ -45,7 +45,7 @@ import Platform
     try PageCheck.checkSize(path)
     let asked = mapBytes ?? options.mapBytes
     let space = AddressSpace(leastMapBytes: options.leastMapBytes, trial: options.reservesAddressSpace)
-    // Where nobody can write, no reader has to say what it reads.
+    // On a read-only medium there are no writers, so readers need not register what they read.
     let engine = try unsafe Self.openEngine(
       path, upTo: asked, contents: StoreFiles.byteCount(of: path), in: space,
       flags: lock.isOnReadOnlyMedium ? MDB_RDONLY | MDB_NOLOCK : 0)
@@ -59,7 +59,7 @@ import Platform
       roots = try verifier.open()
       tables = try unsafe Self.openTables(engine.handle, verifier, roots)
     } catch {
-      // SAFETY: nothing else knows the handle yet.
+      // SAFETY: no other code has the handle yet.
       unsafe mdb_env_close(engine.handle)
       throw error
     }
@@ -80,22 +80,22 @@ import Platform
     }
   }
 
-  /// Opens the tables by a transaction that only reads.
+  /// Opens the tables in a read-only transaction.
   private static func openTables(
     _ engine: OpaquePointer, _ verifier: PageVerifier, _ roots: TreeRoots
   ) throws(StoreError) -> Tables {
     var handle: OpaquePointer?
-    // SAFETY: the call only fills the local handle, which is given back below.
+    // SAFETY: the call only fills the local handle, which is committed or aborted below.
     try StoreError.check(unsafe mdb_txn_begin(engine, nil, UInt32(MDB_RDONLY), &handle), "mdb_txn_begin")
     guard let handle = unsafe handle else { throw StoreError(engine: EINVAL, "mdb_txn_begin") }
     let snapshot = VerifiedSnapshot(verifier, roots, isWriting: false)
     let access = unsafe PageAccess(handle, snapshot)
     do throws(StoreError) {
-      // A newer format may have other tables, so its version is looked at first.
+      // A newer format may have other tables, so the version is checked first.
       let meta = try access.open("meta", create: false)
       try StoreIdentity.checkFormat(access, meta)
       let tables = try Tables(access, create: false)
-      // Handles last only when their transaction is not rolled back.
+      // Table handles remain valid only if their transaction is committed.
       try StoreError.check(unsafe mdb_txn_commit(handle), "mdb_txn_commit")
       return withExtendedLifetime(snapshot) { tables }
     } catch {
@@ -107,13 +107,13 @@ import Platform
   /// The size that documents may fill.
   var mapBytes: Int { pageLimit * Self.pageBytes }
 
-  /// Pages of the file that commits have taken so far.
+  /// The number of the file's pages that commits have used so far.
   func pageCount() throws(StoreError) -> Int { try unsafe Self.pageCount(of: handle) }
 
-  /// Pages that the engine begins a file with.
+  /// The number of pages with which the engine begins a file.
   static let metaPages = 2
 
-  /// Pages that the last commit may refer to.
+  /// The number of pages that the last commit may refer to.
   private static func pageCount(of handle: OpaquePointer) throws(StoreError) -> Int {
     var info = unsafe MDB_envinfo()
     // SAFETY: the call fills the local structure.
@@ -121,7 +121,7 @@ import Platform
     return unsafe info.me_last_pgno + 1
   }
 
-  /// The data file's descriptor, which stays the engine's.
+  /// The data file's descriptor, which the engine still owns.
   func dataDescriptor() throws(StoreError) -> Int32 {
     var descriptor: Int32 = -1
     // SAFETY: the call fills the local value.
@@ -133,26 +133,26 @@ import Platform
     // A fork has neither the locks nor the writer of its parent; it must leave the parent's files alone.
     guard processID == getpid() else { return }
     for slot in readers.withLock({ $0.takeAllIdle() }) { unsafe mdb_txn_abort(slot.handle) }
-    // SAFETY: every transaction retains the environment, so none is left.
+    // SAFETY: every transaction retains the environment, so none is open now.
     unsafe mdb_env_close(handle)
     numbers.free()
   }
 
-  /// Opens or makes the file at `path` and hands over the bare engine.
+  /// Opens or creates the file at `path` and returns the engine's handle.
   ///
   /// - Parameters:
-  ///   - path: The data file; the table of readers is the file beside it that ends in `-lock`.
+  ///   - path: The data file; the reader table is the file beside it that ends in `-lock`.
   ///   - mapBytes: The size that documents may fill.
-  ///   - flags: More of the engine's flags: a draft that nobody relies on yet may be written unsynced, and a file that nobody can
-  ///     write to be read without a table of readers.
-  /// - Returns: The handle, and the pages that documents may fill.
+  ///   - flags: Additional flags for the engine. A draft that nothing depends on yet may be written without
+  ///     syncs. A read-only file may be opened without a reader table.
+  /// - Returns: The handle, and the number of pages that documents may fill.
   /// - Throws: What the engine reports.
   static func openEngine(_ path: String, mapBytes: Int, flags: Int32 = 0) throws(StoreError) -> (
     handle: OpaquePointer, pageLimit: Int
   ) {
     if flags & MDB_NOLOCK == 0 { try ReaderTable.reserve(beside: path) }
     var handle: OpaquePointer?
-    // SAFETY: each call fills locals only; on failure the half-made environment is closed and forgotten.
+    // SAFETY: each call fills locals only; after a failure the incomplete environment is closed.
     try StoreError.check(unsafe mdb_env_create(&handle), "mdb_env_create")
     guard let handle = unsafe handle else { throw StoreError(engine: EINVAL, "mdb_env_create") }
     let size = mapSize(for: mapBytes)
@@ -172,14 +172,14 @@ import Platform
     }
   }
 
-  /// The pages that documents may fill, and the bytes of the map with those kept for making room.
+  /// The number of pages that documents may fill, and the map's bytes including the reserve.
   static func mapSize(for mapBytes: Int) -> (limit: Int, bytes: Int) {
     let limit = max(min(mapBytes, greatestMapBytes) / pageBytes, 32)
     let reserve = min(max(limit / 16, reservePages.lowerBound), reservePages.upperBound)
     return (limit, (limit + reserve) * pageBytes)
   }
 
-  /// No system has more address space.
+  /// The largest map; no system has more address space.
   static let greatestMapBytes = 1 << 56
 
   static let pageBytes = Int(sysconf(Int32(_SC_PAGESIZE)))

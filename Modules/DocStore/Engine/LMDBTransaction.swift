@@ -1,16 +1,17 @@
 import CLMDB
 import Platform
 
-/// One transaction of the engine that writes, aborted unless it is committed.
-// SAFETY: what is retained lasts until the transaction ends.
+/// A write transaction of the engine, aborted unless it is committed.
+// SAFETY: the retained objects live until the transaction ends.
 @safe struct LMDBTransaction: ~Copyable {
   let access: PageAccess
-  /// Where the transaction is one of an open store, and not nested: that store, and the commit that it builds on.
+  /// The store and the base commit of a top-level transaction of an open store; else `nil`.
   private let environment: Unmanaged<Environment>?
   private let base: Unmanaged<VerifiedSnapshot>?
 
-  /// Begins a transaction on a draft, whose pages nobody else has had; the write lock belongs to the thread that
-  /// takes it.
+  /// Begins a transaction on a draft, whose pages no other code has used.
+  ///
+  /// The write lock belongs to the thread that calls this.
   ///
   /// - Parameter engine: The open environment.
   /// - Throws: What the engine reports.
@@ -20,16 +21,16 @@ import Platform
     unsafe base = nil
   }
 
-  /// Begins a transaction on an open store, whose pages are looked at before they are walked over.
+  /// Begins a transaction on an open store, whose pages are verified before the engine reads them.
   ///
-  /// - Throws: `corrupt` where the list of tables or of free pages is damaged; what the engine reports.
+  /// - Throws: `corrupt` if the list of tables or of free pages is damaged; what the engine reports.
   init(_ environment: Environment) throws(StoreError) {
     let handle = try unsafe Self.begin(environment.handle)
     let snapshot: VerifiedSnapshot
     do {
       snapshot = try environment.prepareWrite(unsafe PageAccess(handle, nil).transactionNumber)
     } catch {
-      // SAFETY: nothing else knows the handle yet.
+      // SAFETY: no other code has the handle yet.
       unsafe mdb_txn_abort(handle)
       throw error
     }
@@ -38,7 +39,7 @@ import Platform
     unsafe base = Unmanaged.passRetained(snapshot)
   }
 
-  /// Begins a transaction nested in another one, whose fate this one shares once it is committed.
+  /// Begins a nested transaction; once committed, it takes effect only if its parent commits.
   init(_ environment: Environment, parent: PageAccess) throws(StoreError) {
     access = try unsafe parent.nested(Self.begin(environment.handle, parent.handle))
     unsafe self.environment = nil
@@ -57,17 +58,18 @@ import Platform
 
   /// Makes everything written durable, or part of the parent.
   ///
-  /// - Throws: `full` when there is no room, and then nothing has happened; what else the engine reports.
+  /// - Throws: `full` if there is no room, and then nothing has changed; other errors that the engine
+  ///   reports.
   consuming func commit() throws(StoreError) {
     let (handle, number) = unsafe (access.handle, access.transactionNumber)
     let (environment, base) = unsafe (environment, base)
     discard self
     unsafe environment?.takeUnretainedValue().willCommit()
     errno = 0
-    // SAFETY: the handle is freed by this call whatever it returns, and nobody uses it afterwards.
+    // SAFETY: this call frees the handle whatever it returns, and nothing uses the handle afterwards.
     let rc = unsafe mdb_txn_commit(handle)
-    // A disk that is almost full takes part of a write, which is no error of the system's. The engine makes it
-    // one, the same as for a disk that fails; then the system named it first.
+    // An almost full disk writes only a part, which is not a system error. The engine reports it as EIO, like
+    // a disk failure. But for a disk failure, the system sets `errno` first.
     let isCutShort = rc == EIO && errno == 0
     unsafe base?.release()
     unsafe environment?.takeRetainedValue().didCommit(number, rc == MDB_SUCCESS)

@@ -2,7 +2,7 @@ import CLMDB
 import Platform
 
 extension PageAccess {
-  /// How many bytes are free on the disk for who is no administrator.
+  /// The number of free bytes on the disk that an unprivileged process can use.
   func freeDiskBytes() throws(StoreError) -> Int {
     var descriptor: mdb_filehandle_t = 0
     // SAFETY: the transaction, and with it its environment, is open; the calls fill local values.

@@ -1,15 +1,16 @@
 import CLMDB
 import CRDTCore
 
-/// Reads and writes pages under a transaction that somebody else keeps open.
+/// Reads and writes pages under a transaction that another object keeps open.
 ///
-/// Values are handed out in place, to closures only: a span of mapped memory cannot outlive the call. A transaction
-/// that reads walks over verified pages by itself; one that writes has them verified before the engine walks.
+/// Values are passed in place, to closures only: a span of mapped memory cannot outlive the call. A read
+/// transaction walks the verified pages itself. A write transaction verifies pages before the engine walks
+/// them.
 @safe struct PageAccess {
-  // SAFETY: whoever makes a PageAccess sees to it that it is not used after its transaction.
+  // SAFETY: the code that creates a PageAccess does not use it after its transaction has ended.
   let handle: OpaquePointer
-  /// What tells which pages are verified; without it, the file is a draft of the process's own.
-  // SAFETY: it is owned by what keeps the transaction open.
+  /// Records which pages are verified; `nil` for a draft that this process writes.
+  // SAFETY: the object that keeps the transaction open owns it.
   private let owned: Unmanaged<VerifiedSnapshot>?
 
   init(_ handle: OpaquePointer, _ snapshot: VerifiedSnapshot?) {
@@ -20,33 +21,34 @@ import CRDTCore
   @inline(__always)
   private var snapshot: VerifiedSnapshot? { unsafe owned?.takeUnretainedValue() }
 
-  /// The same of a transaction that is nested in this one.
+  /// The access of a transaction that is nested in this one.
   func nested(_ handle: OpaquePointer) -> PageAccess { unsafe PageAccess(handle, snapshot) }
 
-  /// What a transaction that only reads reads by.
+  /// The snapshot of a read-only transaction; `nil` in a write transaction.
   @inline(__always)
   var reading: VerifiedSnapshot? {
     guard let snapshot = snapshot, snapshot.preparation == nil else { return nil }
     return snapshot
   }
 
-  /// The commit by which a table is read without the engine: also in a transaction that writes, as long as it has not
-  /// changed that table.
+  /// The snapshot through which a table can be read without the engine.
+  ///
+  /// A write transaction has one too, as long as it has not changed the table.
   @inline(__always)
   func unchanged(_ table: MDB_dbi) -> VerifiedSnapshot? {
     guard let snapshot = snapshot, let preparation = snapshot.preparation else { return snapshot }
     return preparation.isChanged(StoreTable(table)) ? nil : snapshot
   }
 
-  /// The commit that a transaction that writes builds on.
+  /// The commit on which a write transaction builds.
   var writing: VerifiedSnapshot? {
     guard let snapshot = snapshot, snapshot.preparation != nil else { return nil }
     return snapshot
   }
 
-  /// Sees to it that the engine may look up or write `key`.
+  /// Verifies the pages that the engine needs to look up or write `key`.
   ///
-  /// - Returns: Whether what stands there has to be looked at before it is relied on.
+  /// - Returns: Whether the entry at the key must be checked before the caller relies on it.
   @discardableResult
   @inline(__always)
   func prepare(
@@ -59,7 +61,7 @@ import CRDTCore
   /// The engine's number of the transaction, or of the commit that it reads.
   var transactionNumber: UInt64 { unsafe UInt64(mdb_txn_id(handle)) }
 
-  /// Hands the bytes at `key` to `body`; nothing happens when there are none.
+  /// Passes the bytes at `key` to `body`, which is not called if there are none.
   func withValue<R>(_ table: MDB_dbi, _ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
     if let snapshot = unchanged(table) {
       var cursor = TreeCursor(snapshot, StoreTable(table))
@@ -89,7 +91,7 @@ import CRDTCore
     }
   }
 
-  /// Whether something stands at `key`.
+  /// Whether there is an entry at `key`.
   func contains(_ table: MDB_dbi, _ key: RawSpan) throws(StoreError) -> Bool {
     if let snapshot = unchanged(table) {
       // The value is not read.
@@ -100,7 +102,7 @@ import CRDTCore
       return isThere
     }
     let isSuspect = try prepare(table, key, for: .looking)
-    // SAFETY: mdb_get reads the key during the call only; the value is not looked at.
+    // SAFETY: mdb_get reads the key during the call only; the value is not read.
     let rc = unsafe key.withUnsafeBytes { bytes in
       var name = unsafe MDB_val(
         mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
@@ -115,19 +117,19 @@ import CRDTCore
     return true
   }
 
-  /// How a value is put that may have others beside it.
+  /// How a value is put where other entries may exist.
   enum Putting {
-    /// In place of what stands there.
+    /// Replaces an existing entry.
     case replacing
-    /// Only where nothing stands.
+    /// Only if no entry exists.
     case ifAbsent
-    /// Only behind all others of the table, whose pages are left full.
+    /// Only behind all other entries of the table, whose pages are left full.
     case behindAll
   }
 
-  /// Stores `count` bytes at `key`, which `fill` writes in place.
+  /// Stores `byteCount` bytes at `key`, which `fill` writes in place.
   ///
-  /// - Returns: `false` when something stands there, or behind it, that `putting` forbids.
+  /// - Returns: `false` if there is an entry at the key, or behind it, that `putting` forbids.
   @discardableResult
   func put(
     _ table: MDB_dbi, _ key: RawSpan, byteCount: Int, _ putting: Putting = .replacing,
@@ -141,7 +143,7 @@ import CRDTCore
       case .ifAbsent: UInt32(MDB_RESERVE | MDB_NOOVERWRITE)
       case .behindAll: UInt32(MDB_RESERVE | MDB_APPEND)
       }
-    // SAFETY: with MDB_RESERVE the engine hands out `count` writable bytes, valid until the next update.
+    // SAFETY: with MDB_RESERVE the engine returns `byteCount` writable bytes, valid until the next update.
     let rc = unsafe key.withUnsafeBytes { bytes in
       var name = unsafe MDB_val(
         mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
@@ -157,7 +159,7 @@ import CRDTCore
     return true
   }
 
-  /// Stores a value behind all others of the table, whose keys must be smaller.
+  /// Stores a value behind all other entries of the table, whose keys must be smaller.
   func append(_ table: MDB_dbi, _ key: RawSpan, _ value: RawSpan) throws(StoreError) {
     try prepareEnd(table)
     // SAFETY: mdb_put reads key and value during the call only.
@@ -177,9 +179,9 @@ import CRDTCore
     try StoreError.check(rc, "mdb_put")
   }
 
-  /// Removes what stands at `key`.
+  /// Removes the entry at `key`.
   ///
-  /// - Returns: `false` when nothing stood there.
+  /// - Returns: `false` if there was none.
   @discardableResult
   func delete(_ table: MDB_dbi, _ key: RawSpan) throws(StoreError) -> Bool {
     try prepare(table, key, for: .neighbours)
@@ -194,7 +196,7 @@ import CRDTCore
     return true
   }
 
-  /// Sees to it that the engine may go to the last entry of a table.
+  /// Verifies the pages on the engine's path to the last entry of a table.
   private func prepareEnd(_ table: MDB_dbi) throws(StoreError) {
     guard let snapshot = writing else { return }
     try snapshot.preparation?.prepareEnd(snapshot, StoreTable(table))
@@ -206,10 +208,10 @@ import CRDTCore
     try scan(table, from: start, ahead: 0) { key, value, _ in try body(key, value) }
   }
 
-  /// The same, with the next page on its way from memory while one is gone through; of each value `ahead` bytes are
-  /// likely to be looked at.
+  /// Visits pairs in key order and prefetches the values on the next page meanwhile.
   ///
-  /// `body` also gets whether the entry has to be looked at before it is relied on.
+  /// Of each value, `ahead` bytes are likely to be read. `body` also gets whether the entry must be checked
+  /// before the caller relies on it.
   @inline(__always)
   func scan(
     _ table: MDB_dbi, from start: RawSpan, ahead: Int,
@@ -225,7 +227,7 @@ import CRDTCore
     }
   }
 
-  /// The same, going on behind damaged pages as ``TreeCursor/passOver(after:_:)`` does.
+  /// Visits pairs in key order and continues behind damaged pages, see ``TreeCursor/passOver(after:_:)``.
   @inline(__always)
   func scan(
     _ table: MDB_dbi, from start: RawSpan, missed: (StoreError) throws(StoreError) -> Bool,
@@ -242,14 +244,14 @@ import CRDTCore
     }
   }
 
-  /// The same in a transaction that has changed the table, or in a draft.
+  /// Visits pairs through the engine, for a table that the transaction has changed, or a draft.
   private func scanByEngine(
     _ table: MDB_dbi, from start: RawSpan, _ body: (RawSpan, RawSpan, Bool) throws -> Bool
   ) throws {
     var isSuspect = try prepare(table, start, for: .readingForward)
     var cursor: OpaquePointer?
-    // SAFETY: the cursor is closed before its transaction ends; spans of keys and values are good until
-    // the cursor moves on or the transaction writes, and `body` has returned by then.
+    // SAFETY: the cursor is closed before its transaction ends; spans of keys and values are valid until the
+    // cursor moves on or the transaction writes, and `body` has returned by then.
     try StoreError.check(unsafe mdb_cursor_open(handle, table, &cursor), "mdb_cursor_open")
     defer { unsafe mdb_cursor_close(cursor) }
     var key = unsafe MDB_val()
@@ -271,11 +273,12 @@ import CRDTCore
     if rc != MDB_NOTFOUND { throw StoreError(engine: rc, "mdb_cursor_get") }
   }
 
-  /// A value that is longer may stand on pages of its own, which are looked at when it is read.
+  /// A longer value may be on overflow pages, which are checked when the value is read.
   static let inlineBytes = 1_024
 
-  /// Tells the processor that the value which stands in the next page where this one stands in its own is likely to
-  /// be read: pages that were filled one after the other lie so, and one costs as much time to come as to go through.
+  /// Prefetches the value at the same offset in the next page, which is likely to be read soon.
+  ///
+  /// Pages that were filled one after the other are adjacent. Fetching one takes as long as processing one.
   @inline(__always)
   private static func prefetch(_ value: RawSpan, _ byteCount: Int) {
     unsafe value.withUnsafeBytes { bytes in
@@ -285,10 +288,10 @@ import CRDTCore
     }
   }
 
-  /// The longest value of which all is fetched at once: of longer ones the processor sees in time how they are read.
+  /// The longest value that is prefetched whole; for longer ones the processor detects the access pattern.
   private static let prefetchedBytes = 512
 
-  /// Tells the processor that a value is about to be read, all of it: its lines come side by side then.
+  /// Prefetches a value that is about to be read whole, so that its cache lines load in parallel.
   @inline(__always)
   static func prefetch(_ value: RawSpan) {
     unsafe value.withUnsafeBytes { bytes in
@@ -296,7 +299,7 @@ import CRDTCore
     }
   }
 
-  /// Opens a cursor in a table; whoever asks for it closes it before the transaction ends.
+  /// Opens a cursor in a table; the caller closes it before the transaction ends.
   func openCursor(_ table: MDB_dbi) throws(StoreError) -> OpaquePointer {
     var cursor: OpaquePointer?
     // SAFETY: the call fills the local handle.
@@ -307,8 +310,9 @@ import CRDTCore
     return unsafe cursor
   }
 
-  /// Hands the bytes at `key` to `body` and leaves a cursor of the engine's there; nothing happens when there are
-  /// none.
+  /// Passes the bytes at `key` to `body` and leaves the engine's cursor there.
+  ///
+  /// `body` is not called if there are none.
   @inline(__always)
   static func withValue<R>(
     _ cursor: OpaquePointer, _ key: RawSpan, _ body: (RawSpan) throws -> R

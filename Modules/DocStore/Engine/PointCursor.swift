@@ -1,7 +1,7 @@
 import CLMDB
 import CRDTCore
 
-/// A cursor for looking up keys: those near the last one are found without a search from the root.
+/// A cursor for looking up keys; it finds keys near the last one without a search from the root.
 @safe struct PointCursor: ~Copyable {
   private let place: TablePlace
 
@@ -9,20 +9,20 @@ import CRDTCore
     place = try TablePlace(access, table)
   }
 
-  /// Visits the keys and values on the page where `key`, which must be there, stands.
+  /// Visits the keys and values on the page that contains `key`, which must exist.
   ///
-  /// Where the page ends is told by addresses; in a transaction that has written, it may be more or less.
+  /// Addresses show where the page ends. In a transaction that has written, the entries may be more or fewer.
   borrowing func forEachOnPage(of key: RawSpan, _ body: (RawSpan, RawSpan) throws -> Void) throws {
     try place.forEachOnPage(of: key, body)
   }
 
-  /// Hands the bytes at `key` to `body`; nothing happens when there are none.
+  /// Passes the bytes at `key` to `body`, which is not called if there are none.
   @inline(__always)
   borrowing func withValue<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
     try place.withValue(key) { value, _ in try body(value) }
   }
 
-  /// The same with whether the entry has to be looked at before it is relied on.
+  /// Like `withValue`; also passes whether the entry must be checked before the caller relies on it.
   @inline(__always)
   borrowing func withEntry<R>(
     _ key: RawSpan, _ body: (_ value: RawSpan, _ isSuspect: Bool) throws -> R

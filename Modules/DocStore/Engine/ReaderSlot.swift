@@ -1,7 +1,7 @@
 import CRDTCore
 import Synchronization
 
-/// Where in the source a snapshot was taken, for the log.
+/// The source location where a snapshot was taken, for the log.
 struct SourcePlace: Hashable, Sendable {
   let file: StaticString
   let line: UInt
@@ -13,13 +13,13 @@ struct SourcePlace: Hashable, Sendable {
 
   var text: String { "\(file):\(line)" }
 
-  /// The store's own snapshots, which end by themselves.
+  /// The location of the store's own snapshots, which end by themselves.
   static let store = SourcePlace(file: "DocStore", line: 0)
 }
 
-/// One of the engine's read transactions: on loan to a snapshot, or waiting for the next one.
-// SAFETY: what the board writes changes only under the board's lock; the engine's handle
-// is used by one thread at a time, whoever has the slot.
+/// One of the engine's read transactions: in use by a snapshot, or idle until the next one.
+// SAFETY: the board's fields change only under the board's lock; one thread at a time uses the engine's
+// handle: the one that has the slot.
 @safe final class ReaderSlot: @unchecked Sendable {
   let handle: OpaquePointer
   fileprivate(set) var place = SourcePlace.store
@@ -27,14 +27,14 @@ struct SourcePlace: Hashable, Sendable {
   fileprivate(set) var start = Duration.zero
   fileprivate var index = 0
   fileprivate var isExempt = false
-  /// The names that the snapshot's records refer to.
+  /// The catalogue of the names to which the snapshot's records refer.
   fileprivate(set) var catalogue = Catalogue.empty
-  /// Where the snapshot's commit left the log, unless that was not known yet when the snapshot began.
+  /// The log's state at the snapshot's commit; `nil` if it was not known when the snapshot began.
   fileprivate(set) var log: LogState?
-  // Relaxed: the flag alone is read, and late is early enough.
+  // Relaxed: only the flag is read, and a late read is harmless.
   private let expired = Atomic(false)
 
-  /// The pages of its commit.
+  /// The verified pages of the snapshot's commit.
   let snapshot: VerifiedSnapshot
 
   init(_ handle: OpaquePointer, _ snapshot: VerifiedSnapshot) {
@@ -44,12 +44,12 @@ struct SourcePlace: Hashable, Sendable {
 
   var access: PageAccess { unsafe PageAccess(handle, snapshot) }
 
-  /// Whether the snapshot has outlived the deadline for readers, and somebody wrote since.
+  /// Whether the snapshot has outlived the deadline for readers, and a transaction has written since.
   var isExpired: Bool { expired.load(ordering: .relaxed) }
 
   fileprivate func setExpired(_ flag: Bool) { expired.store(flag, ordering: .relaxed) }
 
-  /// Refuses to read on after the deadline.
+  /// Refuses to read after the deadline.
   func check() throws(StoreError) {
     if isExpired {
       throw StoreError(
@@ -62,24 +62,24 @@ struct SourcePlace: Hashable, Sendable {
 struct ReaderBoard {
   private(set) var active: [ReaderSlot] = []
   private var idle: [ReaderSlot] = []
-  /// Whether new snapshots have to wait, because the map is about to move.
+  /// Whether new snapshots must wait, because the map is about to move.
   var isPaused = false
-  /// Why nothing can be read any more: the map was lost while it was moved.
+  /// Why reads are no longer possible: the map was lost while it was moved.
   var failure: StoreError?
-  /// What snapshots from now on go by: at least all that the last commit refers to.
+  /// The catalogue of new snapshots: it contains at least all names to which the last commit refers.
   var catalogue = Catalogue.empty
-  /// The engine's number of the last commit, and where it left the log, so that snapshots need not read that.
+  /// The engine's number of the last commit, and the log's state then, so that snapshots need not read it.
   var last: (number: UInt64, log: LogState)?
 
-  /// What looks at pages before they are walked over, and the trees of the last commit that it knows.
+  /// Verifies pages before they are walked; and the trees of the last commit that it knows.
   var verifier: PageVerifier?
   var roots: TreeRoots?
-  /// Whether a commit of this process's is under way, of which is not known yet what it freed.
+  /// Whether this process is committing, so that the freed pages are not known yet.
   var isCommitting = false
 
   private static let idleReaders = 16
 
-  /// A slot that waits to be renewed.
+  /// Returns an idle slot to be renewed.
   mutating func takeIdle() -> ReaderSlot? { idle.popLast() }
 
   mutating func begin(_ slot: ReaderSlot, at place: SourcePlace, now: Duration, isExempt: Bool) {
@@ -101,7 +101,7 @@ struct ReaderBoard {
 
   /// Keeps a slot for the next snapshot.
   ///
-  /// - Returns: `false` when there are enough.
+  /// - Returns: `false` if enough slots are idle.
   mutating func keep(_ slot: ReaderSlot) -> Bool {
     guard idle.count < Self.idleReaders else { return false }
     idle.append(slot)
@@ -113,7 +113,7 @@ struct ReaderBoard {
     return idle
   }
 
-  /// The longest open snapshot.
+  /// The snapshot that has been open longest.
   var oldest: ReaderSlot? { active.min { $0.start < $1.start } }
 
   /// Marks snapshots that are older than `deadline`, and returns those that were not marked before.

@@ -1,19 +1,20 @@
 import Platform
 
-/// The file in which the engine keeps who reads, which it writes through memory.
+/// The file in which the engine keeps its reader table, which it writes through mapped memory.
 ///
-/// The engine makes it as one large hole. On a full disk there is nothing to fill a hole with, and the process
-/// that writes there is killed: it would die of reading. So the file gets its room beforehand.
+/// The engine creates the file as one large hole. On a full disk the hole cannot be filled, so the system
+/// kills a process that writes there: the process would die from reading. Therefore the file is filled with
+/// zeros beforehand.
 enum ReaderTable {
   static let maximumReaders: UInt32 = 1_022
-  /// What the engine asks for that many readers; should it be more, the rest is a hole.
+  /// The bytes that the engine needs for that many readers; if it needs more, the rest is a hole.
   private static let byteCount = 1 << 16
   private static let blockBytes = 512
 
-  /// Gives the table of readers beside the data file at `path` its room.
+  /// Allocates the disk space of the reader table beside the data file at `path`.
   ///
-  /// The engine must not have the file open in this process, for its locks would end.
-  /// - Throws: `full`, `io`, or `permission`, also for a symbolic link, which may lead to anything.
+  /// The engine must not have the file open in this process, because closing the file here ends its locks.
+  /// - Throws: `full`, `io`, or `permission`, also for a symbolic link, which may lead anywhere.
   static func reserve(beside path: String) throws(StoreError) {
     let name = path + "-lock"
     // SAFETY: the path is read during the call only.
@@ -29,7 +30,7 @@ enum ReaderTable {
     let written = unsafe zeros.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
     guard written == byteCount else {
       let rc = written < 0 ? errno : ENOSPC
-      // Half a table would count as room the next time.
+      // A partial table would count as complete the next time.
       _ = unsafe unlink(name)
       throw StoreError(engine: rc, "pwrite", path: name)
     }

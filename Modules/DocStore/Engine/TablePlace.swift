@@ -1,9 +1,11 @@
 import CLMDB
 import CRDTCore
 
-/// A place in a table: one among verified pages as long as the transaction has not changed the table, else one of the
-/// engine's cursors, which goes only where ``PageAccess/prepare(_:_:)`` has been.
-// SAFETY: whoever makes one lets it go before its transaction ends; it is used by one thread at a time.
+/// A position in a table.
+///
+/// It is in the verified pages as long as the transaction has not changed the table. After that it is one of
+/// the engine's cursors, which only reads pages that ``PageAccess/prepare(_:_:)`` has verified.
+// SAFETY: the owner releases it before its transaction ends; one thread at a time uses it.
 @safe final class TablePlace {
   private let access: PageAccess
   private let table: MDB_dbi
@@ -41,7 +43,7 @@ import CRDTCore
     return unsafe cursor
   }
 
-  /// The engine's cursor for reading, where the table has changed.
+  /// The engine's cursor for reading, if the table has changed.
   @inline(__always)
   private func changed() throws(StoreError) -> OpaquePointer? {
     if let engine = unsafe engine { return unsafe engine }
@@ -49,7 +51,7 @@ import CRDTCore
     return try unsafe openEngine()
   }
 
-  /// Hands the bytes at `key` to `body`, and whether they have to be looked at before they are relied on.
+  /// Passes `body` the bytes at `key`, and whether they must be checked before the caller relies on them.
   @inline(__always)
   func withValue<R>(_ key: RawSpan, _ body: (RawSpan, Bool) throws -> R) throws -> R? {
     guard let engine = try unsafe changed() else {
@@ -83,7 +85,7 @@ import CRDTCore
     }
     for step in [MDB_PREV, MDB_NEXT] {
       try access.prepare(table, key, for: .reading)
-      // SAFETY: the engine reads the key during the call only; what it points to stays in place until the
+      // SAFETY: the engine reads the key during the call only; its target stays in place until the
       // transaction ends or writes again, and neither happens while `body` runs.
       try unsafe key.withUnsafeBytes { bytes in
         var name = unsafe MDB_val(

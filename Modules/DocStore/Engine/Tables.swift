@@ -16,28 +16,28 @@ struct Tables: Sendable {
   let rows: MDB_dbi
   let expiry: MDB_dbi
   let certificates: MDB_dbi
-  /// What modules above keep, except in working tables; the engine knows it once something was written there.
+  /// The table of higher modules, apart from working tables; the engine has it only after a first write.
   let side: MDB_dbi
 
-  /// Room for tables of later releases beside the ones there are.
+  /// The most tables in a file, with room for those of later releases.
   static let maximumCount: UInt32 = 32
 
-  /// The names, those first that entries of others refer to; of side tables those before the last.
+  /// The names; a table precedes those that refer to it, and side tables precede the last one.
   static let names = [
     "meta", "collections", "keys", "sites", "siteRuns", "ids", "recent", "documents", "log", "oversize",
     "indexes", "rows", "expiry", "certificates", "cursors", "staging", "leaving", sideName,
   ]
 
-  /// The one table that a store may lack.
+  /// The only table that a store may lack.
   static let sideName = "side"
 
   /// Opens the tables.
   ///
   /// - Parameters:
   ///   - access: The transaction.
-  ///   - create: Whether they are made.
-  ///   - withSide: Whether the table `side` is made as well.
-  /// - Throws: `corrupt` for a table that is not there, `io`.
+  ///   - create: Whether to create the tables.
+  ///   - withSide: Whether to create the table `side` as well.
+  /// - Throws: `corrupt` if a table is missing; `io`.
   init(_ access: PageAccess, create: Bool, withSide: Bool = false) throws(StoreError) {
     func open(_ name: String) throws(StoreError) -> MDB_dbi {
       let handle = try access.open(name, create: create)
@@ -63,15 +63,15 @@ struct Tables: Sendable {
     if !create || withSide { try access.openSide(create: create) }
   }
 
-  /// All handles are those that the order of the names makes them.
+  /// The error for a table whose handle does not follow from the order of the names.
   static var numberedOtherwise: StoreError {
     StoreError(.io, "The engine numbers its tables in another way", operation: "mdb_dbi_open")
   }
 
-  /// All of them by name, in the order in which copies are written; `side` as well, where there is none.
+  /// All tables by name, in the order in which copies are written; includes `side` even if it is missing.
   var all: [(name: String, table: MDB_dbi)] { StoreTable.named.map { ($0.name, $0.handle) } }
 
-  /// Pages that hold something: those of all tables, of the list of tables and of the free list.
+  /// The number of pages in use: those of all tables, of the list of tables and of the free list.
   func pageCount(_ access: PageAccess) throws(StoreError) -> Int {
     let freeList: MDB_dbi = 0
     let listOfTables: MDB_dbi = 1

@@ -1,9 +1,12 @@
 import CLMDB
 import CRDTCore
 
-/// A cursor of a writing transaction in one table: what was looked up last is replaced without another search through the
-/// table's inner pages, for the engine looks first on the page where the cursor stands.
-// SAFETY: whoever opens a cursor closes it before its transaction ends, and does not use it or its copies after that.
+/// A cursor of a write transaction in one table.
+///
+/// It replaces the entry that was looked up last without another search through the table's inner pages: the
+/// engine first examines the page of the cursor.
+// SAFETY: the caller that opens a cursor closes it before its transaction ends, and does not use it or its
+// copies after that.
 @safe struct WritingCursor {
   private let handle: OpaquePointer
   private let access: PageAccess
@@ -17,7 +20,7 @@ import CRDTCore
 
   func close() { unsafe mdb_cursor_close(handle) }
 
-  /// Hands the bytes at `key` to `body`, and stays there; nothing happens when there are none.
+  /// Passes the bytes at `key` to `body` and stays there; `body` is not called if there are none.
   @inline(__always)
   func withValue<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
     let isSuspect = try access.prepare(table, key)
@@ -26,12 +29,12 @@ import CRDTCore
     return result
   }
 
-  /// Stores `count` bytes at `key`, in place of what may stand there; `fill` writes them in place.
+  /// Stores `byteCount` bytes at `key`, replacing an existing entry; `fill` writes them in place.
   func put(
     _ key: RawSpan, byteCount: Int, fill: (UnsafeMutableRawBufferPointer) -> Void
   ) throws(StoreError) {
     try access.prepare(table, key, for: .replacing)
-    // SAFETY: with MDB_RESERVE the engine hands out `count` writable bytes, valid until the next update.
+    // SAFETY: with MDB_RESERVE the engine returns `byteCount` writable bytes, valid until the next update.
     let rc = unsafe key.withUnsafeBytes { bytes in
       var name = unsafe MDB_val(
         mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))

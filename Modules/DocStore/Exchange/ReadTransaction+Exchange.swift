@@ -1,28 +1,29 @@
 public import CRDTCore
 
-/// For those who bring documents to other stores by means of their own.
+/// For callers that bring documents to other stores by their own means.
 ///
-/// Send ``delta(of:in:since:)`` for the other store's ``vector(of:in:)``, and give what comes to
-/// ``WriteTransaction/merge(_:id:into:)``. What was written since is in ``forEachWritten(after:_:)``.
+/// Send ``delta(of:in:since:)`` for the other store's ``vector(of:in:)``, and pass what arrives to
+/// ``WriteTransaction/merge(_:id:into:)``. ``forEachWritten(after:_:)`` visits the documents written since.
 extension ReadTransaction {
-  /// What a document includes of whose writes: the other store sends what this one lacks.
+  /// The version vector of a document: which writes of which sites it includes.
   ///
-  /// - Returns: `nil` for a document that is unknown here; a deleted one has a vector.
-  /// - Throws: `corrupt` where the record is damaged.
+  /// The other store needs it to send what this one lacks.
+  /// - Returns: `nil` if this store does not know the document; a deleted document has a vector.
+  /// - Throws: `corrupt` if the record is damaged.
   public borrowing func vector(of id: DocumentID, in collection: Collection) throws -> VersionVector? {
     let sites = sites
     return try withRecord(collection, id) { record, _ in try record.vector(sites: sites) }
   }
 
-  /// The part of a document's state that a vector lacks, for the store whose vector it is.
+  /// The part of a document's state that a vector lacks, for the store that has this vector.
   ///
   /// - Parameters:
-  ///   - id: Which document.
-  ///   - collection: Where it is.
-  ///   - vector: What the other store has; nothing by default, for which all of the document is handed out.
-  /// - Returns: Bytes to send, canonical, so that equal states have equal bytes; `nil` for a document that is
-  ///   unknown here. A deleted document has bytes too, which delete it at the other store.
-  /// - Throws: `corrupt` where the record is damaged.
+  ///   - id: The document's id.
+  ///   - collection: The document's collection.
+  ///   - vector: What the other store has. The default is empty, which yields the whole document.
+  /// - Returns: The bytes to send, in canonical form, so that equal states have equal bytes. `nil` if this
+  ///   store does not know the document. A deleted document has bytes too; they delete it in the other store.
+  /// - Throws: `corrupt` if the record is damaged.
   /// - Complexity: O(*n*) in the document's bytes.
   public borrowing func delta(
     of id: DocumentID, in collection: Collection, since vector: VersionVector = VersionVector()
@@ -35,15 +36,17 @@ extension ReadTransaction {
     }
   }
 
-  /// Visits the documents that were written after a commit, the oldest commit first, until `body` returns `false`.
+  /// Visits the documents written after a commit, the oldest commit first, until `body` returns `false`.
   ///
-  /// A document that was written several times comes once, with its last commit. Deleted documents come too, evicted
-  /// ones do not. The last sequence of the snapshot, ``sequence``, is where to go on next time.
+  /// A document that was written several times is visited once, with its last commit. Deleted documents are
+  /// visited, evicted ones are not. The last sequence of the snapshot, ``sequence``, is where to continue
+  /// next time.
   /// - Parameters:
   ///   - sequence: The commit after which to begin; 0 for all.
   ///   - body: Gets the commit's sequence, and the document.
-  /// - Returns: `false`, with nothing visited, where the log no longer goes back to that commit: then compare all documents.
-  /// - Throws: `corrupt` where the log or a record is damaged; what `body` throws.
+  /// - Returns: `false`, with nothing visited, if the log no longer goes back to that commit. Then compare
+  ///   all documents.
+  /// - Throws: `corrupt` if the log or a record is damaged; what `body` throws.
   /// - Complexity: O(*n*) in the documents written since.
   public borrowing func forEachWritten(
     after sequence: UInt64, _ body: (_ sequence: UInt64, _ document: DocumentKey) throws -> Bool
@@ -57,7 +60,7 @@ extension ReadTransaction {
         goesOn = try body(written, DocumentKey(collection: collection, id: DocumentID(trusted: id.copied)))
         return goesOn
       }
-      // Who goes on behind a document that cannot be read would never send it.
+      // A caller that continues behind an unreadable document would never send that document.
       if let damage {
         throw StoreError(.corrupt, "A document of \(damage.collection) is damaged", operation: "read")
       }

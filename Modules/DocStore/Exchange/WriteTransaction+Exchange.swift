@@ -1,18 +1,20 @@
 public import CRDTCore
 
 extension WriteTransaction {
-  /// Merges another store's document, whole or a delta, with the one here; in any order and any number of times it comes
-  /// to the same.
+  /// Merges another store's document, as full state or delta, with the one in this store.
   ///
-  /// The store's clock follows the other's, but not to a time more than five minutes ahead: a document from further ahead
-  /// is left out, as if it had not come.
+  /// The result does not depend on the order of merges, nor on how often one is repeated. The store's clock
+  /// follows the other's, but not to a time more than five minutes ahead. A document from further ahead is
+  /// ignored.
   /// - Parameters:
-  ///   - bytes: What ``ReadTransaction/delta(of:in:since:)`` gave there. They may be anything: nothing is taken for granted.
+  ///   - bytes: What ``ReadTransaction/delta(of:in:since:)`` returned in the other store. They may be any
+  ///     bytes: all are checked.
   ///   - id: The document's id.
-  ///   - collection: The collection's name; it is made if need be.
-  /// - Returns: What it came to. After `missingBase` nothing was merged: send the vector that this store has, or an empty one.
-  /// - Throws: `corrupt` for bytes that are no canonical document, and where the record here is damaged;
-  ///   `invalidCollectionName`; what the engine reports. Nothing of the document was merged then.
+  ///   - collection: The collection's name; the collection is created if it does not exist.
+  /// - Returns: The result. After `missingBase` nothing was merged: send this store's vector, or an empty
+  ///   one.
+  /// - Throws: `corrupt` if the bytes are not a canonical document, or if the record in this store is
+  ///   damaged; `invalidCollectionName`; what the engine reports. Then nothing of the document was merged.
   @discardableResult
   public func merge(_ bytes: [UInt8], id: DocumentID, into collection: String) throws -> MergeResult {
     try unsafe merge(wire: bytes.span.bytes, id: id, in: collection)

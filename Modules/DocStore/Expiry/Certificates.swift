@@ -1,15 +1,15 @@
 import CLMDB
 import CRDTCore
 
-/// What is left of a document that was deleted long ago: when that was.
+/// A compacted tombstone: the time of the removal is all that is left of a document deleted long ago.
 struct Certificate {
   let life: Stamp
-  /// The lived time at which the tombstone went here.
+  /// The lived time at which this store compacted the tombstone.
   let since: UInt64
 
   static let keyBytes = DocumentPath.prefixBytes + 8
 
-  /// The key of a document's certificate: its collection, and eight bytes that stand for its id at every peer.
+  /// The certificate's key: the document's collection and 8 hash bytes of its id, equal on all peers.
   static func key(_ path: RawSpan) -> [UInt8] {
     key(DocumentPath.collection(of: path) ?? 0, HashLanes(DocumentPath.id(of: path)).first)
   }
@@ -29,7 +29,7 @@ struct Certificate {
     return value.bytes
   }
 
-  /// The ordinal by which its site is stored, where it was read.
+  /// The ordinal of the stored site; `nil` if the certificate was not read from the store.
   let ordinal: UInt32?
 
   init(life: Stamp, since: UInt64) {
@@ -48,7 +48,7 @@ struct Certificate {
     self.ordinal = ordinal
   }
 
-  /// The ordinal of the site that a stored certificate names; `nil` when it is damaged.
+  /// The ordinal of the site that a stored certificate names; `nil` if it is damaged.
   static func site(_ stored: RawSpan, at key: RawSpan) -> UInt32? {
     guard SmallRecord.isIntact(stored, at: key) else { return nil }
     var reader = ByteReader(stored)
@@ -57,7 +57,7 @@ struct Certificate {
     return (try? reader.readVarint()).flatMap { UInt32(exactly: $0) }
   }
 
-  /// Reads a stored certificate; `nil` when it is damaged.
+  /// Reads a stored certificate; `nil` if it is damaged.
   init?(_ stored: RawSpan, at key: RawSpan, _ sites: SiteTable) {
     guard let value = try? SmallRecord.open(stored, at: key, table: "certificates") else { return nil }
     var reader = ByteReader(value.rawBytes)
@@ -67,9 +67,9 @@ struct Certificate {
 }
 
 extension DocumentPages {
-  /// The certificate of a document without a record, by its key; `nil` when it was never deleted here.
+  /// The certificate of a document without a record; `nil` if this store has none.
   ///
-  /// - Throws: `corrupt` when it is damaged; an eviction removes it then.
+  /// - Throws: `corrupt` if it is damaged; an eviction then removes it.
   /// - Complexity: O(1) in a store without certificates.
   func certificate(_ path: RawSpan, _ sites: SiteTable) throws -> Certificate? {
     guard try access.entryCount(tables.certificates) > 0 else { return nil }
@@ -82,9 +82,9 @@ extension DocumentPages {
     }
   }
 
-  /// Hands the bare tombstone that a certificate stands for to `body`.
+  /// Passes `body` the bare tombstone that a certificate replaces.
   ///
-  /// - Returns: `nil` when there is none for the document.
+  /// - Returns: `nil` if the document has no certificate.
   func withTombstone<R>(
     _ collection: UInt32, _ id: DocumentID, _ sites: SiteTable,
     _ body: (borrowing RecordView, Summary) throws -> R
@@ -93,15 +93,15 @@ extension DocumentPages {
       return nil
     }
     var tables = RecordTables(keys: KeyTable(), sites: sites)
-    // What `body` decodes it by has no ordinal that is given here.
+    // The tables with which `body` decodes the tombstone do not have this ordinal.
     if let ordinal = certificate.ordinal { tables.sites.use(ordinal, for: certificate.life.site) }
     let tombstone = DocumentCodec.tombstone(of: certificate.life, tables: &tables)
     return try body(RecordView(tombstone.record.rawBytes), tombstone.summary)
   }
 
-  /// Keys of certificates from before `horizon` among the next `limit` from `start` on, and where to go on.
+  /// Keys of certificates from before `horizon` among the next `limit`, and where to continue.
   ///
-  /// A damaged one is passed over; it is found by whoever asks for its document, or verifies the store.
+  /// It skips a damaged certificate. A read of its document, or a verification of the store, finds it.
   func oldCertificates(
     from start: [UInt8], before horizon: UInt64, limit: Int, _ sites: SiteTable
   ) throws -> (old: [[UInt8]], next: [UInt8]?) {
@@ -122,11 +122,12 @@ extension DocumentPages {
 }
 
 extension ReadTransaction {
-  /// Visits the deletions of a collection of which only a death certificate is left, until `body` returns `false`.
+  /// Visits the deletions in a collection of which only a certificate is left.
   ///
+  /// It ends when `body` returns `false`.
   /// - Parameters:
-  ///   - collection: What to visit.
-  ///   - from: The first one, included.
+  ///   - collection: The collection to visit.
+  ///   - from: The first hash to visit, inclusive.
   ///   - body: Gets the first lane of the hash of a document's id, in ascending order.
   /// - Throws: What reading throws, and what `body` throws.
   /// - Complexity: O(1) in a store without certificates.

@@ -2,9 +2,9 @@ import CLMDB
 import CRDTCore
 
 extension ReadTransaction {
-  /// Compares what is remembered of deletions with the documents; `report` gets a sentence for each fault.
+  /// Compares the records of deletions with the documents; `report` gets a sentence for each fault.
   ///
-  /// Damaged entries and documents are somebody else's finding.
+  /// Other checks report damaged entries and documents.
   /// - Complexity: O(*n* log *n*) in the documents, and constant memory.
   borrowing func checkExpiry(_ report: (String) -> Void) throws {
     let pages = try pages

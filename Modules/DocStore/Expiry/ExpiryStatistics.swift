@@ -1,27 +1,27 @@
-/// What waits to be forgotten in a store, and what was.
+/// What a store has yet to forget, and what it has forgotten.
 public struct ExpiryStatistics: Hashable, Sendable {
-  /// Documents that are deleted, or hold removed fields, and wait for their time.
+  /// Documents that are deleted, or contain removed fields, and whose lifetime has not expired.
   public internal(set) var waitingDocuments = 0
-  /// Entries of the log of transactions that are kept.
+  /// Entries in the log of transactions.
   public internal(set) var logEntries = 0
-  /// Deletions of which only a death certificate is left.
+  /// Deletions of which only a compacted tombstone is left.
   public internal(set) var certificates = 0
-  /// Whether something is being forgotten right now.
+  /// Whether a collection is running now.
   public internal(set) var isCollecting = false
-  /// When the last collection of this session ended, in milliseconds since 1970.
+  /// When this session's last collection ended, in milliseconds since 1970.
   public internal(set) var lastCollection: UInt64?
-  /// What was forgotten since the store was opened; counted slice by slice.
+  /// What was forgotten since the store was opened, updated after each slice.
   public internal(set) var forgotten = Forgotten()
 
   /// Counts of what was forgotten.
   public struct Forgotten: Hashable, Sendable {
-    /// Tombstones that became certificates.
+    /// Tombstones that were compacted.
     public internal(set) var tombstones = 0
-    /// Living documents that lost what they knew of removed fields.
+    /// Living documents from which records of removed fields were removed.
     public internal(set) var shrunkDocuments = 0
     public internal(set) var logEntries = 0
     public internal(set) var certificates = 0
-    /// Sites that no document named any more.
+    /// Sites that no document named any longer.
     public internal(set) var sites = 0
 
     static func += (sum: inout Forgotten, more: Forgotten) {

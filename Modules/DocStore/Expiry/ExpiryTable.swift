@@ -1,25 +1,25 @@
 import CLMDB
 import CRDTCore
 
-/// A document whose tombstone or removed fields are to be forgotten in time.
+/// A document whose tombstone or removed fields will be forgotten when their lifetime has expired.
 struct ExpiryEntry {
   /// The lived time from which the lifetime counts.
   let since: UInt64
   /// The document's key.
   let path: [UInt8]
-  /// How the document stood at that time.
+  /// The document's version at that time.
   let mark: Mark
 
-  /// Tells what of a document is as old as its entry.
+  /// Shows which parts of a document are as old as its entry.
   struct Mark: Hashable, Sendable {
-    /// The document's sequence: as long as it is the same, everything in the document is as old.
+    /// The document's sequence: while it is unchanged, the whole document is as old as the entry.
     var sequence: UInt64 = 0
-    /// The latest reading in the document: what bears a later stamp came later.
+    /// The latest timestamp in the document: anything with a later stamp is younger.
     var latest = ClockReading.zero
   }
 }
 
-/// The table of what is to be forgotten: each document by time, and its time by document.
+/// The table of what will be forgotten: each document by time, and its time by document.
 struct ExpiryTable {
   let access: PageAccess
   let table: MDB_dbi
@@ -50,7 +50,7 @@ struct ExpiryTable {
     }
   }
 
-  /// Enters a document, which is not there.
+  /// Adds a document that is not in the table.
   func add(_ path: RawSpan, _ mark: ExpiryEntry.Mark, now: UInt64) throws(StoreError) {
     try put(ExpiryEntry(since: now, path: unsafe path.withUnsafeBytes { unsafe Array($0) }, mark: mark))
   }
@@ -70,7 +70,7 @@ struct ExpiryTable {
     try access.delete(table, Self.key(of: entry.path.rawBytes).rawBytes)
   }
 
-  /// Lets the lifetime of an entry begin anew.
+  /// Restarts the lifetime of an entry.
   func renew(_ entry: ExpiryEntry, _ mark: ExpiryEntry.Mark, now: UInt64) throws(StoreError) {
     try remove(entry)
     try put(ExpiryEntry(since: now, path: entry.path, mark: mark))
@@ -91,7 +91,7 @@ struct ExpiryTable {
 
   /// Reads an entry; `nil` for one that is ordered by document.
   ///
-  /// Damage to its mark is no obstacle: nothing in the document is taken for old, and the entry is made anew.
+  /// A damaged mark is not an error: then nothing in the document counts as old, and the entry is renewed.
   static func entry(_ key: RawSpan, _ stored: RawSpan) -> ExpiryEntry? {
     do throws(CodecError) {
       var reader = ByteReader(key)

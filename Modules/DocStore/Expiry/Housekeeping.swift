@@ -1,23 +1,23 @@
-/// What a store does of its own accord, on a thread that mostly sleeps.
+/// The maintenance that a store does by itself, on a thread that mostly sleeps.
 ///
-/// It goes on with indexes that were left half made or half removed, looks what the rows of indexes are like
-/// when they have changed, and forgets what has had its time. It writes in slices through the writer's queue, as
-/// everybody does, and only when there is something to do.
+/// It finishes indexes that are half built or half removed, renews the statistics of indexes that have
+/// changed, and forgets what has expired. It writes in slices through the writer's queue, like every writer,
+/// and only when there is work.
 final class Housekeeping: Sendable {
   private struct State {
     var isStopping = false
-    /// Whether statistics of indexes have become too old since that was last looked at.
+    /// Whether statistics of indexes have become stale since the last check.
     var hasStaleStatistics = false
     var hasDamagedIndexes = false
     var hasEnded = true
     var thread: StoreThread?
-    /// What the store as it was opened has unfinished, until that is taken up.
+    /// The unfinished indexes that the store had when it was opened, until they are processed.
     var unfinished: [IndexState] = []
-    /// Where the look at pages goes on.
+    /// The state of the page scrub: where it continues.
     var scrub = PageScrub()
-    /// Where the walk through the certificates goes on.
+    /// The certificate key at which the walk through the certificates continues.
     var certificates: [UInt8] = []
-    /// What is known of the collection of sites.
+    /// The state of the collection of unused sites.
     var sites = SitePass()
   }
 
@@ -28,17 +28,17 @@ final class Housekeeping: Sendable {
   private let state = Monitor(State())
   let lifetimes: Monitor<Lifetimes>
 
-  /// Who forgets together with the store.
+  /// The collectors of higher modules, which remove old entries together with the store.
   let collectors = Registrations<any SideCollector>()
 
-  /// What was done so far, for the statistics.
+  /// The work so far, for the statistics.
   let tally = Monitor(ExpiryStatistics())
 
-  /// Certificates that are looked through at a time; the rest waits for the next time.
+  /// The number of certificates that one collection examines; the next one continues behind them.
   private static let certificateBatch = 4_096
-  /// Certificates that are removed in one transaction.
+  /// The number of certificates that one transaction removes.
   private static let removalBatch = 512
-  /// The longest that the first collection of a session waits.
+  /// The longest wait before the first collection of a session.
   private static let firstPause = Duration.seconds(60)
 
   init(_ writer: Writer, _ environment: Monitor<Environment?>, _ options: StoreOptions) {
@@ -52,7 +52,7 @@ final class Housekeeping: Sendable {
 
   // MARK: - The thread
 
-  /// Begins with what the store as it was opened has unfinished; driven by hand, it waits for ``keep()``.
+  /// Starts the thread with the unfinished indexes; a store driven by hand waits for ``keep()``.
   func start(unfinished state: StoreState) throws(StoreError) {
     let indexes = state.collections.flatMap(\.indexes).filter { $0.phase != .ready }
     guard !indexes.isEmpty || options.collectionInterval != nil else { return }
@@ -60,7 +60,7 @@ final class Housekeeping: Sendable {
       $0.isStale(minimum: options.statisticsMinimum)
     }
     self.state.withLock { ($0.unfinished, $0.hasStaleStatistics) = (indexes, isStale) }
-    // A phase of its own, so that the many that start together do not all do it at one time.
+    // A random phase, so that many stores that start together do not all collect at the same time.
     let phase = Double(options.random() >> 11) * 0x1p-53
     guard options.drive == .thread else { return }
     self.state.withLock { $0.hasEnded = false }
@@ -77,10 +77,10 @@ final class Housekeeping: Sendable {
     }
   }
 
-  /// Lets the slice under way be the last one.
+  /// Ends the work after the current slice.
   func stop() { state.withLock(wake: true) { $0.isStopping = true } }
 
-  /// Waits until the thread has ended, unless what is called from here depends on that very wait.
+  /// Waits until the thread has ended, unless the calling thread is the writer or this thread itself.
   func join() {
     if writer.isCurrentThread || state.withLock({ $0.thread })?.isCurrent == true { return }
     _ = state.wait { $0.hasEnded ? true : nil }
@@ -103,7 +103,7 @@ final class Housekeeping: Sendable {
         attempt("The store's pages could not be looked at") { _ = try scrub() }
         scrubbing = options.monotonic() + options.scrubPause
       case .statistics:
-        // Changes come in bursts, of which the last one counts.
+        // Changes come in bursts; the statistics should include the last one.
         if state.wait(for: options.statisticsDelay, until: { $0.isStopping ? true : nil }) == true { return }
         renewStatistics()
       case .indexes: replaceDamaged()
@@ -114,7 +114,7 @@ final class Housekeeping: Sendable {
     }
   }
 
-  /// Does at once what the thread would do in its time: for a store that is driven by hand.
+  /// Does the thread's work at once, for a store that is driven by hand.
   func keep() {
     finishIndexes()
     if state.withLock({ $0.hasDamagedIndexes }) { replaceDamaged() }
@@ -144,9 +144,9 @@ final class Housekeeping: Sendable {
   /// Why the thread wakes.
   private enum Reason { case end, statistics, indexes, collection, scrub }
 
-  /// Looks at the next pages.
+  /// Verifies the next pages.
   ///
-  /// - Returns: Whether all were looked at.
+  /// - Returns: Whether all pages were verified.
   func scrub() throws -> Bool {
     try read { access, _ in
       guard let snapshot = access.reading else { return true }
@@ -157,10 +157,10 @@ final class Housekeeping: Sendable {
     }
   }
 
-  /// Lets the rows of indexes be gone through soon; does not wait for it.
+  /// Requests a renewal of statistics; does not wait for it.
   func noteStaleStatistics() { state.withLock(wake: true) { $0.hasStaleStatistics = true } }
 
-  /// Lets damaged indexes be made anew soon; does not wait for it.
+  /// Requests a rebuild of damaged indexes; does not wait for it.
   func noteDamagedIndexes() { state.withLock(wake: true) { $0.hasDamagedIndexes = true } }
 
   private func attempt(_ failure: String, _ body: () throws -> Void) {
@@ -188,7 +188,7 @@ final class Housekeeping: Sendable {
     try removeRows(of: index)
   }
 
-  /// Makes indexes anew of which damage was met; what is left of the old ones is removed as far as it can be.
+  /// Rebuilds damaged indexes, and removes the old ones' rows as far as they can be read.
   private func replaceDamaged() {
     state.withLock { $0.hasDamagedIndexes = false }
     attempt("Damaged indexes could not be made anew") {
@@ -229,7 +229,9 @@ final class Housekeeping: Sendable {
 
   // MARK: - Forgetting
 
-  /// Forgets what has had its time; of the certificates the next ones alone unless `everything` is to go.
+  /// Forgets what has expired.
+  ///
+  /// Unless `everything` is set, it examines only the next batch of certificates.
   func collect(everything: Bool = true) throws {
     tally.withLock { $0.isCollecting = true }
     defer {
@@ -240,7 +242,7 @@ final class Housekeeping: Sendable {
     }
     let slice = slice
     while try isAnyDue() {
-      // Changed lifetimes count from the next slice on.
+      // Changed lifetimes take effect from the next slice on.
       let lifetime = lifetimes.withLock { $0.tombstone }
       let collectors = collectors.all
       let result = try write { try $0.collectExpired(lifetime, collectors, until: slice.end()) }
@@ -251,10 +253,10 @@ final class Housekeeping: Sendable {
     try collectSites(atOnce: everything)
   }
 
-  /// Whether the slice under way is to be the last one.
+  /// Whether the current slice is the last one.
   var isStopping: Bool { state.withLock { $0.isStopping } }
 
-  /// What is known of the collection of sites.
+  /// The state of the collection of unused sites.
   var sitePass: SitePass {
     get { state.withLock { $0.sites } }
     set { state.withLock { $0.sites = newValue } }
@@ -265,7 +267,7 @@ final class Housekeeping: Sendable {
     try options.reach(.sliceCollected)
   }
 
-  /// Looks before the writer is bothered.
+  /// Whether anything has expired, checked in a snapshot so as not to occupy the writer in vain.
   private func isAnyDue() throws -> Bool {
     let lifetime = lifetimes.withLock { $0.tombstone }
     let wall = options.now()
@@ -289,14 +291,14 @@ final class Housekeeping: Sendable {
     for collector in collectors.all {
       if try collector.isDue(in: transaction, at: time) { return true }
     }
-    // Nothing is, but it must be kept how long the store has lived, for what it remembers.
+    // Nothing is due. But a long time without writes must be saved, because entries depend on the lived time.
     return try time.isBehind
       && [tables.expiry, tables.log, tables.certificates].contains { table throws(StoreError) in
         try access.entryCount(table) > 0
       }
   }
 
-  /// Looks through the next certificates, and removes those that have had their time.
+  /// Examines the next certificates and removes the expired ones.
   ///
   /// - Returns: Whether there are more.
   private func collectCertificates() throws -> Bool {
@@ -321,10 +323,10 @@ final class Housekeeping: Sendable {
     return found.next != nil
   }
 
-  /// What waits to be forgotten in a snapshot, and what was so far.
+  /// What a snapshot has yet to forget, and what was forgotten so far.
   func statistics(_ access: PageAccess, _ tables: Tables) throws(StoreError) -> ExpiryStatistics {
     var result = tally.withLock { $0 }
-    // Each document stands there twice.
+    // The table has two entries for each document.
     result.waitingDocuments = try access.entryCount(tables.expiry) / 2
     result.logEntries = try access.entryCount(tables.log)
     result.certificates = try access.entryCount(tables.certificates)

@@ -1,11 +1,11 @@
 /// How long deletions are remembered; may change while the store is open.
 struct Lifetimes: Sendable {
-  /// Of tombstones, removed fields and records of what was written together; `nil` for ever.
+  /// The lifetime of tombstones, removed fields and transaction records; `nil` for ever.
   var tombstone: Duration?
-  /// Of death certificates; `nil` for ever.
+  /// The lifetime of compacted tombstones; `nil` for ever.
   var certificate: Duration?
 
-  /// The time before which what has lived for `lifetime` came to be; nothing did before 0.
+  /// The time before which entries are older than `lifetime`; 0 if none can be.
   static func horizon(_ now: UInt64, _ lifetime: Duration?) -> UInt64 {
     guard let lifetime else { return 0 }
     let (seconds, attoseconds) = lifetime.components
@@ -17,26 +17,26 @@ struct Lifetimes: Sendable {
 }
 
 extension Store {
-  /// How long tombstones, removed fields and the records of transactions are kept; `nil` for ever.
+  /// How long tombstones, removed fields and transaction records are kept; `nil` for ever.
   ///
-  /// A change counts from the next collection on, for what is there already too.
+  /// A change takes effect with the next collection, also for existing entries.
   public var tombstoneLifetime: Duration? {
     get { housekeeping.lifetimes.withLock { $0.tombstone } }
     set { housekeeping.lifetimes.withLock { $0.tombstone = newValue } }
   }
 
-  /// How long the death certificates that follow tombstones are kept; `nil` for ever.
+  /// How long the compacted tombstones that follow tombstones are kept; `nil` for ever.
   public var certificateLifetime: Duration? {
     get { housekeeping.lifetimes.withLock { $0.certificate } }
     set { housekeeping.lifetimes.withLock { $0.certificate = newValue } }
   }
 
-  /// Forgets what is older than its lifetime, in slices between which others write.
+  /// Forgets what is older than its lifetime, in slices between which other transactions can write.
   ///
-  /// The store does so by itself every ten minutes; this is for those who cannot wait. Nobody sees a difference:
-  /// it is no write, and is not told to peers.
-  /// - Throws: `nestedWriteTransaction` inside a write transaction; `closed` as soon as the store closes; else
-  ///   as a write does.
+  /// The store does this by itself every ten minutes. Call it only if you cannot wait that long. Readers see
+  /// no difference: it is not a write, and peers are not informed.
+  /// - Throws: `nestedWriteTransaction` inside a write transaction; `closed` as soon as the store closes;
+  ///   otherwise what a write throws.
   public func collect() throws {
     try checkMayWrite()
     try housekeeping.collect()

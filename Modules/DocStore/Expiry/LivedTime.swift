@@ -1,17 +1,17 @@
 import CRDTCore
 
-/// The time that a store has lived through: what lifetimes are counted in.
+/// The time that a store has lived through: lifetimes are counted in it.
 ///
-/// It goes with the wall clock and is told to every commit. Of a stretch in which nobody told it anything, it
-/// counts a day at most, and nothing where the wall clock went back. So a clock that is years ahead for a
-/// while, or from now on, makes a store forget a day early; it does not make it forget everything at once.
+/// It follows the wall clock, and every commit saves it. For a period without an update it counts a day at
+/// most, and nothing if the wall clock went back. So a clock that is years ahead, for a while or from now on,
+/// makes a store forget a day early. It does not make it forget everything at once.
 struct LivedTime: Hashable, Sendable {
-  /// In milliseconds; it begins as the wall time and never goes back.
+  /// The lived time in milliseconds; it begins as the wall time and never goes back.
   private(set) var now: UInt64 = 0
-  /// The wall time in milliseconds when it was last told.
+  /// The wall time in milliseconds at the last update.
   private(set) var wall: UInt64 = 0
 
-  /// The most that counts of one stretch.
+  /// The most that counts for one period.
   static let maximumStep: UInt64 = 86_400_000
 
   init() {}
@@ -37,6 +37,6 @@ struct LivedTime: Hashable, Sendable {
     return later
   }
 
-  /// Whether it should be told the wall time, lest a part of a long stretch be lost.
+  /// Whether an update is due, because a part of a longer period would not count.
   func isBehind(_ wall: UInt64) -> Bool { wall < self.wall || wall - self.wall > Self.maximumStep / 2 }
 }

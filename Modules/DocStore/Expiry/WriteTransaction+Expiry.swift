@@ -4,7 +4,7 @@ import Failpoints
 extension WriteTransaction {
   // MARK: - On the way of writes
 
-  /// Enters a document that was just stored among those that have something to forget.
+  /// Adds a document that was just stored to the expiry table, if it has something to forget.
   func noteExpiry(
     _ path: RawSpan, _ record: borrowing RecordView, sequence: UInt64, _ standing: Standing,
     _ access: PageAccess
@@ -21,9 +21,9 @@ extension WriteTransaction {
     try access.delete(tables.certificates, Certificate.key(path).rawBytes)
   }
 
-  /// Removes a certificate that is damaged, so that its document can be written again.
+  /// Removes a damaged certificate, so that its document can be written again.
   ///
-  /// - Returns: `false` when there is none, or it is whole.
+  /// - Returns: `false` if there is none, or if it is intact.
   func removeDamagedCertificate(_ path: RawSpan, _ access: PageAccess) throws -> Bool {
     let key = Certificate.key(path)
     let sites = sites
@@ -34,8 +34,9 @@ extension WriteTransaction {
     return try update { () throws(StoreError) in try access.delete(tables.certificates, key.rawBytes) }
   }
 
-  /// Leaves a certificate for a tombstone that is being evicted: that a document was deleted is no local
-  /// matter, and no peer may bring it back.
+  /// Writes a certificate for a tombstone that is being evicted.
+  ///
+  /// A deletion concerns all peers, so no peer may bring the document back.
   func certifyEvicted(_ path: RawSpan, at index: Int, _ access: PageAccess) throws {
     guard !StoreDefect.evictedDeletionForgotten.isPlanted else { return }
     let pages = DocumentPages(access: access, tables: tables)
@@ -43,7 +44,7 @@ extension WriteTransaction {
     try withTables(of: index) { recordTables in
       _ = try pages.visitRow(path) { row in
         guard row.verify(for: path), !RecordView(row.record).isAlive else { return }
-        // What cannot be read leaves without a trace, as every damaged document does.
+        // An unreadable tombstone leaves no certificate, like every damaged document.
         let outcome = try? DocumentCodec.collect(
           before: ClockReading(rawValue: .max), existing: StoredDocument(row.record, summary: row.summary),
           own: settings.site, tables: &recordTables)
@@ -55,7 +56,7 @@ extension WriteTransaction {
     try update { () throws(StoreError) in try putCertificate(at: Certificate.key(path), life) }
   }
 
-  /// Enters a certificate by its key, as a store with the same collections has it.
+  /// Writes a certificate under its key, as in a store with the same collections.
   func putCertificate(at key: [UInt8], _ life: Stamp) throws(StoreError) {
     let certificate = Certificate(life: life, since: livedTime())
     let value = withState { state in certificate.encode(&state.sites) }
@@ -65,21 +66,21 @@ extension WriteTransaction {
 
   // MARK: - Collection
 
-  /// What a slice of collection came to.
+  /// The result of one slice of a collection.
   struct CollectionSlice: Sendable {
     var forgotten = ExpiryStatistics.Forgotten()
-    /// Whether there may be more.
+    /// Whether there may be more to forget.
     var hasMore = false
   }
 
-  /// How much is looked up at a time.
+  /// The number of expiry entries read at a time.
   private static let batch = 64
-  /// How many entries of the log go at a time.
+  /// The number of log entries removed at a time.
   private static let logBatch = 512
 
-  /// Forgets what documents and the log know that has had its time, until `isTimeUp`, but some in any case.
+  /// Forgets expired parts of documents and of the log until `isTimeUp`, but at least some.
   ///
-  /// It is no write: no sequence, no summary and nothing that readers see changes.
+  /// It is not a write: no sequence, no summary and nothing visible to readers changes.
   func collectExpired(
     _ lifetime: Duration?, _ collectors: [any SideCollector], until isTimeUp: () -> Bool
   ) throws -> CollectionSlice {
@@ -94,7 +95,7 @@ extension WriteTransaction {
     let time = CollectionTime(now: now, horizon: horizon, isBehind: false)
     for collector in collectors { try collector.collect(in: self, at: time) }
     repeat {
-      // First the log: as long as it tells of a deletion, the tombstone is there to be sent.
+      // The log first: as long as it contains a deletion, the tombstone must exist so that it can be sent.
       let trimmed = try trimLog(access, before: horizon, limit: Self.logBatch)
       slice.forgotten.logEntries += trimmed
       slice.hasMore = trimmed == Self.logBatch
@@ -112,7 +113,7 @@ extension WriteTransaction {
     return slice
   }
 
-  /// Removes certificates by their keys, unless they are younger than `horizon` by now.
+  /// Removes certificates by their keys, unless they have become younger than `horizon` meanwhile.
   func removeCertificates(_ keys: ArraySlice<[UInt8]>, before horizon: UInt64) throws -> Int {
     let access = try pagesToWrite("collect")
     makesRoom = true
@@ -133,7 +134,7 @@ extension WriteTransaction {
 
   // MARK: - One document
 
-  /// What is to become of a document.
+  /// What happens to a document.
   private enum Fate {
     case keep(ExpiryEntry.Mark, isForgettable: Bool)
     case shrink(EncodedDocument, ExpiryEntry.Mark, DocumentNumber)
@@ -174,10 +175,10 @@ extension WriteTransaction {
     }
   }
 
-  /// Looks at a document; `nil` when there is none any more.
+  /// Examines a document; `nil` if it no longer exists.
   private func fate(of entry: ExpiryEntry, at index: Int) throws -> Fate? {
     let pages = DocumentPages(access: try pagesToWrite("collect"), tables: tables)
-    // A damaged document stays as it is, to be found and reported.
+    // A damaged document stays unchanged, so that it can be found and reported.
     var fate = Fate.keep(entry.mark, isForgettable: true)
     let lookup = try withTables(of: index) { recordTables in
       try pages.visitRow(entry.path.rawBytes) { row in
@@ -188,15 +189,15 @@ extension WriteTransaction {
     return lookup == .unknown ? nil : fate
   }
 
-  /// What is to become of a whole row; `nil` when its record cannot be read.
+  /// What happens to an intact row; `nil` if its record cannot be read.
   private func fate(
     of row: borrowing DocumentRow, _ entry: ExpiryEntry, _ recordTables: inout RecordTables
   ) -> Fate? {
     let view = RecordView(row.record)
     let mark = ExpiryEntry.Mark(sequence: row.sequence, latest: view.latest(recordTables.sites))
-    // Unchanged since it was entered, all of it is as old, whatever its stamps say. Else what bears a later
-    // stamp than anything did then is younger; of the rest some may be, which is no harm: a removal that
-    // goes early is one that the version vector remembers earlier.
+    // If the document is unchanged since the entry was made, all of it is as old as the entry, whatever its
+    // stamps say. Otherwise a part whose stamp is later than all stamps at that time is younger. Some of the
+    // rest may be younger too, which is harmless: the version vector then covers a removal earlier.
     let horizon =
       row.sequence == entry.mark.sequence ? ClockReading(rawValue: .max) : entry.mark.latest.next
     let outcome = try? DocumentCodec.collect(
@@ -224,6 +225,6 @@ extension WriteTransaction {
 }
 
 extension RecordView {
-  /// The latest reading of those who wrote to the document; zero where that cannot be told.
+  /// The latest timestamp of the document's writers; zero if its vector cannot be read.
   fileprivate func latest(_ sites: SiteTable) -> ClockReading { (try? vector(sites: sites).latest) ?? .zero }
 }

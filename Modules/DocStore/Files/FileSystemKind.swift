@@ -1,11 +1,11 @@
 import CLMDB
 import Platform
 
-/// What the file system of an open file keeps of its files.
+/// Which properties of its files the file system of an open file preserves.
 struct FileSystemKind {
-  /// Whether a file has the same number after the next mount.
+  /// Whether a file keeps its inode number across mounts.
   let keepsNumbers: Bool
-  /// Whether it keeps who may read a file; else all files have the permissions that the mount says.
+  /// Whether it stores permissions; otherwise all files have the permissions that the mount specifies.
   let keepsPermissions: Bool
 
   init(_ descriptor: Int32) {
@@ -29,7 +29,7 @@ struct FileSystemKind {
     (self.keepsNumbers, self.keepsPermissions) = (keepsNumbers, keepsPermissions)
   }
 
-  /// By the name that Apple systems give it.
+  /// Identifies the file system by the name that Apple systems use.
   init(named name: String) {
     let isOfOthers = Self.withoutPermissions.contains { $0.isSame(as: name) }
     self.init(keepsNumbers: !isOfOthers && !name.isSame(as: "nfs"), keepsPermissions: !isOfOthers)
@@ -39,7 +39,7 @@ struct FileSystemKind {
     "msdos", "exfat", "ntfs", "smbfs", "webdav", "macfuse", "osxfuse",
   ]
 
-  /// By the number that Linux gives it: those of FAT, exFAT, NTFS, SMB, FUSE, 9P and NFS are special.
+  /// Identifies it by Linux's number: FAT, exFAT, NTFS, SMB, FUSE, 9P and NFS are special.
   init(number: UInt32) {
     switch number {
     case 0x6969: self.init(keepsNumbers: false, keepsPermissions: true)

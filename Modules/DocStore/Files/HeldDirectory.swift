@@ -1,19 +1,19 @@
 import Platform
 
-/// A store's directory, held open: what is done in it is done there, wherever its name leads by then.
+/// A store's directory, held open: operations affect this directory, wherever its name leads meanwhile.
 ///
-/// The directory may be renamed while the store is open, a symbolic link on the way to it may lead elsewhere, and the process may
-/// change its working directory, by which a relative path leads elsewhere too.
+/// The directory may be renamed while the store is open. A symbolic link on its path may lead elsewhere. The
+/// process may change its working directory, and then a relative path leads elsewhere too.
 package final class HeldDirectory: Sendable {
-  /// The path by which it was opened, for people.
+  /// The path with which it was opened, for messages.
   package let name: String
   let descriptor: Int32
-  /// Used where the system has no path to what is behind a descriptor.
+  /// The absolute path, for systems that have no path to an open descriptor.
   private let absolute: String?
 
-  /// Makes the directory at `path`, and those above it that are missing, for the owner alone; one that other users can write
-  /// to is refused.
+  /// Opens the directory at `path`, and creates it and missing parents for the owner alone.
   ///
+  /// A directory that other users can write to is refused.
   /// - Throws: `notFound`, `permission`, `io`, `tooManyFiles`.
   package convenience init(making path: String) throws(StoreError) {
     guard !path.isEmpty, !path.utf8.contains(0) else {
@@ -26,7 +26,7 @@ package final class HeldDirectory: Sendable {
     if made.isEmpty { try checkOwners() }
   }
 
-  /// Holds the directory at `path`, which must be there.
+  /// Opens the directory at `path`, which must exist.
   ///
   /// - Throws: `notFound`, `permission`, `io`, `tooManyFiles`.
   package init(_ path: String) throws(StoreError) {
@@ -40,14 +40,14 @@ package final class HeldDirectory: Sendable {
 
   deinit { close(descriptor) }
 
-  /// A path that leads to this directory at this moment: for the system, and not for people.
+  /// A path that leads to this directory now; pass it to the system, but do not show it to people.
   ///
-  /// On Linux it leads there for as long as the directory is held, also when the directory has no name any longer. Elsewhere it
-  /// is the name that the directory has now.
+  /// On Linux it leads there as long as the directory is held, even if the directory has no name any longer.
+  /// On other systems it is the directory's present name.
   package var path: String {
     #if canImport(Darwin)
       var room = [CChar](repeating: 0, count: Int(MAXPATHLEN))
-      // SAFETY: the call writes at most MAXPATHLEN bytes, the zero at the end among them.
+      // SAFETY: the call writes at most MAXPATHLEN bytes, including the final zero.
       guard unsafe fcntl(descriptor, F_GETPATH, &room) == 0 else { return absolute ?? name }
       return Self.text(room.prefix { $0 != 0 })
     #else
@@ -55,7 +55,7 @@ package final class HeldDirectory: Sendable {
     #endif
   }
 
-  /// What the file of a name in the directory is; `nil` where there is none.
+  /// The identity of the file with a name in the directory; `nil` if there is none.
   func identity(of name: String) -> FileIdentity? {
     var status = stat()
     // SAFETY: the call reads the name and fills the local structure.
@@ -63,12 +63,12 @@ package final class HeldDirectory: Sendable {
     return FileIdentity(status)
   }
 
-  /// Makes names in the directory durable.
+  /// Makes the names in the directory durable.
   func sync() throws(StoreError) {
     guard fsync(descriptor) == 0 else { throw StoreError(engine: errno, "fsync", path: name) }
   }
 
-  /// A path as people know it: where it leads through a directory that is held, by that one's name of now.
+  /// A path to show to people: a path through a held directory is replaced by the directory's present name.
   static func shown(_ path: String) -> String {
     #if canImport(Darwin)
       return path
@@ -84,7 +84,7 @@ package final class HeldDirectory: Sendable {
     #endif
   }
 
-  /// Where Linux has a path to each descriptor of the process.
+  /// The prefix under which Linux has a path to each open descriptor of the process.
   private static let prefix = "/proc/self/fd/"
 
   /// The bytes of a path.
@@ -103,7 +103,7 @@ package final class HeldDirectory: Sendable {
   }
 
   private static func absolute(_ path: String) -> String {
-    // SAFETY: the call returns a string of its own, which is freed below, or nothing.
+    // SAFETY: the call returns a new string, which is freed below, or nothing.
     guard let text = unsafe realpath(path, nil) else { return path }
     defer { unsafe free(text) }
     return unsafe String(cString: text)
@@ -134,9 +134,9 @@ package final class HeldDirectory: Sendable {
     return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
-  /// Sees to it that nobody else can put other files in place of the store's.
+  /// Makes sure that no other user can replace the store's files.
   ///
-  /// A group that is the user's own counts as the user.
+  /// The user's own group counts as the user.
   private func checkOwners() throws(StoreError) {
     var status = stat()
     // SAFETY: the call fills the local structure.

@@ -7,7 +7,7 @@ import Platform
 @safe final class Monitor<State>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
-  // SAFETY: the mutex keeps others away, so that nobody need watch for it while it is in use.
+  // SAFETY: the mutex excludes other threads, so the exclusivity check is not needed.
   @exclusivity(unchecked) private var state: State
 
   init(_ state: State) {
@@ -34,18 +34,18 @@ import Platform
     unsafe mutex.deallocate()
   }
 
-  /// Runs `body` with the lock held, then wakes those who wait if `wake` is set.
+  /// Runs `body` with the lock held, then wakes the waiting threads if `wake` is set.
   func withLock<R>(wake: Bool = false, _ body: (inout State) throws -> R) rethrows -> R {
-    // Runs after the lock is given back: who is woken under it would have to wait once more.
+    // Runs after the lock is released: a thread woken under the lock would have to wait once more.
     defer { if wake { unsafe pthread_cond_broadcast(condition) } }
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     return try unsafe body(&state)
   }
 
-  /// Waits until `body` gives a result: it is called with the lock held, at once and after each wake-up.
+  /// Waits until `body` returns a result; calls it with the lock held, at once and after each wake-up.
   ///
-  /// - Returns: `nil` when `timeout` passed first.
+  /// - Returns: `nil` if `timeout` passed first.
   func wait<R>(for timeout: Duration? = nil, until body: (inout State) -> R?) -> R? {
     let end = timeout.map { StoreOptions.systemMonotonic() + $0 }
     unsafe pthread_mutex_lock(mutex)

@@ -1,18 +1,18 @@
 import Platform
 import Synchronization
 
-/// Tells a process from its forks, without a call of the system each time.
+/// Distinguishes a process from its forks, without a system call each time.
 struct ProcessMark {
   private let forks = ForkCount.current
-  /// Looked at only where forks cannot be counted.
+  /// Used only if forks cannot be counted.
   private let processID = getpid()
 
-  /// Whether the process in which the mark was made is this one.
+  /// Whether the current process is the one in which the mark was made.
   @inline(__always)
   var isHere: Bool { forks == .uncounted ? processID == getpid() : forks == ForkCount.value }
 }
 
-/// How many forks lie between this process and the one that began to count.
+/// The number of forks between this process and the one that began to count.
 private enum ForkCount {
   static var current: Int { isCounting ? value : .uncounted }
 
@@ -20,7 +20,7 @@ private enum ForkCount {
   static var value: Int { count.load(ordering: .relaxed) }
 
   private static let isCounting: Bool = {
-    // What runs in the child, which may have stopped in the middle of anything, adds to a word.
+    // The handler runs in the child, whose threads may have stopped anywhere, so it only adds to a word.
     pthread_atfork(nil, nil) { count.add(1, ordering: .relaxed) } == 0
   }()
 

@@ -1,8 +1,8 @@
-/// Threads that are kept for a while when their work is done: a short read takes less time than a new thread.
+/// Threads that are kept for a while after their work: a short read takes less time than a new thread.
 final class ReusedThreads: Sendable {
   typealias Work = @Sendable () -> Void
 
-  /// A thread, as whoever has work for it sees it.
+  /// A thread, as seen by the code that has work for it.
   private final class Worker: Sendable {
     enum Order {
       case work(Work)
@@ -15,7 +15,7 @@ final class ReusedThreads: Sendable {
 
     func give(_ order: Order) { self.order.withLock(wake: true) { $0 = order } }
 
-    /// Waits for the next order, and keeps nothing of it; `nil` when none has come in time.
+    /// Waits for the next order and removes it; `nil` if none arrived in time.
     func next(within time: Duration?) -> Order? {
       order.wait(for: time) { order in
         defer { order = nil }
@@ -25,26 +25,26 @@ final class ReusedThreads: Sendable {
   }
 
   private struct State {
-    /// The one that has worked last is the last one.
+    /// The idle threads; the one that worked last is the last element.
     var idle: [Worker] = []
     var isClosed = false
   }
 
-  /// Threads that are kept idle at most.
+  /// The maximum number of idle threads.
   private static let idleLimit = 8
 
   private let idleTime: Duration
   private let state = Monitor(State())
 
-  /// - Parameter idleTime: How long a thread is kept that has nothing to do.
+  /// - Parameter idleTime: How long an idle thread is kept.
   init(idleTime: Duration = .seconds(5)) { self.idleTime = idleTime }
 
-  /// How many threads wait for work.
+  /// The number of threads that wait for work.
   var idleCount: Int { state.withLock { $0.idle.count } }
 
   /// Runs `work` on a thread of its own.
   ///
-  /// - Throws: `noMemory` when the system gives no thread; `work` does not run then.
+  /// - Throws: `noMemory` if the system cannot create a thread; then `work` does not run.
   func run(_ work: @escaping Work) throws(StoreError) {
     if let worker = state.withLock({ $0.idle.popLast() }) { return worker.give(.work(work)) }
     let worker = Worker(work)
@@ -64,7 +64,7 @@ final class ReusedThreads: Sendable {
 
   /// Carries out an order, and releases its closure.
   ///
-  /// - Returns: Whether the thread goes on.
+  /// - Returns: Whether the thread continues.
   private func carryOut(_ order: Worker.Order) -> Bool {
     guard case .work(let work) = order else { return false }
     work()
@@ -78,7 +78,7 @@ final class ReusedThreads: Sendable {
       state.idle.remove(at: place)
       return true
     }
-    // Else somebody has taken it off the list, and is about to give it an order.
+    // Otherwise another thread has removed it from the list, and is about to give it an order.
     return wasIdle ? .end : worker.next(within: nil) ?? .end
   }
 

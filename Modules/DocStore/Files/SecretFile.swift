@@ -8,21 +8,21 @@ package struct SecretFile: Sendable {
   private var directory: String { held?.path ?? given }
   private var path: String { directory + "/" + name }
 
-  /// Names the file; nothing happens yet.
+  /// Specifies the file's name; does not access it.
   package init(_ name: String, in directory: String) {
     (self.name, held, given) = (name, nil, directory)
   }
 
-  /// Names a file of an open store.
+  /// Specifies a file of an open store.
   package init(_ name: String, in directory: HeldDirectory) {
     (self.name, held, given) = (name, directory, directory.name)
   }
 
   /// Reads the file.
   ///
-  /// - Parameter limit: Bytes that it may have; of a longer one so many and one more are read.
-  /// - Returns: `nil` when there is none.
-  /// - Throws: `permission` where others can read it; `io`.
+  /// - Parameter limit: The most bytes that it may have; of a longer file, one byte more is read.
+  /// - Returns: `nil` if there is none.
+  /// - Throws: `permission` if others can read it; `io`.
   package func read(atMost limit: Int) throws(StoreError) -> [UInt8]? {
     // SAFETY: the path is read during the call only.
     let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
@@ -39,13 +39,13 @@ package struct SecretFile: Sendable {
     return Array(bytes[..<count])
   }
 
-  /// Sees to it that nobody else can read a file that is secret; one that belongs to root may be for a group, as those of web
-  /// servers are.
+  /// Makes sure that no other user can read a secret file.
   ///
+  /// A file that belongs to root may be readable by a group, like those of web servers.
   /// - Parameters:
   ///   - path: The file; a symbolic link is followed.
-  ///   - warn: Takes a line where the file system keeps no permissions, so that nobody can take them away.
-  /// - Throws: `permission`, saying what to do; `notFound`, `io`.
+  ///   - warn: Gets a line if the file system does not store permissions, so that they cannot be removed.
+  /// - Throws: `permission`, with the remedy; `notFound`, `io`.
   package static func check(_ path: String, warn: (String) -> Void) throws(StoreError) {
     // SAFETY: the path is read during the call only.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
@@ -54,7 +54,7 @@ package struct SecretFile: Sendable {
     try check(descriptor, path, sparing: S_IRGRP, warn: warn)
   }
 
-  // What others may do with a file of root's is spared.
+  // `sparing`: the permissions of others that are allowed for a file of root.
   private static func check(
     _ descriptor: Int32, _ path: String, sparing: mode_t, warn: (String) -> Void
   ) throws(StoreError) {
@@ -71,7 +71,7 @@ package struct SecretFile: Sendable {
       .permission, "\(found): take their permissions away (chmod 600)", operation: "open")
   }
 
-  /// Puts the file in its place: afterwards it is there whole and for good, or what was there before is.
+  /// Replaces the file atomically and durably: afterwards either the new file or the old one is there.
   ///
   /// - Throws: `permission`, `full` or `io`.
   package func replace(by bytes: [UInt8]) throws(StoreError) {
@@ -96,7 +96,7 @@ package struct SecretFile: Sendable {
     try syncDirectory()
   }
 
-  /// Removes the file for good; has no effect where there is none.
+  /// Removes the file durably; has no effect if there is none.
   ///
   /// - Throws: `permission` or `io`.
   package func remove() throws(StoreError) {

@@ -2,23 +2,23 @@ import CLMDB
 import CRDTCore
 import Platform
 
-/// The files in a store's directory, and how the data file comes to be.
+/// The files in a store's directory, and the creation of the data file.
 struct StoreFiles {
   let held: HeldDirectory
-  /// The directory's path of this moment.
+  /// The directory's present path.
   var directory: String { held.path }
   private static let dataName = "data.mdb"
   private static let compactedName = "data.mdb.compact"
   var data: String { directory + "/" + Self.dataName }
-  /// The file that tells whether the data was copied or put back.
+  /// The file that shows whether the data was copied or put back.
   var instance: String { directory + "/instance" }
   private var draft: String { directory + "/data.mdb.new" }
-  /// What compaction writes, before it becomes the data file.
+  /// The file that compaction writes before it becomes the data file.
   var compacted: String { directory + "/" + Self.compactedName }
 
   init(in held: HeldDirectory) { self.held = held }
 
-  /// The directory that holds `path`'s last component.
+  /// The directory that contains `path`'s last component.
   static func parent(of path: String) -> String {
     var path = path[...]
     while path.count > 1, path.last == "/" { path.removeLast() }
@@ -26,15 +26,15 @@ struct StoreFiles {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// Makes the data file unless it is there: whole or not at all, also when power fails meanwhile.
+  /// Creates the data file if it is missing: completely or not at all, even if power fails meanwhile.
   ///
-  /// The engine's own creation is not safe against that, so it works under another name.
+  /// The engine's own creation does not ensure that, so it works under another name.
   /// - Parameters:
   ///   - fill: Writes the first contents.
-  ///   - prepare: Called when they are durable under the draft's name, before the data file is there.
-  ///   - options: Hears of the steps.
-  /// - Returns: Whether it was made.
-  /// - Throws: `corrupt` when there is an empty file; what the system reports.
+  ///   - prepare: Called when they are durable under the draft's name, before the data file exists.
+  ///   - options: Its fault handler is called at each step.
+  /// - Returns: Whether it was created.
+  /// - Throws: `corrupt` if there is an empty file; what the system reports.
   func createIfMissing(
     fill: (PageAccess, Tables) throws(StoreError) -> Void,
     prepare: (FileMark) throws(StoreError) -> Void, options: StoreOptions
@@ -45,7 +45,7 @@ struct StoreFiles {
       guard status.st_size > 0 else {
         throw StoreError(.corrupt, "The store's file is empty", operation: "open")
       }
-      // A creation may have been cut short after the renaming, too.
+      // An earlier creation may have been interrupted after the renaming.
       removeDraft()
       return false
     }
@@ -68,20 +68,20 @@ struct StoreFiles {
     return true
   }
 
-  /// The length of a file; 0 when there is none.
+  /// The length of a file; 0 if there is none.
   static func byteCount(of path: String) -> Int {
     var status = stat()
     // SAFETY: the call fills the local structure.
     return unsafe stat(path, &status) == 0 ? Int(status.st_size) : 0
   }
 
-  /// Makes names in the directory durable.
+  /// Makes the names in the directory durable.
   func syncDirectory() throws(StoreError) { try held.sync() }
 
-  /// Sees to it that an open data file is the one that the directory has: it may have been removed or replaced meanwhile.
+  /// Checks that an open data file is still the one in the directory, not removed or replaced.
   ///
   /// - Throws: `poisoned`.
-  /// - Complexity: two calls of the system, which read nothing from the disk.
+  /// - Complexity: two system calls, which read nothing from the disk.
   func checkData(_ descriptor: Int32) throws(StoreError) {
     var status = stat()
     // SAFETY: the call fills the local structure.
@@ -98,14 +98,14 @@ struct StoreFiles {
         + "reads and backups go on until the store is closed", operation: "fstat")
   }
 
-  /// Puts what compaction wrote in the data file's place, which is the open one of `descriptor`.
+  /// Replaces the data file, open as `descriptor`, by the file that compaction wrote.
   ///
-  /// - Throws: `poisoned` where the directory has another data file, which stays; what the system reports.
+  /// - Throws: `poisoned` if the directory has another data file, which stays; what the system reports.
   func exchangeData(_ descriptor: Int32) throws(StoreError) {
     try checkData(descriptor)
     switch unsafe dunlin_exchange(held.descriptor, Self.compactedName, Self.dataName) {
     case 0:
-      // Whoever replaced the file in between gets it back.
+      // If another process replaced the file in between, its file is put back.
       guard held.identity(of: Self.compactedName) == (try FileIdentity(descriptor)) else {
         _ = unsafe dunlin_exchange(held.descriptor, Self.compactedName, Self.dataName)
         throw Self.notTheData
@@ -138,7 +138,7 @@ struct StoreFiles {
 
   /// Opens the data file for reading, beside the engine.
   ///
-  /// - Returns: A descriptor, which ``close(_:)`` is for.
+  /// - Returns: A descriptor; close it with ``close(_:)``.
   func openData() throws(StoreError) -> Int32 {
     // SAFETY: the path is read during the call only.
     let descriptor = unsafe open(data, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
@@ -148,7 +148,7 @@ struct StoreFiles {
 
   static func close(_ descriptor: Int32) { Platform.close(descriptor) }
 
-  /// Gives a file that lost its end zeros there, so that reading them is an error and not a signal.
+  /// Extends a truncated file with zeros, so that reading its end causes an error and not a signal.
   static func pad(_ path: String, toPages pages: Int) throws(StoreError) {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else { throw StoreError(engine: errno, "stat", path: path) }

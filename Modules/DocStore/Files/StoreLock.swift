@@ -1,20 +1,22 @@
 import Platform
 
-/// The right to be a store's only user: a lock file against other processes, a registry within this one.
+/// The right to be a store's only user.
+///
+/// A lock file excludes other processes, a registry excludes other users in this process.
 final class StoreLock: Sendable {
   private let descriptor: Int32
   private let identity: FileIdentity
   private let processID = getpid()
-  /// Whether the store is on a medium that cannot be written to.
+  /// Whether the store is on a read-only medium.
   let isOnReadOnlyMedium: Bool
 
   /// Takes the lock of the store in `directory` without waiting.
   ///
   /// - Parameters:
-  ///   - directory: The store's.
-  ///   - isReading: Nothing will be written there: the medium may be one that cannot be written to, where the directory itself
-  ///     is the lock.
-  /// - Throws: `alreadyOpen` when anybody has it; `permission`, `io`.
+  ///   - directory: The store's directory.
+  ///   - isReading: Whether nothing will be written there. Then the medium may be read-only, and the
+  ///     directory itself is the lock.
+  /// - Throws: `alreadyOpen` if the lock is taken; `permission`, `io`.
   init(_ directory: HeldDirectory, isReading: Bool = false) throws(StoreError) {
     let path = directory.path + "/lock"
     // SAFETY: the path is read during the call only.
@@ -42,8 +44,8 @@ final class StoreLock: Sendable {
   }
 
   deinit {
-    // A child process that has not yet replaced its program shares the lock, so closing would not end it;
-    // a fork, on the other hand, must not end its parent's.
+    // A child process that has not yet replaced its program shares the lock, so closing would not release it.
+    // A fork, on the other hand, must not release its parent's lock.
     if processID == getpid() { flock(descriptor, LOCK_UN) }
     OpenStores.remove(identity)
     close(descriptor)
@@ -56,7 +58,7 @@ final class StoreLock: Sendable {
   }
 }
 
-/// A file's device and inode: the same whatever path leads to it.
+/// A file's device and inode: the same for every path that leads to it.
 struct FileIdentity: Hashable, Sendable {
   let device: UInt64
   let inode: UInt64
@@ -74,8 +76,9 @@ struct FileIdentity: Hashable, Sendable {
   }
 }
 
-/// The stores that this process has open: `flock` does not tell apart the users within a process that
-/// reach one file through inherited descriptors.
+/// The stores that this process has open.
+///
+/// `flock` does not distinguish users within a process that reach one file through inherited descriptors.
 private enum OpenStores {
   static let identities = Monitor<Set<FileIdentity>>([])
 

@@ -1,13 +1,13 @@
-// LMDB's header is where the compiler first meets the system's thread types.
+// LMDB's header is where the compiler first finds the system's thread types.
 import CLMDB
 import Platform
 
-/// A thread of the system's, for work that must stay on one thread or may block.
-// SAFETY: the handle never changes, and `join` is called once, by whoever closes the store.
+/// A system thread, for work that must stay on one thread or may block.
+// SAFETY: the handle never changes, and `join` is called once, by the code that closes the store.
 struct StoreThread: @unchecked Sendable {
   private let handle: pthread_t
 
-  /// Deep enough for documents nested to the limit, whatever the system's default is.
+  /// Enough for documents nested to the limit, whatever the system's default is.
   private static let stackBytes = 8 << 20
 
   private final class Start {
@@ -26,7 +26,7 @@ struct StoreThread: @unchecked Sendable {
       let rc = unsafe pthread_create(
         &handle, &attributes,
         { context in
-          // SAFETY: the context is the retained start, taken over exactly once.
+          // SAFETY: the context is the retained start, consumed exactly once.
           unsafe Unmanaged<Start>.fromOpaque(context).takeRetainedValue().body()
           return nil
         }, start.toOpaque())
@@ -35,7 +35,7 @@ struct StoreThread: @unchecked Sendable {
       let rc = unsafe pthread_create(
         &created, &attributes,
         { context in
-          // SAFETY: the context is the retained start, taken over exactly once.
+          // SAFETY: the context is the retained start, consumed exactly once.
           if let context = unsafe context {
             unsafe Unmanaged<Start>.fromOpaque(context).takeRetainedValue().body()
           }
@@ -52,7 +52,7 @@ struct StoreThread: @unchecked Sendable {
     self.handle = handle
   }
 
-  /// Tells the calling thread from all others that run now; never 0.
+  /// A number that distinguishes the calling thread from all other running threads; never 0.
   static var current: UInt {
     #if canImport(Darwin)
       UInt(bitPattern: pthread_self())
@@ -66,6 +66,6 @@ struct StoreThread: @unchecked Sendable {
   /// Waits until the thread has ended.
   func join() { pthread_join(handle, nil) }
 
-  /// Lets the thread's resources go by themselves when it ends.
+  /// Makes the system release the thread's resources when it ends.
   func detach() { pthread_detach(handle) }
 }

@@ -1,10 +1,10 @@
 import CLMDB
 import CRDTCore
 
-/// A place among the entries of a table, which moves from one to the next.
+/// A cursor over the entries of a table, in key order.
 @safe struct EntryCursor: ~Copyable {
-  // SAFETY: whoever makes a cursor lets it go before its transaction ends. The entry's bytes stay in place
-  // until the cursor moves or the transaction writes.
+  // SAFETY: the owner releases a cursor before its transaction ends. The entry's bytes stay in place until
+  // the cursor moves or the transaction writes.
   private var engine: OpaquePointer?
   private var tree: TreeCursor?
   private let access: PageAccess
@@ -13,10 +13,10 @@ import CRDTCore
   private var stored = unsafe MDB_val()
   private(set) var isAtEnd = false
 
-  /// What to do about a damaged page, as ``TreeCursor/passOver(after:_:)`` has it.
+  /// Decides what to do about a damaged page, see ``TreeCursor/passOver(after:_:)``.
   typealias Missed = (StoreError) throws(StoreError) -> Bool
 
-  /// Stands at the first entry whose key is not below `start`.
+  /// Begins at the first entry whose key is not below `start`.
   init(
     _ access: PageAccess, _ table: MDB_dbi, from start: RawSpan,
     missed: Missed = { (failure) throws(StoreError) in throw failure }
@@ -56,7 +56,7 @@ import CRDTCore
 
   deinit { if let engine = unsafe engine { unsafe mdb_cursor_close(engine) } }
 
-  /// Of no meaning at the end, like ``value``.
+  /// The entry's key; like ``value``, it has no meaning at the end.
   var key: RawSpan {
     @_lifetime(borrow self)
     borrowing get { unsafe Self.span(name, of: self) }
@@ -88,7 +88,7 @@ import CRDTCore
     if !isAtEnd { try StoreError.check(rc, "mdb_cursor_get") }
   }
 
-  /// Takes the entry where it stands among verified pages.
+  /// Copies the location of the current entry on the verified pages.
   private mutating func settle() {
     guard tree?.isAtEnd == false, let (key, value) = tree?.entryBytes else {
       isAtEnd = true

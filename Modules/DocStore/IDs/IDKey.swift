@@ -1,8 +1,8 @@
 import CRDTCore
 
-/// A document's key in the tables of ids: its collection's number in as few bytes as it takes, then the id's.
+/// A document's key in the tables of ids: its collection's number in as few bytes as possible, then its id.
 enum IDKey {
-  /// Hands the key of the document with the key `path` to `body`.
+  /// Passes `body` the key of the document that has the key `path`.
   @inline(__always)
   static func with<R, Failure: Error>(
     _ path: RawSpan, _ body: (RawSpan) throws(Failure) -> R
@@ -23,7 +23,7 @@ enum IDKey {
     return key.bytes
   }
 
-  /// The collection of a key, and where the id begins; `nil` for one that is none.
+  /// The collection of a key, and where the id begins; `nil` if the key is not valid.
   @inline(__always)
   static func parse(_ key: RawSpan) -> (collection: UInt32, idStart: Int)? {
     guard let (collection, count) = OrderedInteger.read(key), let collection = UInt32(exactly: collection)

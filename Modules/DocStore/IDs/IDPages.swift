@@ -1,16 +1,17 @@
 import CLMDB
 import CRDTCore
 
-/// Ids and the numbers they lead to, on the pages of one snapshot.
+/// The ids and the document numbers to which they map, on the pages of one snapshot.
 ///
-/// The ids of new documents fall anywhere among all others. So they come to stand in a small table first,
-/// `recent`, and go over to `ids` in runs, many to a page.
+/// The ids of new documents are spread among all others. So they are first stored in a small table, `recent`,
+/// and later moved to `ids` in runs, many to a page.
 struct IDPages {
   let access: PageAccess
   let tables: Tables
 
-  /// The number under the key of a document: ``DocumentNumber/none`` for a damaged one; `nil` when the
-  /// document is unknown here.
+  /// The number of a document; `nil` if this store does not know the document.
+  ///
+  /// It is ``DocumentNumber/none`` if the entry is damaged.
   @inline(__always)
   func number(at path: RawSpan) throws -> DocumentNumber? {
     try IDKey.with(path) { (key) throws(any Error) in
@@ -21,9 +22,9 @@ struct IDPages {
 
   static func number(_ value: RawSpan) -> DocumentNumber { DocumentNumber(value) ?? .none }
 
-  /// Looks whether the id of a document may be entered, before anything is written.
+  /// Checks whether the id of a document may be added, before anything is written.
   ///
-  /// - Returns: `false` when it is settled.
+  /// - Returns: `false` if the id is in the table `ids`.
   func mayAdd(at path: RawSpan) throws(StoreError) -> Bool {
     try IDKey.with(path) { (key) throws(StoreError) in
       guard try !access.contains(tables.ids, key) else { return false }
@@ -35,9 +36,9 @@ struct IDPages {
     }
   }
 
-  /// Enters the id of a new document, which is not settled.
+  /// Adds the id of a new document, which is not in the table `ids`.
   ///
-  /// - Returns: `false`, with nothing changed, when it is known.
+  /// - Returns: `false`, with nothing changed, if the id is known.
   func add(_ number: DocumentNumber, at path: RawSpan) throws(StoreError) -> Bool {
     try IDKey.with(path) { (key) throws(StoreError) in
       try number.withBytes { (bytes) throws(StoreError) in
@@ -55,7 +56,7 @@ struct IDPages {
     }
   }
 
-  /// Ids there are.
+  /// The number of ids.
   var count: Int {
     get throws(StoreError) { try access.entryCount(tables.ids) + access.entryCount(tables.recent) }
   }

@@ -1,19 +1,21 @@
 import CLMDB
 import CRDTCore
 
-/// Takes ids from the table `recent` over to `ids`, a run of neighbours at a time.
+/// Moves ids from the table `recent` to `ids`, a run of neighbours at a time.
 ///
-/// Runs begin where the last one ended, so that each finds the ids of many documents that came since the one
-/// before it passed there. Where the next one begins is not kept on disk: anywhere will do.
+/// Each run begins where the last one ended. So it finds the ids of all documents that were added in that
+/// range since the previous pass. The place where the next run begins is not stored on disk, because any
+/// place will do.
 package struct IDSettling: Sendable {
-  /// So many ids stay among the recent ones, at least; and so many are moved at once, at most.
+  /// The least number of ids that stay in `recent`, and the most that are moved at once.
   static let minimum = 8_192
 
-  /// So many stay there beside `settled` others.
+  /// The number of ids that stay in `recent` beside `settled` ids in the other table.
   ///
-  /// More are a greater table, whose pages every large transaction writes; fewer are shorter runs, which meet fewer
-  /// ids on each page of the other table. Of *n* ids and transactions of *b* documents, both together are least at
-  /// half the root of *nb*: here for transactions of 2,300 documents.
+  /// With more of them the table is larger, and every large transaction writes its pages. With fewer of them
+  /// runs are shorter, and find fewer ids on each page of the other table. For *n* ids and transactions of
+  /// *b* documents, the sum of both costs is least at half the square root of *nb*. The factor here is for
+  /// transactions of 2,300 documents.
   package static func limit(beside settled: Int) -> Int {
     max(minimum, Int(24 * Double(settled).squareRoot()))
   }
@@ -22,16 +24,17 @@ package struct IDSettling: Sendable {
 
   private var next: [UInt8] = []
 
-  /// Moves ids when there are more than `limit`, by default what their number makes of it, and then some more, so
-  /// that small transactions seldom do it.
+  /// Moves ids if there are more than `limit`, which depends on the number of ids by default.
+  ///
+  /// It then moves some more, so that small transactions seldom have to do it.
   mutating func run(_ pages: IDPages, limit: Int?) throws(StoreError) {
     let count = try pages.access.entryCount(pages.tables.recent)
     let settled = try pages.access.entryCount(pages.tables.ids)
     let limit = limit ?? Self.limit(beside: settled)
     guard count > limit else { return }
     var moving = count - limit + limit / 32
-    // One with nothing in it is met at the end, or where a damaged page begins: it goes on behind that, or at the
-    // beginning, of which something is left.
+    // An empty run occurs at the end of the table, or if a damaged page begins there. The next run continues
+    // behind that page, or at the beginning of the table, where ids are left.
     var emptyRuns = 0
     while moving > 0, emptyRuns < Self.emptyLimit {
       let run = try Run(pages, from: next, atMost: min(moving, Self.minimum))
@@ -42,12 +45,12 @@ package struct IDSettling: Sendable {
     }
   }
 
-  /// Neighbours, copied, since nothing on pages lasts while they are moved.
+  /// A run of neighbours, copied because moving them changes the pages.
   private struct Run {
     private var bytes: [UInt8] = []
     /// Where each key and each value ends.
     private var ends: [Int] = []
-    /// The key after the last, or behind the damaged page that it ends at; empty at the end of the table.
+    /// The key after the last one, or behind the damaged page that ends the run; empty at the table's end.
     private(set) var next: [UInt8] = []
 
     var count: Int { ends.count / 2 }
@@ -65,7 +68,7 @@ package struct IDSettling: Sendable {
           try cursor.advance()
         }
       } catch {
-        // What stands on a damaged page stays there, and is nothing that a transaction should fail for.
+        // Entries on a damaged page stay there; a transaction should not fail because of them.
         guard let damaged = error.damaged else { throw error }
         next = damaged.to ?? []
       }
@@ -76,7 +79,7 @@ package struct IDSettling: Sendable {
       ends.append(bytes.count)
     }
 
-    /// Whether no damaged page is in the way of an id, which else stays among the recent ones.
+    /// Whether an id can be moved without touching a damaged page; otherwise it stays in `recent`.
     private func isClear(_ key: RawSpan, _ pages: IDPages) throws(StoreError) -> Bool {
       do throws(StoreError) {
         try pages.access.prepare(pages.tables.ids, key, for: .replacing)

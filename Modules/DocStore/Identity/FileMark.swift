@@ -2,17 +2,18 @@ import CLMDB
 import CRDTCore
 import Platform
 
-/// What tells a file from every copy of it: its file system, its number there, and when it was made.
+/// Distinguishes a file from every copy of it: by its file system, its inode number and its creation time.
 ///
-/// The file system counts by its own name and not by its device's number, which a restart may change. Where it draws its files'
-/// numbers anew with each mount, all marks are ``none``, and say nothing.
+/// The file system is identified by its own id and not by its device number, which a restart may change. If
+/// the file system assigns new inode numbers with each mount, all marks are ``none``, and distinguish
+/// nothing.
 struct FileMark: Hashable, Sendable {
   let fileSystem: UInt64
   let inode: UInt64
-  /// Nanoseconds since 1970; 0 where the file system does not keep it.
+  /// Nanoseconds since 1970; 0 if the file system does not record the creation time.
   let birth: UInt64
 
-  /// No file's mark.
+  /// The mark of no file.
   static let none = FileMark(fileSystem: 0, inode: 0, birth: 0)
 
   private init(fileSystem: UInt64, inode: UInt64, birth: UInt64) {

@@ -1,32 +1,33 @@
 public import CRDTCore
 
-/// That a store was found to be a copy of what it was, and so became a site of its own.
+/// Reports that the store became a new site, because it was found to be a copy or for another reason.
 public struct IdentityChange: Hashable, Sendable {
-  /// What gave it away.
+  /// Why the store became a new site.
   public struct Reason: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
 
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The data stands in another file than the one it was written to: the directory was copied, or moved
-    /// to another file system.
+    /// The data is in another file than the one it was written to.
+    ///
+    /// The directory was copied, or moved to another file system.
     public static let copied = Reason(rawValue: "copied")
-    /// The data is older than what this store wrote last: it was put back from a backup.
+    /// The data is older than this store's last write: it was put back from a backup.
     public static let restored = Reason(rawValue: "restored")
-    /// The data was made as a backup, and is a store of its own from its first open on.
+    /// The data was created as a backup, and is a store of its own from its first open on.
     public static let backup = Reason(rawValue: "backup")
     /// The file `instance` beside the data is missing or damaged.
     public static let sideFileMissing = Reason(rawValue: "sideFileMissing")
-    /// The site does not follow from the key that the store is opened with.
+    /// The site does not follow from the key with which the store is opened.
     public static let key = Reason(rawValue: "key")
-    /// A peer has met a store that writes as the same site, and has written more or other things.
+    /// A peer has found another store that writes as the same site, with more or other writes.
     public static let cloned = Reason(rawValue: "cloned")
-    /// The store's clock had run ahead, and begins anew at the wall clock.
+    /// The store's clock was ahead, and restarts at the wall clock.
     public static let clock = Reason(rawValue: "clock")
   }
 
   public let reason: Reason
-  /// The site that the data was written by; what it wrote stays.
+  /// The site under which the data was written; its writes stay.
   public let previousSite: SiteID
 
   public init(reason: Reason, previousSite: SiteID) {
@@ -40,7 +41,7 @@ extension IdentityChange.Reason: CustomStringConvertible {
 }
 
 extension IdentityChange {
-  /// One line for the log.
+  /// The line for the log.
   var line: String {
     let cause =
       switch reason {

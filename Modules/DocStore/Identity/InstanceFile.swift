@@ -1,32 +1,32 @@
 import CRDTCore
 import Platform
 
-/// What stands in the file `instance` beside the data: enough to notice that either was put back or copied.
+/// The file `instance` beside the data: it shows whether the data, or this file, was put back or copied.
 ///
-/// The data carries a nonce that changes with each session that writes; this file knows it, and the next
-/// one, so that a crash between the two writes is no mismatch. It also names the one data file it belongs
-/// to, and itself, which copies cannot have in common with it.
+/// The data contains a nonce that changes with each session that writes. This file contains that nonce and
+/// the next one, so that a crash between the two writes is not a mismatch. It also contains the marks of its
+/// data file and of itself, which copies of these files cannot have.
 struct InstanceFile: Hashable, Sendable {
-  /// The nonce that the data has, unless it has ``next`` already.
+  /// The nonce in the data, unless the data already has ``next``.
   var nonce: UInt64
   /// The nonce that the data gets with the next session's first commit.
   var next: UInt64
-  /// A commit that the data is sure to include.
+  /// A commit that the data certainly includes.
   var sequence: UInt64 = 0
   /// The random number of that commit.
   var commitID: UInt64 = 0
-  /// The data file, and the one that is about to take its place.
+  /// The data file, and the file that is about to replace it.
   var data: FileMark
   var nextData = FileMark.none
 
   private static let formatVersion: UInt32 = 1
   private static let byteCount = 112
 
-  /// What was found.
+  /// The result of reading the file.
   enum Finding: Equatable {
     case missing
     case damaged
-    /// It is whole, and a copy of the file that was written.
+    /// It is intact, but a copy of the file that was written.
     case copy(InstanceFile)
     case found(InstanceFile)
   }
@@ -50,7 +50,7 @@ struct InstanceFile: Hashable, Sendable {
     return decode(bytes, own: try FileMark(descriptor))
   }
 
-  /// Puts the file in its place: afterwards it is there whole, or what was there before is.
+  /// Replaces the file atomically: afterwards either the new file or the old one is there.
   func replace(_ files: StoreFiles) throws(StoreError) {
     let draft = files.instance + ".new"
     _ = unsafe unlink(draft)
@@ -73,7 +73,9 @@ struct InstanceFile: Hashable, Sendable {
     try files.syncDirectory()
   }
 
-  /// Writes over the file that is there, which what fits in one sector of a disk survives; not synced.
+  /// Overwrites the existing file without a sync.
+  ///
+  /// The file fits in one disk sector, so a crash does not leave it half written.
   func overwrite(_ files: StoreFiles) throws(StoreError) {
     // SAFETY: the path is read during the call only.
     let descriptor = unsafe open(files.instance, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)

@@ -1,27 +1,27 @@
 import CRDTCore
 
-/// Finds out at open whether the store is what it was, and keeps the file beside the data up to date.
+/// Finds out at open whether the store was copied or put back, and keeps the file beside the data up to date.
 ///
-/// A session that only reads changes nothing. The first commit of a session carries a new nonce; soon after
-/// it the file learns that, and at the end of the session how far the log had come.
-// SAFETY: used by the thread that opens the store, then by the thread that writes alone.
+/// A session that only reads changes nothing. The first commit of a session writes a new nonce. Soon after it
+/// the file gets that nonce too. At the end of the session the file gets the last log position.
+// SAFETY: used by the thread that opens the store, and afterwards only by the writer thread.
 final class InstanceKeeper: @unchecked Sendable {
-  /// Whose entries this session writes.
+  /// The identity under which this session writes.
   private(set) var identity: StoreIdentity
-  /// What was found to have happened to the store, where it had to become a new site.
+  /// Why the store had to become a new site; `nil` if it did not.
   private(set) var change: IdentityChange?
-  /// The first reading of the opening that this session is or goes on as.
+  /// The first timestamp of the opening that this session is or continues.
   private(set) var opening = ClockReading.zero
   let files: StoreFiles
   private var witness: OpeningWitness?
   private let options: StoreOptions
   private var file: InstanceFile
-  /// Whether this session's nonce has been committed.
+  /// Whether this session's nonce is committed.
   private var isRenewed = false
-  /// Whether the file beside the data may lack what the data has.
+  /// Whether the file beside the data may lack the present nonce.
   private var isBehind = false
 
-  /// Compares data and file; on a mismatch the new site is durable when this returns.
+  /// Compares data and file; after a mismatch the new site is durable when this returns.
   init(_ environment: Environment, _ files: StoreFiles, log: LogState, options: StoreOptions)
     throws(StoreError)
   {
@@ -41,7 +41,7 @@ final class InstanceKeeper: @unchecked Sendable {
       identity = stored
       change = nil
       file = known
-      // The last session may have ended before the file knew of its nonce, or of a change of files.
+      // The last session may have ended before the file contained its nonce, or the new data file's mark.
       if stored.nonce == known.next || known.nextData != .none || known.data != data {
         isRenewed = !repair(stored, data)
       }
@@ -55,12 +55,12 @@ final class InstanceKeeper: @unchecked Sendable {
     }
   }
 
-  /// Goes on as the last opening where that is known to have left the store so, else begins one.
+  /// Continues the last opening if that certainly left the store in this state, otherwise begins a new one.
   ///
-  /// What an opening writes bears readings that none of a copy bears.
+  /// The timestamps that an opening writes differ from those of all copies.
   ///
   /// - Parameters:
-  ///   - log: Has the clock.
+  ///   - log: The log's state, which contains the clock.
   ///   - random: Random bits of this opening.
   func begin(_ log: inout LogState, random: UInt64) {
     guard options.namesOpenings else { return }
@@ -71,7 +71,7 @@ final class InstanceKeeper: @unchecked Sendable {
     opening = former ?? log.clock.latest.next
   }
 
-  /// Takes a new site, epoch and nonce; where the clock is the reason, also the clock of `log`.
+  /// Takes a new site, epoch and nonce; if the clock is the reason, also writes the clock of `log`.
   private func take(_ environment: Environment, _ log: LogState, _ reason: IdentityChange.Reason)
     throws(StoreError)
   {
@@ -80,7 +80,7 @@ final class InstanceKeeper: @unchecked Sendable {
     let new = InstanceFile(
       nonce: fresh.nonce, next: StoreIdentity.drawNonce(options.random), sequence: log.sequence,
       commitID: log.commitID, data: try FileMark(try environment.dataDescriptor()))
-    // The file first: should only one of both survive a crash, they differ, and this happens again.
+    // The file first: if only one of the two writes survives a crash, they differ, and this happens again.
     try new.replace(files)
     file = new
     try options.reach(.siteMarked)
@@ -91,14 +91,15 @@ final class InstanceKeeper: @unchecked Sendable {
     try options.reach(.siteCommitted)
     identity = fresh
     (isRenewed, isBehind) = (true, false)
-    // Nothing of the new site is written yet, and so all that will be is this opening's.
+    // The new site has no writes yet, so all of its writes will be this opening's.
     if reason == .clock { opening = .zero }
     witness = OpeningWitness(in: options.witnessDirectory, of: fresh.site)
   }
 
-  /// Brings the file up to date after a crash.
+  /// Updates the file after a crash.
   ///
-  /// - Returns: Whether that was possible; else this session keeps the last one's nonce, which the file knows.
+  /// - Returns: Whether that succeeded. Otherwise this session keeps the last session's nonce, which the file
+  ///   contains.
   private func repair(_ stored: StoreIdentity, _ data: FileMark) -> Bool {
     var repaired = file
     repaired.nonce = stored.nonce
@@ -107,7 +108,7 @@ final class InstanceKeeper: @unchecked Sendable {
     return replace(by: repaired)
   }
 
-  /// Puts a new file in place; a failure is logged, and is no loss where the old one is still right.
+  /// Replaces the file; a failure is logged, and is harmless if the old file is still right.
   @discardableResult
   private func replace(by new: InstanceFile) -> Bool {
     do {
@@ -146,7 +147,7 @@ final class InstanceKeeper: @unchecked Sendable {
     return .same(file)
   }
 
-  /// Makes the file of a store that is about to come into being, whose data file is a draft yet.
+  /// Creates the instance file of a new store, whose data file is still a draft.
   static func create(_ identity: StoreIdentity, _ files: StoreFiles, draft: FileMark, random: () -> UInt64)
     throws(StoreError)
   {
@@ -155,7 +156,7 @@ final class InstanceKeeper: @unchecked Sendable {
 
   // MARK: - On the writer thread
 
-  /// Makes the store a site of its own; that is durable when this returns.
+  /// Makes the store a new site, durably when this returns.
   func renewSite(
     _ reason: IdentityChange.Reason, _ environment: Environment, _ log: LogState
   ) throws(StoreError) -> IdentityChange {
@@ -166,7 +167,7 @@ final class InstanceKeeper: @unchecked Sendable {
     return change
   }
 
-  /// Writes this session's nonce into the session's first transaction that writes, and tells the witness of each commit to come.
+  /// Writes this session's nonce in its first write transaction, and records each commit in the witness.
   func renew(_ access: PageAccess, _ tables: Tables, _ log: LogState) throws(StoreError) {
     var renewed = identity
     if !isRenewed {
@@ -178,7 +179,7 @@ final class InstanceKeeper: @unchecked Sendable {
     witness?.note(place, of: opening)
   }
 
-  /// Takes note of a commit that ``renew(_:_:_:)`` was called for; the file is brought up to date soon.
+  /// Records a commit for which ``renew(_:_:_:)`` was called; the file is updated soon.
   func didCommit() {
     guard !isRenewed else { return }
     isRenewed = true
@@ -186,7 +187,7 @@ final class InstanceKeeper: @unchecked Sendable {
     isBehind = true
   }
 
-  /// Tells the file of this session's nonce, once; a failure is no loss, since the file expects it.
+  /// Writes this session's nonce to the file, once; a failure is harmless, since the file expects it.
   func catchUp(_ log: LogState) {
     guard isBehind else { return }
     isBehind = false
@@ -199,17 +200,17 @@ final class InstanceKeeper: @unchecked Sendable {
     try? options.reach(.nonceMarked)
   }
 
-  /// Ends the session; another may go on as its opening.
+  /// Releases the witness, so that another session may continue this one's opening.
   func letGo() { witness = nil }
 
-  /// Notes how far the log came, at the end of a session.
+  /// Writes the log position to the file, at the end of a session.
   func finish(_ log: LogState) {
     guard file.sequence < log.sequence, identity.nonce == file.nonce else { return }
     (file.sequence, file.commitID) = (log.sequence, log.commitID)
     try? file.overwrite(files)
   }
 
-  /// Prepares for the data file to be replaced by another one, whichever of both survives a crash.
+  /// Prepares to replace the data file by another one, whichever of the two survives a crash.
   func expect(_ draft: FileMark) throws(StoreError) {
     var expecting = file
     expecting.nextData = draft
@@ -217,7 +218,7 @@ final class InstanceKeeper: @unchecked Sendable {
     file = expecting
   }
 
-  /// Ends what ``expect(_:)`` began; a failure is no loss, since the file still knows both.
+  /// Ends what ``expect(_:)`` began; a failure is harmless, since the file still names both data files.
   func settle(on data: FileMark) {
     var settled = file
     (settled.data, settled.nextData) = (data, .none)

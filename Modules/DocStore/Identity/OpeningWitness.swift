@@ -1,15 +1,16 @@
 import CRDTCore
 import Platform
 
-/// How far the last opening of a store had come, kept outside its directory in memory that no copy of a disk includes.
+/// The state in which the last opening left a store, kept in memory that no copy of a disk includes.
 ///
-/// A store that is just there was not put back since, and no copy of it goes on as that opening: so a restart of the process may.
-/// Everybody else begins an opening of their own.
+/// A store in exactly this state was not put back since, and no copy of it continues that opening. So a
+/// restarted process may continue it. Every other process begins a new opening.
 ///
-/// It is a small file that names the system's start. It is locked while the store is open, and says what is about to be
-/// committed, so that it is never behind the store. Some stores share a file: whoever opens second has no witness.
+/// It is a small file outside the store's directory. It names the system's boot, and is locked while the
+/// store is open. It is written before each commit, so that it is never behind the store. Some stores share a
+/// file: the one opened second has no witness.
 final class OpeningWitness: Sendable {
-  /// What a store is, and its older copies are not.
+  /// The state that distinguishes a store from its older copies.
   struct Place {
     let nonce: UInt64
     let sequence: UInt64
@@ -19,16 +20,16 @@ final class OpeningWitness: Sendable {
   private let descriptor: Int32
   private let boot: [UInt8]
 
-  /// So many files there are for all stores of a user.
+  /// The number of files for all stores of a user.
   private static let fileCount: UInt64 = 4_096
   private static let formatVersion: UInt32 = 1
   private static let key = Array("opening".utf8)
 
-  /// Opens a store's witness; `nil` where another open store has the file, or the system gives none.
+  /// Opens a store's witness; `nil` if another open store uses the file, or if the system has none.
   ///
   /// - Parameters:
-  ///   - directory: The user's own, on no disk; without it there is no witness.
-  ///   - site: The store's.
+  ///   - directory: The user's own directory, not on a disk; `nil` for no witness.
+  ///   - site: The store's site.
   init?(in directory: String?, of site: SiteID) {
     guard let directory, let boot = Self.boot else { return nil }
     let path = "\(directory)/\((site.high ^ site.low) % Self.fileCount)"
@@ -45,7 +46,7 @@ final class OpeningWitness: Sendable {
 
   deinit { close(descriptor) }
 
-  /// The first reading of the opening that had come to `place`; `nil` where none is known to have.
+  /// The first timestamp of the opening that left the store at `place`; `nil` if none is known.
   func opening(at place: Place) -> ClockReading? {
     var bytes = content(place, .zero)
     // SAFETY: the call writes at most as many bytes as there is room.
@@ -57,7 +58,7 @@ final class OpeningWitness: Sendable {
     return bytes == content(place, opening) ? opening : nil
   }
 
-  /// Says where the store is about to be; a failure costs the next opening a name of its own, and nothing else.
+  /// Records the store's next state; after a failure the next opening is a new one, and nothing is lost.
   func note(_ place: Place, of opening: ClockReading) {
     let bytes = content(place, opening)
     // SAFETY: the call reads the array during the call only.
@@ -75,7 +76,7 @@ final class OpeningWitness: Sendable {
 
   // MARK: - The system
 
-  /// What tells this start of the system from all others.
+  /// The id of this boot of the system.
   private static let boot: [UInt8]? = {
     var room = [UInt8](repeating: 0, count: 40)
     #if canImport(Darwin)
@@ -93,7 +94,7 @@ final class OpeningWitness: Sendable {
     return count >= 36 ? Array(room.prefix(36)) : nil
   }()
 
-  /// The user's own directory on no disk, or one that no copy of a disk is made from; `nil` where the system has none.
+  /// The user's own directory in memory, or one that disk copies omit; `nil` if the system has none.
   static let directory: String? = {
     guard let parent else { return nil }
     let path = "\(parent)/dunlin-\(geteuid())"
@@ -108,7 +109,7 @@ final class OpeningWitness: Sendable {
   private static var parent: String? {
     #if canImport(Darwin)
       var room = [CChar](repeating: 0, count: Int(MAXPATHLEN))
-      // SAFETY: the call writes at most as many bytes as there is room, the zero at the end among them.
+      // SAFETY: the call writes at most as many bytes as there is room, including the final zero.
       guard unsafe confstr(_CS_DARWIN_USER_TEMP_DIR, &room, room.count) > 0 else { return nil }
       return String(decoding: room.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     #else

@@ -1,37 +1,42 @@
 public import CRDTCore
 
 extension Store {
-  /// This store instance's writer lineage; it may change, see `renewSite(_:)`.
+  /// The site under which this store writes; it may change, see `renewSite(_:)`.
   public var site: SiteID { writer.identity.withLock { $0.current.site } }
 
-  /// What the site follows from, with the key that ``StoreOptions/siteOfSalt`` knows; zero where it follows from none.
+  /// The salt from which the site is derived; zero if it is not derived from a key.
+  ///
+  /// ``StoreOptions/siteOfSalt`` derives the site from the salt with its key.
   public var siteSalt: SiteSalt { writer.identity.withLock { $0.current.salt } }
 
-  /// A random number that names this store's log; it changes with the site.
+  /// A random number that identifies this store's log; it changes with the site.
   public var epoch: UInt64 { writer.identity.withLock { $0.current.epoch } }
 
-  /// What made the store a new site, at open or since; `nil` when nothing did.
+  /// Why the store became a new site, at open or later; `nil` if it did not.
   public var identityChange: IdentityChange? { writer.identity.withLock { $0.change } }
 
-  /// Makes the store a site of its own from now on, since another one writes as the same site.
+  /// Makes the store a new site, because another store writes as the same site.
   ///
-  /// What was written stays, as the former site's. That is durable when this returns; crashes on the way lead to
-  /// a new site as well. Who has told anybody the former site must do so anew: see ``onSiteChange(_:)``.
-  /// - Parameter reason: What gave it away.
-  /// - Throws: `nestedWriteTransaction` inside a write transaction or a listener; `closed`, `poisoned`, `full`, `io`.
+  /// All writes stay, under the former site. The change is durable when this returns. A crash before that
+  /// leads to a new site as well. If you have sent the former site to anyone, send the new one: see
+  /// ``onSiteChange(_:)``.
+  /// - Parameter reason: Why the store becomes a new site.
+  /// - Throws: `nestedWriteTransaction` inside a write transaction or a listener; `closed`, `poisoned`,
+  ///   `full`, `io`.
   public func renewSite(_ reason: IdentityChange.Reason) throws {
     try maintain { writer, environment in try writer.renewSite(reason, environment) }
   }
 
-  /// As the form that blocks.
+  /// The asynchronous form of `renewSite(_:)`.
   public func renewSite(_ reason: IdentityChange.Reason) async throws {
     try await maintain { writer, environment in try writer.renewSite(reason, environment) }
   }
 
-  /// How far the store's clock is ahead of the wall clock; zero as a rule.
+  /// How far the store's clock is ahead of the wall clock; normally zero.
   ///
-  /// Each write is later than those before. Where the wall clock was ahead once, or is behind now, writes go on from the
-  /// latest one, and win every conflict until the wall clock has come that far. See `trustClock()`.
+  /// Each write is later than all writes before it. If the wall clock was ahead once, or is behind now,
+  /// writes continue from the latest one. They win every conflict until the wall clock has caught up. See
+  /// `trustClock()`.
   /// - Throws: `closed`, `forked`, `tooManyReaders`, `corrupt`, `io`.
   public func clockLead() throws -> Duration {
     let latest = try read { $0.latestReading.milliseconds }
@@ -45,18 +50,18 @@ extension Store {
   /// The wall clock in milliseconds since 1970.
   package var wallTime: UInt64 { options.now() }
 
-  /// The same, unless it is far behind a reading that was given out, and so was wrong then or is wrong now.
+  /// The wall time, unless it is far behind `latest`, so that one of the two must be wrong.
   package func wallTime(unlessBehind latest: ClockReading) -> UInt64? {
     let now = options.now()
     return now + WriterSettings.tolerableLead >= latest.milliseconds ? now : nil
   }
 
-  /// Has the store's clock begin anew at the wall clock, since that is right and was ahead once.
+  /// Restarts the store's clock at the wall clock, which is right now and was ahead once.
   ///
-  /// Readings repeat then, so the store becomes a site of its own, as with `renewSite(_:)`. What was written stays with the time
-  /// that it has; a write to a document is later than all that is in it, as ever.
-  /// - Returns: Whether it was ahead; else nothing is changed.
-  /// - Throws: As `renewSite(_:)`.
+  /// Timestamps then repeat, so the store becomes a new site, as with `renewSite(_:)`. Existing writes keep
+  /// their time. A write to a document is still later than everything in the document.
+  /// - Returns: Whether the clock was ahead; otherwise nothing has changed.
+  /// - Throws: Like `renewSite(_:)`.
   @discardableResult
   public func trustClock() throws -> Bool {
     let change = identityChange
@@ -64,7 +69,7 @@ extension Store {
     return identityChange != change
   }
 
-  /// As the form that blocks.
+  /// The asynchronous form of `trustClock()`.
   @discardableResult
   public func trustClock() async throws -> Bool {
     let change = identityChange
@@ -72,11 +77,11 @@ extension Store {
     return identityChange != change
   }
 
-  /// Calls `listener` whenever the store has become a site of its own after it was opened.
+  /// Calls `listener` whenever the store has become a new site after it was opened.
   ///
-  /// It is called on the thread that writes, before anything is written as the new site; it must be quick, and cannot
-  /// write by waiting.
-  /// - Returns: The registration, which ends when it is let go of.
+  /// It is called on the writer thread, before anything is written as the new site. It must be quick, and
+  /// must not wait for a write.
+  /// - Returns: The registration, which ends when it is released.
   public func onSiteChange(_ listener: @escaping @Sendable (IdentityChange) -> Void) -> CommitListener {
     writer.siteListeners.add(listener)
   }

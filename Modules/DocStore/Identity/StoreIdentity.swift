@@ -1,25 +1,26 @@
 import CLMDB
 import CRDTCore
 
-/// What a store is: its format, its site, the epoch of its log, and the nonce of its last session.
+/// A store's identity: its site, the epoch of its log, and the nonce of its last session.
 struct StoreIdentity: Hashable, Sendable {
-  /// The format this release writes, and the only one it reads.
+  /// The format that this release writes, and the only one that it reads.
   static let formatVersion: UInt32 = 5
-  /// The nonce of a copy that was made to become a store of its own.
+  /// The nonce of a copy that was created to become a store of its own.
   static let noNonce: UInt64 = 0
 
   var site: SiteID
-  /// What the site follows from, with a key; zero where it follows from none.
+  /// The salt from which the site is derived, with a key; zero if it is not derived from a key.
   var salt = SiteSalt.zero
   var epoch: UInt64
-  /// Drawn anew by each session that writes; the file beside the data has it too.
+  /// Each session that writes draws a new one; the file beside the data contains it too.
   var nonce: UInt64
 
   private static let formatKey = Array("format".utf8)
   static let identityKey = Array("identity".utf8)
 
-  /// The identity of a new store, or of one that becomes another site for a reason; no store is site zero, which default data
-  /// has.
+  /// The identity of a new store, or of one that becomes a new site for a reason.
+  ///
+  /// It is never site zero, which is the site of default data.
   init(_ options: StoreOptions, _ reason: IdentityChange.Reason? = nil) throws(StoreError) {
     let random = options.random
     var site = SiteID.zero
@@ -39,7 +40,7 @@ struct StoreIdentity: Hashable, Sendable {
 
   static func drawNonce(_ random: () -> UInt64) -> UInt64 { max(random(), noNonce + 1) }
 
-  /// Refuses a store of another format; nothing else of it has been read then.
+  /// Refuses a store of another format, before anything else of it is read.
   static func checkFormat(_ access: PageAccess, _ meta: MDB_dbi) throws(StoreError) {
     let version = try access.small(formatKey, in: meta, "meta") { reader throws(CodecError) in
       try reader.readFixed(as: UInt32.self)
@@ -87,7 +88,7 @@ struct StoreIdentity: Hashable, Sendable {
 }
 
 extension PageAccess {
-  /// Reads one value of a small table; `nil` when the key is absent.
+  /// Reads one value of a small table; `nil` if the key is absent.
   func small<R>(
     _ key: [UInt8], in table: MDB_dbi, _ name: String,
     _ decode: (inout ByteReader) throws(CodecError) -> R

@@ -1,11 +1,11 @@
 import CRDTCore
 
-/// Rows that documents have in indexes, one after the other.
+/// Rows of documents in indexes, one after the other.
 struct DocumentRows {
   private var keys = IndexKeyWriter()
   private var ends: [Int] = []
   private(set) var values: [RowValue] = []
-  /// Of the elements of one array.
+  /// The elements of one array.
   private var elements: [Element] = []
 
   private struct Element {
@@ -30,7 +30,8 @@ struct DocumentRows {
 
   /// Appends the rows of a living document in one index, in the order of their keys.
   ///
-  /// There is one, but in an index of elements one for each different element, and none without elements.
+  /// There is one row. In an index of elements there is one for each distinct element, and none without
+  /// elements.
   mutating func append(
     _ index: IndexState, _ paths: [ResolvedPath], _ record: borrowing RecordView,
     _ number: DocumentNumber, _ names: KeyTable
@@ -61,7 +62,7 @@ struct DocumentRows {
 }
 
 extension IndexKeyWriter {
-  /// Writes the key of a document's row; `element` stands in for the array that has it.
+  /// Writes the key of a document's row; `element` replaces the array that contains it.
   fileprivate mutating func appendRow(
     _ index: IndexState, _ paths: [ResolvedPath], _ record: borrowing RecordView,
     _ number: DocumentNumber, _ names: KeyTable, element: Value?
@@ -83,7 +84,7 @@ extension IndexKeyWriter {
 }
 
 extension Value {
-  /// What an index of elements has a row for each of.
+  /// The elements for which an index of elements has rows.
   fileprivate var elements: [Value] {
     switch self {
     case .array(let elements): elements
@@ -94,7 +95,7 @@ extension Value {
 }
 
 extension ValueRef {
-  /// What `lower()` makes of the value; `nil` is MISSING.
+  /// The result of `lower()` for the value; `nil` is MISSING.
   fileprivate var lowercased: Value? {
     switch kind {
     case .string:

@@ -2,11 +2,11 @@ public import CRDTCore
 
 /// A place between the rows of an index: before or after all rows that begin with certain values.
 public struct IndexBound: Hashable, Sendable {
-  /// For the index's first fields, not necessarily all; `nil` is MISSING.
+  /// The values of the index's first fields, not necessarily all; `nil` is MISSING.
   public let values: [Value?]
-  /// Whether the rows with these values lie before this place.
+  /// Whether this place is behind the rows with these values.
   public let isAfter: Bool
-  /// Whether the last value, a string, stands for all strings that begin with it.
+  /// Whether the last value, a string, matches all strings that begin with it.
   public let isPrefix: Bool
 
   private init(_ values: [Value?], isAfter: Bool, isPrefix: Bool = false) {
@@ -33,13 +33,13 @@ public struct IndexBound: Hashable, Sendable {
 }
 
 extension IndexInfo {
-  /// Above all that can follow a value in a key: no two bytes there are so.
+  /// Two bytes above everything that can follow a value in a key.
   private static let above: [UInt8] = [.max, .max]
 
-  /// The key at a bound; `nil` stands for the index's beginning or end.
+  /// The key at a bound; `nil` is the index's beginning or end.
   ///
-  /// Values too long for a key are found by their beginnings, so that the range has rows too many at its
-  /// ends rather than too few.
+  /// For values too long for a key, the key has only their beginnings. So the range may contain extra rows at
+  /// its ends, but never lacks any.
   func key(_ bound: IndexBound?, isEnd: Bool) -> [UInt8] {
     var writer = IndexKeyWriter()
     guard let bound else {

@@ -6,9 +6,9 @@ struct IndexCheck {
   let collection: Collection
   let index: IndexState
 
-  /// Calls `report` with each thing that is wrong, in a sentence that holds no document contents.
+  /// Calls `report` for each fault, with a sentence that contains no document contents.
   ///
-  /// A damaged document is somebody else's finding: its rows are passed over.
+  /// Other checks report damaged documents; this one skips their rows.
   /// - Complexity: O(*n* log *n*) in the documents, and constant memory.
   func run(_ report: (String) -> Void) throws {
     var paths = index.definition.fields.map { ResolvedPath($0.path.map(PathComponent.key)) }
@@ -16,7 +16,8 @@ struct IndexCheck {
     let rows = try checkRows(paths, report)
     if rows != index.rowCount { report("\(name) counts \(index.rowCount) rows and has \(rows)") }
     let found = try checkDocuments(paths, report)
-    // Of the rows of elements each is one of its document's, which are looked up by documents alone.
+    // `checkRows` does not verify rows of elements, which are looked up only by document. So their counts are
+    // compared.
     if let found, index.definition.hasElements, found != rows {
       report("\(name) has \(rows) rows of elements, of which there are \(found)")
     }
@@ -58,7 +59,7 @@ struct IndexCheck {
     return count
   }
 
-  /// - Returns: How many rows there should be; `nil` where damaged documents leave that open.
+  /// - Returns: How many rows there should be; `nil` if damaged documents make that unknown.
   private func checkDocuments(_ paths: [ResolvedPath], _ report: (String) -> Void) throws -> UInt64? {
     var rows = DocumentRows()
     var count: UInt64? = 0
@@ -80,7 +81,7 @@ struct IndexCheck {
               RowValue($0, of: key) == rows.values[row]
             }
           } catch let error as StoreError where error.code == .corrupt && error.damaged == nil {
-            // The damaged row beside it may have been this one; it is reported above.
+            // The damaged row beside it may have been this one; `checkRows` has reported it.
             return nil
           }
         }
@@ -95,7 +96,7 @@ struct IndexCheck {
 }
 
 extension ReadTransaction {
-  /// Checks every index of every collection; `report` gets a sentence for each thing that is wrong.
+  /// Checks every index of every collection; `report` gets a sentence for each fault.
   package borrowing func checkIndexes(_ report: (String) -> Void) throws {
     let names = try pages.collections().sorted { $0.id < $1.id }.map(\.name)
     let indexes = try pages.access.indexes(pages.tables, names: names)
@@ -110,12 +111,12 @@ extension ReadTransaction {
     }
   }
 
-  /// Rows of all indexes together, those that are being removed included.
+  /// The number of rows of all indexes together, including those that are being removed.
   package borrowing func indexEntryCount() throws -> Int { try pages.access.entryCount(pages.tables.rows) }
 }
 
 extension DocumentPages {
-  /// Checks that what is said of indexes is in order; it need not be true any more.
+  /// Checks that the statistics of indexes are well formed; they need not be up to date.
   fileprivate func checkStatistics(of indexes: [UInt32: IndexDefinition], _ report: (String) -> Void) throws {
     try access.scan(tables.indexes, from: [UInt8]().rawBytes) { key, stored in
       guard key.byteCount > 4 else { return true }

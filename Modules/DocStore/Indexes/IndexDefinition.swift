@@ -1,17 +1,17 @@
 public import CRDTCore
 
-/// One value that an index orders documents by.
+/// One value by which an index orders documents.
 public struct IndexField: Hashable, Sendable {
-  /// What of the value at the path goes into the index.
+  /// Which part of the value at the path the index contains.
   public enum Part: UInt8, Sendable {
     case value = 0
-    /// Strings in small letters, as `lower()` makes them; other values but null are MISSING.
+    /// Strings in lower case, as `lower()` returns them; other values except null are MISSING.
     case lowercase = 1
-    /// Each element of an array, and each value of an object: documents have as many rows, or none.
+    /// Each element of an array, and each value of an object: a document has a row for each, or none.
     case elements = 2
   }
 
-  /// The keys from the document's root to the value; an index does not look into arrays on the way.
+  /// The keys from the document's root to the value; an index does not look into arrays on this path.
   public let path: [TextKey]
   public let part: Part
   public let isDescending: Bool
@@ -23,14 +23,14 @@ public struct IndexField: Hashable, Sendable {
   }
 }
 
-/// What an index is to be: the documents of one collection, by one or more of their values.
+/// The definition of an index: the documents of one collection, ordered by one or more of their values.
 ///
-/// An index is this store's own affair: it is never synced.
+/// An index is local to this store, and is never synced.
 public struct IndexDefinition: Hashable, Sendable {
-  /// Unique among the indexes of its collection.
+  /// The name, unique among the indexes of its collection.
   @TextKey public private(set) var name: String
   @TextKey public private(set) var collection: String
-  /// The first decides; each further one orders documents that are equal by those before it.
+  /// The first field decides; each further one orders documents that are equal by those before it.
   public let fields: [IndexField]
 
   public init(name: String, collection: String, fields: [IndexField]) {
@@ -45,40 +45,42 @@ extension IndexDefinition {
   public var hasElements: Bool { fields.contains { $0.part == .elements } }
 }
 
-/// An index as a snapshot has it.
+/// An index as a snapshot contains it.
 public struct IndexInfo: Hashable, Sendable {
   public enum State: UInt8, Sendable {
-    /// Some documents have no row yet, so that it cannot answer a query.
+    /// Some documents have no row yet, so the index cannot answer a query.
     case building = 0
     case ready = 1
   }
 
-  /// Never given to another index of this store.
+  /// The index's number, never given to another index of this store.
   public let number: UInt32
   public let definition: IndexDefinition
   public let state: State
-  /// One for each living document, or for each element; while the index is built, for those it has come to.
+  /// The number of rows: one for each living document, or for each element.
+  ///
+  /// While the index is being built, it has rows only for the documents processed so far.
   public let rowCount: Int
-  /// What the rows are like; `nil` until they were gone through, and where they are few.
+  /// What the rows are like; `nil` before the rows were examined, and if there are few rows.
   public let statistics: IndexStatistics?
 }
 
-/// How far the building of an index has come.
+/// The progress of building an index.
 public struct IndexProgress: Hashable, Sendable {
-  /// Documents that have their row.
+  /// The number of documents that have their row.
   public let indexed: Int
-  /// Living documents of the collection.
+  /// The number of living documents in the collection.
   public let total: Int
 }
 
 extension IndexDefinition {
-  /// Fields that one index may have.
+  /// The maximum number of fields of one index.
   static let maximumFields = 8
-  /// Indexes that one collection may have.
+  /// The maximum number of indexes of one collection.
   static let maximumPerCollection = 64
   private static let maximumNameBytes = 100
 
-  /// Refuses what cannot be an index.
+  /// Refuses an invalid definition.
   func check() throws(StoreError) {
     try CollectionName.check(collection, operation: "createIndex")
     if let problem {

@@ -1,21 +1,21 @@
 import CRDTCore
 
-/// Goes through the values that ``IndexKeyWriter`` wrote, one after the other.
+/// Reads the values that ``IndexKeyWriter`` wrote, one after the other.
 ///
-/// What it reads may be damaged or cut: then it says that there is no further value.
+/// The bytes may be damaged or cut. Then it reports that there is no further value.
 struct IndexKeyReader: ~Escapable {
   private let bytes: RawSpan
   /// Where the next value begins.
   private(set) var offset = 0
-  /// What flips the bytes of a descending field.
+  /// The mask that flips the bytes of a descending field.
   private var mask: UInt8 = 0
 
   @_lifetime(copy bytes)
   init(_ bytes: RawSpan) { self.bytes = bytes }
 
-  /// Passes over one field's value.
+  /// Skips one field's value.
   ///
-  /// - Returns: Whether it was whole.
+  /// - Returns: Whether the value was complete.
   mutating func skip(descending: Bool) -> Bool {
     mask = descending ? .max : 0
     return skipValue()
@@ -23,7 +23,7 @@ struct IndexKeyReader: ~Escapable {
 
   /// Reads one field's value, `nil` for MISSING, into `value`.
   ///
-  /// - Returns: Whether that is possible: an array, an object or an attachment is not read.
+  /// - Returns: Whether the value can be read: an array, an object or an attachment cannot.
   mutating func read(_ value: inout Value?, descending: Bool, _ kind: NumberKind) -> Bool {
     mask = descending ? .max : 0
     guard let byte = next(), let tag = IndexKeyWriter.Tag(rawValue: byte) else { return false }
@@ -58,7 +58,7 @@ struct IndexKeyReader: ~Escapable {
     return byte
   }
 
-  // Values lie in each other as deep as there are bytes in a key, at most.
+  // Values are nested at most as deep as there are bytes in a key.
   private mutating func skipValue() -> Bool {
     guard let byte = next(), let tag = IndexKeyWriter.Tag(rawValue: byte) else { return false }
     switch tag {

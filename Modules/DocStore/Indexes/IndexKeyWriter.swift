@@ -1,12 +1,11 @@
 import CRDTCore
 
-/// Writes values as bytes that compare as the values do in a query's order.
+/// Writes values as bytes that compare like the values in a query's order.
 ///
-/// No encoded value is the beginning of another one, so values can follow each other in one key, and a
-/// value whose bytes are all flipped sorts in descending order. `Documentation/FileFormat.md` has the
-/// encoding to the byte.
+/// No encoded value is a prefix of another one, so values can follow each other in one key. A value whose
+/// bytes are all flipped sorts in descending order. `Documentation/FileFormat.md` specifies the encoding.
 struct IndexKeyWriter {
-  /// Room for the values of one row, well inside LMDB's 511 bytes.
+  /// The maximum length of one row's values, well below LMDB's limit of 511 bytes for a key.
   static let valueBytes = 251
 
   /// The first byte of a value, in the order of types.
@@ -25,25 +24,25 @@ struct IndexKeyWriter {
     case missing = 0x90
   }
 
-  /// Ends an array or object; below every tag.
+  /// Ends an array or object; lower than every tag.
   static let end: UInt8 = 0x02
-  /// Stands before each key of an object; above the end.
+  /// Precedes each key of an object; higher than ``end``.
   static let member: UInt8 = 0x03
 
   private(set) var bytes: [UInt8] = []
   private var start = 0
-  /// Of the values so far, and of how many of them: see ``IndexRow/numberKinds``.
+  /// The number kinds of the values so far, and the number of fields; see ``IndexRow/numberKinds``.
   private var numberKinds: UInt16 = 0
   private var fieldCount: UInt16 = 0
 
   mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
-  /// Appends what is not a value.
+  /// Appends bytes that are not a value.
   private mutating func append(_ other: RawSpan) {
     unsafe other.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
   }
 
-  /// Appends a whole key.
+  /// Appends a complete key.
   mutating func append(_ key: [UInt8]) { bytes += key }
 
   mutating func append(_ document: DocumentNumber) {
@@ -66,9 +65,9 @@ struct IndexKeyWriter {
     (numberKinds, fieldCount) = (0, 0)
   }
 
-  /// Cuts the values to their room.
+  /// Cuts the values to the maximum length.
   ///
-  /// - Returns: What is to stand under the row's key.
+  /// - Returns: The value to store under the row's key.
   mutating func endValues() -> RowValue {
     let count = bytes.count - start
     guard count > Self.valueBytes else {
@@ -80,10 +79,10 @@ struct IndexKeyWriter {
 
   private var room: Int { max(start + Self.valueBytes + 1 - bytes.count, 0) }
 
-  /// Whether more bytes would be cut off again.
+  /// Whether further bytes would be cut off.
   private var isFull: Bool { room == 0 }
 
-  /// Writes one field's value, in place; `nil` is MISSING.
+  /// Writes one field's value from a record; `nil` is MISSING.
   mutating func write(_ value: borrowing ValueRef?, descending: Bool, _ keys: KeyTable) throws(CodecError) {
     guard !isFull else { return }
     let first = bytes.count
@@ -106,7 +105,7 @@ struct IndexKeyWriter {
     if descending { flip(from: first) }
   }
 
-  /// Writes what the values of all strings that begin with `text` begin with.
+  /// Writes the common prefix of all encoded strings that begin with `text`.
   mutating func write(prefix text: String, descending: Bool) {
     guard !isFull else { return }
     let first = bytes.count
@@ -178,12 +177,12 @@ struct IndexKeyWriter {
     writeText(Array(string.utf8).rawBytes)
   }
 
-  /// Bytes of any length: a zero ends them; zeros and ones among them are 1, 1 and 1, 2.
+  /// Writes bytes of any length: a zero ends them; zeros and ones in them become 1, 1 and 1, 2.
   private mutating func writeText(_ text: RawSpan) {
     let text = text.extracting(0..<min(text.byteCount, room))
     let first = bytes.count
     append(text)
-    // Such bytes are rare, so the common text is copied at once and looked through afterwards.
+    // Such bytes are rare, so the text is copied at once and searched for them afterwards.
     if bytes[first...].contains(where: { $0 <= 1 }) {
       let copy = Array(bytes[first...])
       bytes.removeLast(bytes.count - first)
@@ -199,7 +198,7 @@ struct IndexKeyWriter {
 // MARK: - Numbers
 
 extension IndexKeyWriter {
-  /// An integer as the double next to it towards zero, and what is left.
+  /// Writes an integer as the nearest double towards zero, and the difference.
   private mutating func write(_ number: Int64) {
     let magnitude = number.magnitude
     let surplus = max(UInt64.bitWidth - magnitude.leadingZeroBitCount - Self.significandBits, 0)
@@ -212,9 +211,10 @@ extension IndexKeyWriter {
     write(number.magnitude, rest: 0, isNegative: number < 0)
   }
 
-  /// Writes 63 bits of a double and 10 bits of rest by sevens, the lowest bit of a byte telling that more follow.
+  /// Writes 63 bits of a double and 10 bits of the difference, seven bits to a byte.
   ///
-  /// Zeros at the end are left out, so that the numbers of everyday take three bytes or four.
+  /// The lowest bit of a byte shows whether more bytes follow. Trailing zeros are omitted, so that common
+  /// numbers take three or four bytes.
   private mutating func write(_ magnitude: Double, rest: UInt64, isNegative: Bool) {
     let flip: UInt8 = isNegative ? 0xFF : 0
     write(isNegative ? .negative : .positive)

@@ -2,23 +2,23 @@ import CRDTCore
 
 /// Keeps the rows of one collection's indexes in step with its documents, for one transaction.
 ///
-/// The rows of a document are worked out from its record before and after a change; only those that
-/// differ are written. Its buffers are used again for each document.
+/// It computes the rows of a document from its record before and after a change. Only rows that differ are
+/// written. Its buffers are reused for each document.
 final class IndexMaintainer {
   private struct Member {
-    /// The index's place in its collection's list.
+    /// The index's position in its collection's list.
     let place: Int
     let state: IndexState
     var paths: [ResolvedPath]
     var rowDelta: Int64 = 0
-    /// Rows added and removed.
+    /// The number of rows added and removed.
     var changes: UInt64 = 0
   }
 
   /// The rows of one document in all indexes.
   private struct Rows {
     var rows = DocumentRows()
-    /// By index, how many rows it and those before have.
+    /// For each index, the number of rows in it and in those before it.
     var ends: [Int] = []
 
     mutating func removeAll() {
@@ -42,12 +42,12 @@ final class IndexMaintainer {
     }
   }
 
-  /// Takes the rows of what stands under a number, before it changes; `nil` where no living document does.
+  /// Computes the rows of the present record under a number; `nil` if no living document has the number.
   func readOld(_ record: RawSpan?, _ number: DocumentNumber, _ keys: KeyTable) throws(StoreError) {
     try read(record, number, keys, into: &old)
   }
 
-  /// Takes the rows of what is to stand there.
+  /// Computes the rows of the new record under the number.
   func readNew(_ record: RawSpan?, _ number: DocumentNumber, _ keys: KeyTable) throws(StoreError) {
     try read(record, number, keys, into: &new)
   }
@@ -76,7 +76,7 @@ final class IndexMaintainer {
     }
   }
 
-  /// Notes the differences between the old rows and the new ones, both of which are in the order of keys.
+  /// Adds the differences between the old rows and the new ones to `buffer`; both are in key order.
   func apply(to buffer: inout IndexWriteBuffer) {
     for index in members.indices {
       var before = old.range(index)
@@ -106,13 +106,13 @@ final class IndexMaintainer {
     members[index].changes += 1
   }
 
-  /// Numbers of one value but another kind have one key.
+  /// Updates the row's value: numbers of equal value but different kinds have the same key.
   private func keep(_ before: Int, as after: Int, to buffer: inout IndexWriteBuffer) {
     guard old.rows.values[before] != new.rows.values[after] else { return }
     new.rows.withKey(after) { buffer.append($0, new.rows.values[after], isRemoval: false) }
   }
 
-  /// Takes the rows of a document off whose record is damaged, so that nobody can tell what they are.
+  /// Removes the rows of a document whose record is damaged, so that its rows cannot be computed.
   ///
   /// - Complexity: O(*n*) in the rows of the collection's indexes.
   func removeRows(of number: DocumentNumber, _ access: PageAccess, _ tables: Tables) throws {
@@ -136,8 +136,10 @@ final class IndexMaintainer {
 
   /// Adds the changes in the rows to `indexes`, the collection's list.
   ///
-  /// - Returns: Whether there is one whose statistics have just become too old, where so many rows are enough
-  ///   for statistics.
+  /// - Parameters:
+  ///   - indexes: The collection's list.
+  ///   - minimum: The number of rows from which an index has statistics.
+  /// - Returns: Whether the statistics of an index have just become stale.
   func settle(_ indexes: inout [IndexState], minimum: Int) -> Bool {
     var isStale = false
     for index in members.indices where members[index].changes > 0 {

@@ -1,8 +1,9 @@
 public import CRDTCore
 
-/// Reads documents by their numbers, through a cursor that stays where the last one stood.
+/// Reads documents by their numbers, with a cursor that stays at the last one.
 ///
-/// It is handed to a body, and is of no use after it; while the body runs its transaction cannot write.
+/// It is passed to a closure, and must not be used after the closure returns. Meanwhile its transaction
+/// cannot write.
 public struct RecordReader: ~Copyable {
   private let collection: Collection
   private let documents: PointCursor
@@ -14,21 +15,21 @@ public struct RecordReader: ~Copyable {
     documents = try PointCursor(pages.access, pages.tables.documents)
   }
 
-  /// Hands the record of a number, which may be a tombstone, and its id to `body` in place.
+  /// Passes `body` the record of a number, which may be a tombstone, and its id in place.
   ///
   /// - Parameters:
   ///   - number: The document's number.
-  ///   - verify: Whether the record's checksum is computed, which costs more than most predicates.
+  ///   - verify: Whether to check the record's checksum, which costs more than most predicates.
   ///   - body: Gets the id's bytes and the record.
-  /// - Returns: What `body` returns; `nil` when no document has the number.
-  /// - Throws: `corrupt` for a damaged record, as far as that is looked for; what `body` throws.
+  /// - Returns: What `body` returns; `nil` if no document has the number.
+  /// - Throws: `corrupt` for a damaged record, if the damage is detected; what `body` throws.
   public borrowing func withRecord(
     numbered number: DocumentNumber, verify: Bool = false,
     _ body: (_ id: RawSpan, _ record: borrowing RecordView) throws -> Bool
   ) throws -> Bool? {
     try reader?.check()
     let place = DocumentPlace(collection.id, number)
-    // Errors are typed so that the call needs no lookup of types while it runs.
+    // The error type is explicit so that the call needs no type lookup at run time.
     return try place.withKey { (key) throws(any Error) in
       try documents.withEntry(key) { stored, isSuspect in
         guard let row = DocumentRow(stored, number: number),
@@ -45,12 +46,13 @@ public struct RecordReader: ~Copyable {
   }
 }
 
-/// Reads an index, as many ranges as are wanted, through cursors that stay where they were.
+/// Reads any number of ranges of an index, with cursors that stay where they are.
 ///
-/// It is handed to a body, and is of no use after it; while the body runs its transaction cannot write.
+/// It is passed to a closure, and must not be used after the closure returns. Meanwhile its transaction
+/// cannot write.
 public struct IndexReader: ~Copyable {
   public let index: IndexInfo
-  /// The documents of the rows.
+  /// The reader for the documents of the rows.
   public let records: RecordReader
   private let rows: RowCursor
   private let reader: ReaderSlot?
@@ -66,7 +68,7 @@ public struct IndexReader: ~Copyable {
     self.records = records
   }
 
-  /// Visits rows as ``ReadTransaction/forEachRow(in:from:to:reversed:_:)`` does.
+  /// Visits rows, like ``ReadTransaction/forEachRow(in:from:to:reversed:_:)``.
   public borrowing func forEachRow(
     from: IndexBound? = nil, to: IndexBound? = nil, reversed: Bool = false,
     _ body: (borrowing IndexRow) throws -> Bool
@@ -77,8 +79,8 @@ public struct IndexReader: ~Copyable {
   /// Visits the rows of several spans, each row once, until `body` returns `false`.
   ///
   /// - Parameters:
-  ///   - spans: Apart from each other by their values, and in the order of the index. Those of values that are
-  ///     too long for a key may have rows in common.
+  ///   - spans: Spans whose values do not overlap, in the order of the index. Spans with values that are too
+  ///     long for a key may have rows in common.
   ///   - reversed: Whether to go from the last row to the first.
   ///   - body: Gets each row in place.
   /// - Throws: `corrupt` for a damaged row; what `body` throws.
@@ -107,8 +109,8 @@ public struct IndexReader: ~Copyable {
   ///   - to: Where to end; `nil` for the last row.
   ///   - reversed: Whether to go from the end to the beginning.
   ///   - body: Gets the row, the document's id and its record, all in place.
-  /// - Returns: Whether `body` wanted all of them.
-  /// - Throws: `corrupt` for a damaged row, or one without a document; what `body` throws.
+  /// - Returns: `false` if `body` ended the visit.
+  /// - Throws: `corrupt` for a damaged row, or a row without a document; what `body` throws.
   @discardableResult
   public borrowing func forEachDocument(
     from: IndexBound? = nil, to: IndexBound? = nil, reversed: Bool = false,
@@ -117,9 +119,9 @@ public struct IndexReader: ~Copyable {
     try forEachDocument(in: [IndexSpan(from: from, to: to)], reversed: reversed, body)
   }
 
-  /// Visits the documents of several spans as ``forEachRow(in:reversed:_:)`` visits their rows.
+  /// Visits the documents of several spans, like ``forEachRow(in:reversed:_:)`` visits their rows.
   ///
-  /// - Returns: Whether `body` wanted all of them.
+  /// - Returns: `false` if `body` ended the visit.
   @discardableResult
   package borrowing func forEachDocument(
     in spans: [IndexSpan], reversed: Bool = false,
@@ -137,7 +139,7 @@ public struct IndexReader: ~Copyable {
     return goesOn
   }
 
-  /// Counts the rows of a range, but not further than `limit`.
+  /// Counts the rows of a range up to `limit`.
   public borrowing func countRows(from: IndexBound? = nil, to: IndexBound? = nil, limit: Int) throws -> Int {
     var count = 0
     guard limit > 0 else { return 0 }

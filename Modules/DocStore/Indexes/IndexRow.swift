@@ -2,19 +2,19 @@ package import CRDTCore
 
 /// One row of an index, in place.
 public struct IndexRow: ~Escapable {
-  /// The number of the row's document, whose record and id a transaction reads by it.
+  /// The number of the row's document; a transaction reads the record and the id by it.
   public let document: DocumentNumber
-  /// The encoded values that the row stands under, of which ``isCut`` rows have only the beginning.
+  /// The encoded values of the row; if ``isCut`` is set, only their beginning.
   package let values: RawSpan
   /// Whether the values were too long for a key.
   ///
-  /// Rows with one beginning then stand in the order of their numbers, and a row at either end of a range may
-  /// lie outside it: whoever reads them compares the documents themselves.
+  /// Rows with the same beginning are then in the order of their numbers, and a row at either end of a range
+  /// may lie outside it. The caller must compare the documents themselves.
   public let isCut: Bool
-  /// What kinds of numbers the values are, two bits for each field, the first ones lowest.
+  /// The kinds of numbers among the values: two bits for each field, the first field lowest.
   package let numberKinds: UInt16
 
-  /// A row of the table; `nil` when it is damaged.
+  /// Reads a row of the table; `nil` if it is damaged.
   @_lifetime(copy key)
   init?(key: RawSpan, value: RawSpan) {
     guard let layout = RowValue(value, of: key), let (_, start) = OrderedInteger.read(key) else { return nil }
@@ -26,10 +26,10 @@ public struct IndexRow: ~Escapable {
     numberKinds = layout.numberKinds
   }
 
-  /// Puts the values of the row's fields into `values`, which has as many.
+  /// Reads the values of the row's fields into `values`, which has as many elements.
   ///
-  /// - Returns: Whether the row has all of them: cut rows have not, and arrays, objects and attachments are
-  ///   for their documents to show.
+  /// - Returns: Whether the row has all of them. Cut rows do not. Arrays, objects and attachments must be
+  ///   read from the document.
   package func read(_ fields: [IndexField], into values: inout [Value?]) -> Bool {
     guard !isCut else { return false }
     var reader = IndexKeyReader(self.values)
@@ -43,10 +43,10 @@ public struct IndexRow: ~Escapable {
   }
 }
 
-/// What stands under a row's key: how the key is to be read, and a check.
+/// The value of a row: how the key is to be read, and a checksum.
 struct RowValue: Equatable {
   private static let leastBytes = 5
-  /// What the keys of an index's rows begin with, and no others do.
+  /// The prefix of the keys of an index's rows, which no other key has.
   static func prefix(_ index: UInt32) -> [UInt8] { OrderedInteger.bytes(UInt64(index)) }
 
   /// The index of the row with the key `key`.
@@ -54,11 +54,11 @@ struct RowValue: Equatable {
     OrderedInteger.read(key).flatMap { UInt32(exactly: $0.value) }
   }
 
-  /// In place of a count: the values fill their room, and more was cut off.
+  /// Replaces the count if the values were cut.
   private static let cut = UInt8.max
 
   let mark: UInt8
-  /// As ``IndexRow/numberKinds``; 0 for cut rows.
+  /// See ``IndexRow/numberKinds``; 0 for cut rows.
   let numberKinds: UInt16
 
   init(valueBytes: Int, isCut: Bool, numberKinds: UInt16 = 0) {
@@ -70,7 +70,7 @@ struct RowValue: Equatable {
     self.numberKinds = numberKinds
   }
 
-  /// Reads a row's value; `nil` when its check is not that of its key.
+  /// Reads a row's value; `nil` if its checksum does not fit the key.
   init?(_ value: RawSpan, of key: RawSpan) {
     let kindBytes = value.byteCount - Self.leastBytes
     guard (0...2).contains(kindBytes) else { return nil }
@@ -88,7 +88,7 @@ struct RowValue: Equatable {
   var isCut: Bool { mark == Self.cut }
   var valueBytes: Int { isCut ? IndexKeyWriter.valueBytes : Int(mark) }
 
-  /// Bytes that it takes: integers are the usual numbers, and take none.
+  /// The encoded length: if all numbers are integers, which is usual, their kinds take no bytes.
   var byteCount: Int { Self.leastBytes + (numberKinds == 0 ? 0 : numberKinds < 256 ? 1 : 2) }
 
   func write(_ key: RawSpan, to room: UnsafeMutableRawBufferPointer) {

@@ -1,7 +1,7 @@
 package import CRDTCore
 import Failpoints
 
-/// The rows of an index between two places; without one, to the index's beginning or end.
+/// The rows of an index between two bounds; a missing bound is the index's beginning or end.
 package struct IndexSpan: Hashable, Sendable {
   package var from: IndexBound?
   package var to: IndexBound?
@@ -17,13 +17,14 @@ package struct IndexSpan: Hashable, Sendable {
   }
 }
 
-/// Turns spans into ranges of keys, one after the other in the order of a scan, that have no key in common.
+/// Converts spans to ranges of keys without common keys, in the order of a scan.
 ///
-/// Spans that are apart by their values can meet in a key, since a key has only the beginning of a long value.
+/// Spans whose values do not overlap can have a key in common, since a key has only the beginning of a long
+/// value.
 struct SpanKeys {
   private let index: IndexInfo
   private let isReversed: Bool
-  /// Where the scan has come to: no later range reaches behind it.
+  /// The key that the scan has reached; no later range includes keys that it has passed.
   private var reached: [UInt8]?
 
   init(_ index: IndexInfo, reversed: Bool) {
@@ -31,9 +32,9 @@ struct SpanKeys {
     isReversed = reversed
   }
 
-  /// The keys of the next span that no span before it had, from `start` (inclusive) to `end` (exclusive).
+  /// The keys of the next span that no earlier span had, from `start` (inclusive) to `end` (exclusive).
   ///
-  /// - Returns: `nil` when there are none.
+  /// - Returns: `nil` if there are none.
   mutating func next(_ span: IndexSpan) -> (start: [UInt8], end: [UInt8])? {
     var start = index.key(span.from, isEnd: false)
     var end = index.key(span.to, isEnd: true)

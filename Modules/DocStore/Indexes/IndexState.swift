@@ -1,14 +1,14 @@
 import CLMDB
 import CRDTCore
 
-/// An index as the writer knows it.
+/// The writer's record of an index.
 struct IndexState: Sendable {
-  /// What is done with an index now.
+  /// The phase of an index's life.
   enum Phase: Hashable, Sendable {
-    /// Documents with numbers below `next` have their rows, others none yet.
+    /// Documents with numbers below `next` have their rows, the others have none yet.
     case building(next: DocumentNumber)
     case ready
-    /// It is gone for everybody; its rows are being removed.
+    /// No transaction can use it any longer; its rows are being removed.
     case dropping
   }
 
@@ -16,16 +16,16 @@ struct IndexState: Sendable {
   let definition: IndexDefinition
   var phase: Phase
   var rowCount: UInt64 = 0
-  /// `nil` until the rows were gone through, and where they are few.
+  /// `nil` before the rows were examined, and if there are few rows.
   var statistics: IndexStatistics?
-  /// Rows that were added and removed since then, as far as that is known.
+  /// The number of rows added and removed since then, as far as known.
   var changeCount: UInt64 = 0
-  /// How many of them the table of indexes knows of.
+  /// The change count in the table of indexes.
   private(set) var storedChanges: UInt64 = 0
   /// Whether the table of indexes lacks the present state.
   var isDirty = true
 
-  /// As others see it; `nil` when it is gone.
+  /// The public description; `nil` for a dropped index.
   var info: IndexInfo? {
     let state: IndexInfo.State
     switch phase {
@@ -38,34 +38,34 @@ struct IndexState: Sendable {
       statistics: statistics)
   }
 
-  /// Whether the rows should be gone through again, where so many are enough for statistics.
+  /// Whether the rows should be examined again; statistics need at least `minimum` rows.
   func isStale(minimum: Int) -> Bool {
     guard phase == .ready else { return false }
     guard let statistics else { return rowCount >= UInt64(max(minimum, 1)) }
     return changeCount > UInt64(statistics.rowCount) / Self.staleFraction
   }
 
-  /// Statistics are made anew when this part of the rows has changed.
+  /// Statistics are stale when one in this many rows has changed.
   private static let staleFraction: UInt64 = 5
 
-  /// Takes in that rows were added and removed.
+  /// Records that rows were added and removed.
   mutating func note(rowDelta: Int64, changes: UInt64) {
     rowCount = UInt64(max(Int64(clamping: rowCount) + rowDelta, 0))
     changeCount += changes
-    // That some changes are forgotten when the store is closed does no harm.
+    // Closing the store may lose some of the count, which is harmless.
     if rowDelta != 0 || changeCount - min(storedChanges, changeCount) > rowCount / 64 { isDirty = true }
   }
 
-  /// Takes in that the rows were gone through.
+  /// Records new statistics.
   mutating func note(_ statistics: IndexStatistics?) {
     self.statistics = statistics
     (changeCount, storedChanges, isDirty) = (0, 0, true)
   }
 
-  /// Takes in that the table of indexes has the present state.
+  /// Records that the table of indexes has the present state.
   mutating func noteStored() { (storedChanges, isDirty) = (changeCount, false) }
 
-  /// Whether a document has a row here, if it lives.
+  /// Whether a living document with this number has a row in the index.
   func covers(_ number: DocumentNumber) -> Bool {
     switch phase {
     case .building(let next): number < next
@@ -110,7 +110,7 @@ extension IndexState {
     return writer.bytes
   }
 
-  /// Reads an entry of the table of indexes; `collection` names a collection by its number.
+  /// Reads an entry of the table of indexes; `collection` returns the name of a collection's number.
   init(_ key: inout ByteReader, _ value: inout ByteReader, collection: (UInt32) -> String?) throws(CodecError)
   {
     number = try key.readFixed()
@@ -148,7 +148,7 @@ extension IndexState {
 extension StoreState {
   private static let lastIndexKey = Array("indexes".utf8)
 
-  /// Reads the list of indexes, once the collections are known.
+  /// Reads the list of indexes; the collections must be known.
   mutating func readIndexes(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
     let last = try access.small(Self.lastIndexKey, in: tables.meta, "meta") { reader throws(CodecError) in
       try reader.readFixed(as: UInt32.self)
@@ -165,14 +165,14 @@ extension StoreState {
     }
   }
 
-  /// The number of a new index.
+  /// Draws the number of a new index.
   mutating func drawIndexNumber(_ access: PageAccess, _ tables: Tables) throws(StoreError) -> UInt32 {
     lastIndex += 1
     try SmallRecord.put(IndexState.key(lastIndex), at: Self.lastIndexKey, in: tables.meta, access)
     return lastIndex
   }
 
-  /// Writes the definitions that changed, with their counts of rows.
+  /// Writes the definitions that changed, with their row counts.
   mutating func flushIndexes(at index: Int, _ access: PageAccess, _ tables: Tables) throws(StoreError) {
     for place in collections[index].indexes.indices where collections[index].indexes[place].isDirty {
       let state = collections[index].indexes[place]
@@ -183,7 +183,7 @@ extension StoreState {
     }
   }
 
-  /// Where an index is: its collection's position and its own in there.
+  /// The position of an index: that of its collection, and its own in the collection's list.
   func place(ofIndex number: UInt32) -> (collection: Int, index: Int)? {
     for (position, collection) in collections.enumerated() {
       if let index = collection.indexes.firstIndex(where: { $0.number == number }) {
@@ -199,7 +199,7 @@ extension PageAccess {
   func indexes(_ tables: Tables, names: [String]) throws(StoreError) -> [(collection: Int, index: IndexState)]
   {
     var found: [(Int, IndexState)] = []
-    // Behind the definition of an index stand its statistics.
+    // The statistics of an index are stored behind its definition.
     try eachSmall(in: tables.indexes, "indexes", keyBytes: 4) { (key, value) throws(CodecError) in
       var position = 0
       let index = try IndexState(&key, &value) { number in
@@ -213,7 +213,7 @@ extension PageAccess {
     return found
   }
 
-  /// The statistics of an index; `nil` where there are none, and for damaged ones, which are made anew.
+  /// The statistics of an index; `nil` if there are none, or if they are damaged: then they are renewed.
   func statistics(of index: IndexState, _ tables: Tables) throws(StoreError) -> IndexStatistics? {
     do throws(StoreError) {
       return try small(IndexStatistics.key(index.number), in: tables.indexes, "indexes") {

@@ -1,21 +1,24 @@
 import CRDTCore
 
-/// What an index's rows were like when they were last gone through: how many, how different, and how spread.
+/// The statistics of an index's rows at their last examination: row count, distinct values, distribution.
 ///
-/// Plans are chosen by it; whether they are right does not depend on it, so it may be old.
+/// The planner chooses plans by them. The correctness of results does not depend on them, so they may be
+/// stale.
 public final class IndexStatistics: Sendable {
-  /// Rows that there were.
+  /// The number of rows.
   public let rowCount: Int
-  /// How many different values the first field had, the first two together, and so on.
+  /// The number of distinct values of the first field, of the first two together, and so on.
   public let distinctCounts: [Int]
-  /// Rows from one boundary to the next; to the last one there may be fewer.
+  /// The number of rows from one boundary to the next; before the last boundary there may be fewer.
   let depth: Int
   /// The encoded values of every `depth`-th row from the first on, and of the last row.
   let boundaries: [[UInt8]]
-  /// By the number of fields less one: how many rows have one value, of the values that stand out by none.
+  /// The share of rows with one common value, for each number of fields less one.
+  ///
+  /// Values that occur in several boundaries are not counted.
   private let commonShares: [Double]
 
-  /// Boundaries that are kept at most.
+  /// The maximum number of boundaries.
   static let maximumBoundaries = 64
 
   init(
@@ -35,7 +38,7 @@ public final class IndexStatistics: Sendable {
     }
   }
 
-  /// How many boundaries in a row have the same first values.
+  /// The numbers of consecutive boundaries with the same first values.
   private static func runs(of boundaries: [[UInt8]], fields: [Bool]) -> [Int] {
     var runs: [Int] = []
     var last: [UInt8]?
@@ -59,13 +62,13 @@ public final class IndexStatistics: Sendable {
 
   // MARK: - Estimates
 
-  /// The part of all rows between two places, of which `nil` is the beginning or the end.
+  /// The share of all rows between two places; `nil` is the beginning or the end.
   func share(from: [UInt8]?, to: [UInt8]?) -> Double {
     let share = (to.map(position) ?? 1) - (from.map(position) ?? 0)
     return min(max(share, leastShare), 1)
   }
 
-  /// The part of all rows whose first values are the ones between two places that enclose nothing else.
+  /// The share of all rows with certain first values; the two places enclose only these rows.
   func share(ofValuesFrom from: [UInt8], to: [UInt8], fields: Int) -> Double {
     let inside = place(of: to) - place(of: from)
     if inside > 1 { return min(Double(inside * depth) / Double(max(rowCount, 1)), 1) }
@@ -87,7 +90,7 @@ public final class IndexStatistics: Sendable {
     return low
   }
 
-  /// The part of all rows that are less than a key.
+  /// The share of all rows that are less than a key.
   private func position(_ key: [UInt8]) -> Double {
     let place = place(of: key)
     guard place > 0 else { return 0 }
@@ -98,7 +101,7 @@ public final class IndexStatistics: Sendable {
     return min((Double((place - 1) * depth) + inside * Double(rows)) / Double(max(rowCount, 1)), 1)
   }
 
-  /// How far a key lies from one to another, as if what lies between were spread evenly.
+  /// The position of a key between two others, from 0 to 1, assuming an even distribution.
   private static func proportion(_ key: [UInt8], between lower: [UInt8], and upper: [UInt8]) -> Double {
     let common = zip(lower, upper).prefix { $0 == $1 }.count
     func number(_ bytes: [UInt8]) -> Double {
@@ -117,9 +120,9 @@ extension IndexStatistics: Hashable {
 }
 
 extension IndexInfo {
-  /// The part of all rows that is likely to lie between two bounds.
+  /// The estimated share of all rows between two bounds.
   ///
-  /// - Returns: `nil` where the index has no statistics.
+  /// - Returns: `nil` if the index has no statistics.
   public func share(from: IndexBound?, to: IndexBound?) -> Double? {
     guard let statistics else { return nil }
     let (start, end) = (from.map(place), to.map(place))
@@ -131,7 +134,7 @@ extension IndexInfo {
     return statistics.share(from: start, to: end)
   }
 
-  /// The values that a bound lies before or after, as a key has them behind the index's number.
+  /// The encoded values of a bound, without the index's number.
   private func place(_ bound: IndexBound) -> [UInt8] {
     let number = OrderedInteger.bytes(UInt64(self.number)).count
     return Array(key(bound, isEnd: bound.isAfter).dropFirst(number))
@@ -141,7 +144,7 @@ extension IndexInfo {
 // MARK: - On disk
 
 extension IndexStatistics {
-  /// Under an index's number, its definition; under this, the statistics.
+  /// The key of an index's statistics; the key without the last byte is that of its definition.
   static func key(_ number: UInt32) -> [UInt8] { IndexState.key(number) + [1] }
 
   func encode() -> [UInt8] {
@@ -155,7 +158,7 @@ extension IndexStatistics {
     return writer.bytes
   }
 
-  /// Reads what was written for an index; fails for what cannot be its statistics.
+  /// Reads the statistics of an index; fails if they are invalid for the definition.
   convenience init(_ reader: inout ByteReader, of definition: IndexDefinition) throws(CodecError) {
     let rowCount = Int(clamping: try reader.readVarint())
     let depth = Int(clamping: try reader.readVarint())

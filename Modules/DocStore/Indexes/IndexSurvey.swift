@@ -1,21 +1,21 @@
 import CRDTCore
 
-/// Goes through the rows of an index in slices, and tells what they are like.
+/// Examines the rows of an index in slices, and computes their statistics.
 ///
-/// Between slices others write, so that the outcome is true of no moment in particular.
+/// Other transactions write between slices, so the result does not describe any one moment.
 struct IndexSurvey {
   private let index: IndexInfo
   private var rowCount = 0
   private var distinctCounts: [Int]
   private var depth: Int
   private var boundaries: [[UInt8]] = []
-  /// The values of the row before, and where each of its fields ends.
+  /// The values of the previous row, and where each of its fields ends.
   private var values: [UInt8] = []
   private var ends: [Int] = []
   /// The key of that row; the next slice begins behind it.
   private var last: [UInt8]
 
-  /// Rows between looks at the clock.
+  /// The number of rows between checks of the clock.
   private static let pace = 1_024
 
   init(_ index: IndexInfo) {
@@ -27,7 +27,7 @@ struct IndexSurvey {
 
   private static var intervals: Int { IndexStatistics.maximumBoundaries - 2 }
 
-  /// Reads on, until `isTimeUp`.
+  /// Continues until `isTimeUp`.
   ///
   /// - Returns: Whether rows are left.
   mutating func read(_ access: PageAccess, _ tables: Tables, until isTimeUp: () -> Bool) throws -> Bool {
@@ -66,7 +66,7 @@ struct IndexSurvey {
     var reader = IndexKeyReader(row)
     ends.removeAll(keepingCapacity: true)
     for field in index.definition.fields {
-      // What was cut off counts as different where the rest is.
+      // A value that was cut off counts as distinct if the rest is.
       ends.append(reader.skip(descending: field.isDescending) ? reader.offset : row.byteCount)
     }
   }
@@ -81,13 +81,13 @@ struct IndexSurvey {
     return count
   }
 
-  /// There are more rows than were expected: every second boundary goes.
+  /// Drops every second boundary, because there are more rows than expected.
   private mutating func thinOut() {
     boundaries = boundaries.enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
     depth *= 2
   }
 
-  /// What was found; `nil` where there are fewer rows than `minimum`, among which there is nothing to choose.
+  /// The result; `nil` if there are fewer rows than `minimum`, so that every plan is fast.
   func statistics(minimum: Int) -> IndexStatistics? {
     guard rowCount >= max(minimum, 1) else { return nil }
     var boundaries = boundaries

@@ -1,13 +1,13 @@
 import CLMDB
 import CRDTCore
 
-/// Rows that a transaction is to add and remove, kept until they can be written in the order of their keys.
+/// Rows that a transaction will add and remove, kept until they are written in key order.
 ///
-/// Documents come in the order of their ids, so their rows fall anywhere in an index; sorted, most of
-/// them find their page where the last one was.
+/// Documents arrive in the order of their ids, so their rows are spread over an index. After sorting, most
+/// rows are on the same page as the one before.
 struct IndexWriteBuffer {
   private struct Step {
-    /// The beginning of the key after the index's number, which orders most rows alone.
+    /// The first bytes of the key after the index's number; they determine the order of most rows.
     let prefix: UInt64
     let start: Int
     let count: UInt16
@@ -23,7 +23,7 @@ struct IndexWriteBuffer {
   private var bytes: [UInt8] = []
   private var lists: [List] = []
 
-  /// Above this many bytes of keys the rows are written, which bounds the memory of large transactions.
+  /// The rows are written when their keys exceed this, which limits the memory of large transactions.
   private static let maximumBytes = 2 << 20
 
   var isEmpty: Bool { bytes.isEmpty }
@@ -31,7 +31,7 @@ struct IndexWriteBuffer {
 
   /// Adds the row under `key`, or removes it; of several steps on one key the last one counts.
   mutating func append(_ key: RawSpan, _ value: RowValue, isRemoval: Bool) {
-    // Keys that are put here begin with a number.
+    // Keys in this buffer begin with an index number.
     let (index, numberBytes) = OrderedInteger.read(key) ?? (0, 0)
     let step = Step(
       prefix: Self.prefix(key, from: numberBytes), start: bytes.count, count: UInt16(key.byteCount),
@@ -57,7 +57,7 @@ struct IndexWriteBuffer {
     return word
   }
 
-  /// Writes everything; the buffer is empty afterwards.
+  /// Writes all rows, and empties the buffer.
   mutating func flush(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
     guard !isEmpty else { return }
     let cursor = try RowCursor(access, tables.rows)

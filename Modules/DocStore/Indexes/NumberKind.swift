@@ -1,8 +1,8 @@
 import CRDTCore
 
-/// Which of the values that stand under one key in an index a number is.
+/// The kind of a number, which distinguishes values that have the same key in an index.
 enum NumberKind: UInt16 {
-  /// Also of what is no number.
+  /// Also the kind of values other than numbers.
   case int = 0
   case double = 1
   case counter = 2
@@ -18,9 +18,9 @@ enum NumberKind: UInt16 {
 
   init(lowestBitsOf kinds: UInt16) { self = NumberKind(rawValue: kinds & 3) ?? .int }
 
-  /// The number of a magnitude, the greatest double that is not above it and what an integer has more.
+  /// The number with a magnitude: the greatest double not above it, and the rest of an integer.
   ///
-  /// - Returns: `nil` where it cannot be of this kind.
+  /// - Returns: `nil` if no number of this kind has these parts.
   func value(_ magnitude: Double, _ rest: UInt64, _ isNegative: Bool) -> Value? {
     switch self {
     case .double: return rest == 0 ? .double(isNegative ? -magnitude : magnitude) : nil

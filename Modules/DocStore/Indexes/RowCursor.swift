@@ -1,8 +1,7 @@
 import CLMDB
 import CRDTCore
 
-/// A place in a table such as that of rows, from which the next row in order is found without a search from
-/// the root.
+/// A cursor in a table such as that of rows; it finds the next row without a search from the root.
 @safe struct RowCursor: ~Copyable {
   private let place: TablePlace
 
@@ -10,10 +9,10 @@ import CRDTCore
     place = try TablePlace(access, table)
   }
 
-  /// Puts a row, in place of one that stands there.
+  /// Stores a row, and replaces an existing one.
   func put(_ key: RawSpan, _ value: RowValue) throws(StoreError) {
     let handle = try unsafe place.writing(key, for: .replacing)
-    // SAFETY: with MDB_RESERVE the engine hands out room that is filled before the next update.
+    // SAFETY: with MDB_RESERVE the engine returns room that is filled before the next update.
     let rc = unsafe key.withUnsafeBytes { bytes in
       var name = unsafe MDB_val(
         mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
@@ -27,7 +26,7 @@ import CRDTCore
     try StoreError.check(rc, "mdb_cursor_put")
   }
 
-  /// Puts a value, in place of one that stands there.
+  /// Stores a value, and replaces an existing one.
   func put(_ key: RawSpan, _ value: RawSpan) throws(StoreError) {
     let handle = try unsafe place.writing(key, for: .replacing)
     // SAFETY: the engine reads key and value during the call only.
@@ -50,9 +49,9 @@ import CRDTCore
     try StoreError.check(unsafe mdb_cursor_del(handle, 0), "mdb_cursor_del")
   }
 
-  /// Removes rows from `key` on that begin with `prefix`, for as long as `more` says.
+  /// Removes rows from `prefix` on that begin with it, as long as `more` returns `true`.
   ///
-  /// - Returns: Whether there are none left.
+  /// - Returns: Whether none are left.
   func removeAll(beginningWith prefix: RawSpan, while more: () -> Bool) throws(StoreError) -> Bool {
     while true {
       let handle = try unsafe place.writing(prefix, for: .neighbours)
@@ -63,7 +62,7 @@ import CRDTCore
     }
   }
 
-  /// Whether the row where the cursor stands begins with `prefix`; then it may be removed.
+  /// Whether the cursor's row begins with `prefix`; then prepares its removal.
   private func isReady(_ handle: OpaquePointer, beginningWith prefix: RawSpan) throws(StoreError) -> Bool {
     var name = unsafe MDB_val()
     var value = unsafe MDB_val()
@@ -96,7 +95,7 @@ import CRDTCore
     from start: RawSpan, to end: RawSpan, reversed: Bool, _ body: (RawSpan, RawSpan) throws -> Bool
   ) throws {
     try place.scan(from: start, to: end, reversed: reversed) { key, value, isSuspect in
-      // On such a page a row may be missing from the range.
+      // A row of the range may be missing on a page with damaged entries.
       if isSuspect { throw StoreError.damagedEntry(.rows) }
       return try body(key, value)
     }

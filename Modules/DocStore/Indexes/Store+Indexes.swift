@@ -1,16 +1,16 @@
 import CRDTCore
 
 extension Store {
-  /// Creates an index and gives every document its row, while others go on reading and writing.
+  /// Creates an index and its rows for all documents, while other transactions read and write.
   ///
-  /// It works in slices of at most 50 ms of the writer's time. Should the process end before it is done,
-  /// the store goes on with it when it is opened next.
+  /// It works in slices of at most 50 ms of the writer's time. If the process ends before the index is
+  /// complete, the store continues when it is opened next.
   /// - Parameters:
   ///   - definition: What to index.
-  ///   - progress: Called after each slice; when it throws, the index is dropped.
+  ///   - progress: Called after each slice; if it throws, the index is dropped.
   /// - Returns: The number of the index, which is ready.
   /// - Throws: `indexExists`, `invalidIndex`, `invalidCollectionName`; `corrupt` for a damaged document; what
-  ///   `progress` throws; else as `write(origin:hint:_:)`. After any of them there is no such index.
+  ///   `progress` throws; otherwise like `write(origin:hint:_:)`. After any error there is no such index.
   @discardableResult
   public func createIndex(
     _ definition: IndexDefinition, progress: (IndexProgress) throws -> Void = { _ in }
@@ -28,7 +28,7 @@ extension Store {
     return number
   }
 
-  /// As the form that blocks; a task that is cancelled drops the index.
+  /// The asynchronous form of `createIndex(_:progress:)`; cancelling the task drops the index.
   @discardableResult
   public func createIndex(
     _ definition: IndexDefinition, progress: @Sendable (IndexProgress) throws -> Void = { _ in }
@@ -41,7 +41,7 @@ extension Store {
         try progress(state)
       }
     } catch {
-      // A task of its own, for the one that was cancelled cannot wait for anything any more.
+      // In a new task, because a cancelled task can no longer wait for a write.
       await Task { _ = try? await self.dropIndex(number, in: definition.collection) }.value
       throw error
     }
@@ -49,16 +49,17 @@ extension Store {
     return number
   }
 
-  /// Drops an index: it is gone at once, and its rows are removed in slices before this returns.
+  /// Drops an index: queries cannot use it from now on, and its rows are removed before this returns.
   ///
-  /// - Throws: `indexNotFound`; else as `write(origin:hint:_:)`.
+  /// The rows are removed in slices.
+  /// - Throws: `indexNotFound`; otherwise like `write(origin:hint:_:)`.
   public func dropIndex(_ name: String, on collection: String) throws {
     let number = try write { try $0.dropIndex({ $0.definition.name.isSame(as: name) }, in: collection) }.0
     guard let number else { throw Self.noIndex(name, collection) }
     while try !write({ [slice] in try $0.removeRows(ofIndex: number, until: slice.end()) }).0 {}
   }
 
-  /// As the form that blocks.
+  /// The asynchronous form of `dropIndex(_:on:)`.
   public func dropIndex(_ name: String, on collection: String) async throws {
     let slice = slice
     let number = try await write { try $0.dropIndex({ $0.definition.name.isSame(as: name) }, in: collection) }
@@ -87,7 +88,7 @@ extension Store {
   }
 }
 
-/// How long work that can be divided holds on to the writer at a time.
+/// How long divisible work occupies the writer at a time.
 struct WriterSlice: Sendable {
   private let duration: Duration
   private let clock: @Sendable () -> Duration
@@ -97,7 +98,7 @@ struct WriterSlice: Sendable {
     clock = options.monotonic
   }
 
-  /// Tells whether a slice that begins now is over.
+  /// Begins a slice and returns a function that returns whether the slice is over.
   func end() -> () -> Bool {
     let end = clock() + duration
     return { [clock] in clock() >= end }

@@ -1,10 +1,10 @@
 extension Store {
-  /// Goes through the rows of indexes, so that plans are chosen by what they are like now.
+  /// Examines the rows of indexes, so that the planner chooses plans by their present statistics.
   ///
-  /// A store does so of its own accord when an index is built, and again when a fifth of its rows has changed.
-  /// - Parameter name: The collection whose indexes are meant; `nil` for all collections.
-  /// - Throws: `corrupt` for a damaged row; else as `write(origin:hint:_:)`.
-  /// - Complexity: O(*n*) in the rows; in slices, between which others read and write.
+  /// A store does this by itself when an index is built, and again when a fifth of its rows has changed.
+  /// - Parameter name: The collection with the indexes; `nil` for all collections.
+  /// - Throws: `corrupt` for a damaged row; otherwise like `write(origin:hint:_:)`.
+  /// - Complexity: O(*n*) in the rows; in slices, between which other transactions read and write.
   public func updateStatistics(of name: String? = nil) throws {
     let indexes = try read { transaction in
       let names = try name.map { [$0] } ?? transaction.collections().map(\.name)
@@ -18,7 +18,7 @@ extension Store {
     for index in indexes { try updateStatistics(of: index) }
   }
 
-  /// Goes through the rows of one index.
+  /// Examines the rows of one index.
   private func updateStatistics(of index: IndexInfo) throws {
     var survey = IndexSurvey(index)
     while try read(&survey) {}
@@ -26,9 +26,9 @@ extension Store {
     try write { try $0.setStatistics(statistics, ofIndex: index.number) }
   }
 
-  /// Goes through the rows of an index that was just built; without statistics it is as good as before.
+  /// Examines the rows of an index that was just built; if that fails, the index works without statistics.
   ///
-  /// Few rows have none, so that nothing is written for them.
+  /// An index with few rows has none, so nothing is written for it.
   func surveyBuilt(_ number: UInt32, _ definition: IndexDefinition) {
     guard let index = builtIndex(number, definition), index.rowCount >= options.statisticsMinimum else {
       return
@@ -36,7 +36,7 @@ extension Store {
     try? updateStatistics(of: index)
   }
 
-  /// As the form that blocks.
+  /// The asynchronous form of `surveyBuilt(_:_:)`.
   func surveyBuilt(_ number: UInt32, _ definition: IndexDefinition) async {
     guard let index = builtIndex(number, definition), index.rowCount >= options.statisticsMinimum else {
       return

@@ -1,14 +1,14 @@
 import CRDTCore
 
 extension ReadTransaction {
-  /// The indexes of a collection as the snapshot has them, oldest first.
+  /// The indexes of a collection in the snapshot, oldest first.
   public borrowing func indexes(of collection: Collection) throws -> [IndexInfo] {
     try pages.indexes(of: collection.id)
   }
 
-  /// The indexes of a collection that answer queries, oldest first: not those of which damage was met.
+  /// The indexes of a collection that answer queries, oldest first, without those known to be damaged.
   ///
-  /// Nothing is read for it but where one changed after the snapshot; the counts of rows may be old ones.
+  /// Nothing is read from pages unless an index changed after the snapshot. The row counts may be stale.
   public borrowing func readyIndexes(of collection: Collection) throws -> [IndexInfo] {
     let ready =
       knowsIndexes
@@ -17,10 +17,10 @@ extension ReadTransaction {
     return damagedIndexes.isEmpty ? ready : ready.filter { !damagedIndexes.includes($0.number) }
   }
 
-  /// What names the collections, field names and ready indexes that the snapshot goes by.
+  /// The version of the collections, field names and ready indexes that the snapshot uses.
   ///
-  /// - Returns: The same for snapshots that go by the same; `nil` for one that is older than the newest, and while
-  ///   damage keeps an index from answering.
+  /// - Returns: Equal versions for snapshots that use the same ones. `nil` for a snapshot older than the
+  ///   newest indexes, and while damage keeps an index from answering queries.
   package var catalogueVersion: UInt64? {
     guard knowsIndexes, damagedIndexes.isEmpty || !catalogue.hasIndex(in: damagedIndexes) else { return nil }
     return catalogue.version
@@ -28,12 +28,12 @@ extension ReadTransaction {
 
   private var knowsIndexes: Bool { catalogue.knowsIndexes(of: number) }
 
-  /// Documents of a collection that are neither removed nor evicted.
+  /// The number of documents in a collection that are neither removed nor evicted.
   public borrowing func documentCount(of collection: Collection) throws -> Int {
     try pages.documentCount(of: collection.id)
   }
 
-  /// Hands `body` what reads an index and its documents, for as long as it runs.
+  /// Passes `body` a reader for an index and its documents, valid until `body` returns.
   ///
   /// - Throws: `indexNotReady`; what `body` throws.
   public borrowing func withIndex<R>(
@@ -43,19 +43,19 @@ extension ReadTransaction {
     return try body(IndexReader(pages, index, collection, slot))
   }
 
-  /// Hands `body` what reads documents by their numbers, for as long as it runs.
+  /// Passes `body` a reader for documents by their numbers, valid until `body` returns.
   public borrowing func withRecords<R>(
     of collection: Collection, _ body: (borrowing RecordReader) throws -> R
   ) throws -> R {
     try body(RecordReader(pages, collection, slot))
   }
 
-  /// Visits the rows of an index, in its order and then by ascending number, until `body` returns `false`.
+  /// Visits the rows of an index in its order, then by ascending number, until `body` returns `false`.
   ///
-  /// Every living document of the collection has one row, also one without the fields, which counts as
-  /// MISSING. Where values are too long for a key, see ``IndexRow/isCut``.
+  /// Every living document of the collection has one row, even if it lacks the fields: these count as
+  /// MISSING. If values are too long for a key, see ``IndexRow/isCut``.
   /// - Parameters:
-  ///   - index: A ready one, as this transaction gave it.
+  ///   - index: A ready index that this transaction returned.
   ///   - from: Where to begin; `nil` for the first row.
   ///   - to: Where to end; `nil` for the last row.
   ///   - reversed: Whether to go from the end to the beginning.
@@ -70,7 +70,7 @@ extension ReadTransaction {
     try pages.forEachRow(in: index, from: from, to: to, reversed: reversed, body)
   }
 
-  /// Counts the rows of a range, but not further than `limit`: how narrow the range is.
+  /// Counts the rows of a range up to `limit`, to find out how narrow the range is.
   public borrowing func countRows(
     in index: IndexInfo, from: IndexBound? = nil, to: IndexBound? = nil, limit: Int
   ) throws -> Int {
@@ -85,7 +85,7 @@ extension ReadTransaction {
 }
 
 extension WriteTransaction {
-  /// The indexes of a collection that answer queries, oldest first; the counts of rows may be old ones.
+  /// The indexes of a collection that answer queries, oldest first; the row counts may be stale.
   public func readyIndexes(of collection: Collection) throws -> [IndexInfo] {
     _ = try pages()
     let ready = withState { state in
@@ -95,10 +95,10 @@ extension WriteTransaction {
     return damaged.isEmpty ? ready : ready.filter { !damaged.includes($0.number) }
   }
 
-  /// What a transaction that writes goes by may change at any time, so it has no version.
+  /// Always `nil`: the catalogue of a write transaction may change at any time, so it has no version.
   package var catalogueVersion: UInt64? { nil }
 
-  /// Documents of a collection that are neither removed nor evicted, own writes included.
+  /// The number of documents that are neither removed nor evicted, including own writes.
   public func documentCount(of collection: Collection) throws -> Int {
     _ = try pages()
     return withState { state in
@@ -106,7 +106,7 @@ extension WriteTransaction {
     }
   }
 
-  /// Hands `body`, which cannot write, what reads an index and its documents, own writes included.
+  /// Passes `body` a reader for an index and its documents, including own writes; `body` cannot write.
   ///
   /// - Throws: `indexNotReady`; what `body` throws.
   public func withIndex<R>(
@@ -116,14 +116,14 @@ extension WriteTransaction {
     return try reading { pages in try body(IndexReader(pages, index, collection, nil)) }
   }
 
-  /// Hands `body`, which cannot write, what reads documents by their numbers, own writes included.
+  /// Passes `body` a reader for documents by number, including own writes; `body` cannot write.
   public func withRecords<R>(
     of collection: Collection, _ body: (borrowing RecordReader) throws -> R
   ) throws -> R {
     try reading { pages in try body(RecordReader(pages, collection, nil)) }
   }
 
-  /// Counts the rows of a range, own writes included, but not further than `limit`.
+  /// Counts the rows of a range up to `limit`, including own writes.
   public func countRows(
     in index: IndexInfo, from: IndexBound? = nil, to: IndexBound? = nil, limit: Int
   ) throws -> Int {
@@ -148,10 +148,11 @@ extension WriteTransaction {
     }
   }
 
-  /// Visits the rows of an index, own writes included, until `body`, which cannot write, returns `false`.
+  /// Visits the rows of an index, including own writes, until `body` returns `false`.
   ///
+  /// `body` cannot write.
   /// - Parameters:
-  ///   - index: A ready one.
+  ///   - index: A ready index.
   ///   - from: Where to begin; `nil` for the first row.
   ///   - to: Where to end; `nil` for the last row.
   ///   - reversed: Whether to go from the end to the beginning.
@@ -177,7 +178,7 @@ extension IndexInfo {
 }
 
 extension DocumentPages {
-  /// The count of a collection's living documents.
+  /// The number of a collection's living documents.
   func documentCount(of collection: UInt32) throws(StoreError) -> Int {
     var key = ByteWriter(capacity: 4)
     key.writeFixed(collection)

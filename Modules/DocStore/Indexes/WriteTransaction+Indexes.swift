@@ -1,7 +1,7 @@
 import CRDTCore
 
 extension WriteTransaction {
-  /// Adds an index without rows; every write from now on maintains what is built of it.
+  /// Adds an index without rows; from now on every write maintains the part that is built.
   func createIndex(_ definition: IndexDefinition) throws -> UInt32 {
     try definition.check()
     let access = try pagesToWrite("createIndex")
@@ -27,9 +27,9 @@ extension WriteTransaction {
     }
   }
 
-  /// Gives rows to documents that have none yet, until `isTimeUp`.
+  /// Adds the rows of documents that have none yet, until `isTimeUp`.
   ///
-  /// - Returns: How far it has come; `nil` when the index is whole.
+  /// - Returns: The progress; `nil` if the index is complete.
   func extendIndex(_ number: UInt32, until isTimeUp: () -> Bool) throws -> IndexProgress? {
     let access = try pagesToWrite("createIndex")
     try flushRows(access)
@@ -62,9 +62,9 @@ extension WriteTransaction {
     }
   }
 
-  /// Makes an index disappear for everybody; its rows are left to ``removeRows(ofIndex:until:)``.
+  /// Drops an index for all transactions; ``removeRows(ofIndex:until:)`` removes its rows later.
   ///
-  /// - Returns: Its number; `nil` when there is no such index.
+  /// - Returns: Its number; `nil` if there is no such index.
   func dropIndex(_ matches: (IndexState) -> Bool, in collection: String) throws -> UInt32? {
     let access = try pagesToWrite("dropIndex")
     try flushRows(access)
@@ -81,9 +81,9 @@ extension WriteTransaction {
     }
   }
 
-  /// Drops the ready indexes with such numbers, and adds one like each, without rows.
+  /// Drops the ready indexes with matching numbers, and adds an equal one without rows for each.
   ///
-  /// - Returns: The numbers of those that were dropped, and of those that take their places.
+  /// - Returns: The indexes that were dropped, and those that replace them.
   func replaceIndexes(
     numbered matches: (UInt32) -> Bool
   ) throws -> (dropped: [IndexState], made: [IndexState]) {
@@ -112,7 +112,7 @@ extension WriteTransaction {
     return (dropped, made)
   }
 
-  /// Removes rows of an index that was dropped, until `isTimeUp`.
+  /// Removes rows of a dropped index, until `isTimeUp`.
   ///
   /// - Returns: Whether nothing is left of the index.
   func removeRows(ofIndex number: UInt32, until isTimeUp: () -> Bool) throws -> Bool {
@@ -137,7 +137,7 @@ extension WriteTransaction {
 
   // MARK: - In step with the documents
 
-  /// Puts the rows of a document that was just stored with those to be written.
+  /// Adds the row changes of a document that was just stored to the rows to be written.
   func note(_ maintainer: IndexMaintainer?, _ access: PageAccess) throws(StoreError) {
     guard let maintainer else { return }
     maintainer.apply(to: &rows)
@@ -145,7 +145,7 @@ extension WriteTransaction {
     try update { () throws(StoreError) in try rows.flush(access, tables) }
   }
 
-  /// Takes the rows of a document off that is about to leave; `path` is its key.
+  /// Removes the rows of a document that is about to be removed; `path` is its key.
   func removeRows(of number: DocumentNumber, _ path: RawSpan, at index: Int, _ access: PageAccess) throws {
     guard let maintainer = maintainer(at: index) else { return }
     let pages = DocumentPages(access: access, tables: tables)
@@ -171,7 +171,7 @@ extension WriteTransaction {
   }
 }
 
-/// Some documents in a row whose index rows are worked out before any is written.
+/// Consecutive documents whose index rows are computed before any row is written.
 private struct IndexPiece {
   private let index: IndexState
   private let collection: Collection
@@ -182,9 +182,9 @@ private struct IndexPiece {
   /// The first document that is left; `nil` at the end of the collection.
   var next: DocumentNumber?
 
-  /// Documents read before rows are written and the clock is looked at.
+  /// The number of documents read before rows are written and the clock is checked.
   private static let documents = 500
-  /// Bytes of records, likewise: large documents take their time to be verified.
+  /// The same limit in bytes of records, because large documents take long to verify.
   private static let recordBytes = 4 << 20
 
   init(_ index: IndexState, _ collection: Collection) {

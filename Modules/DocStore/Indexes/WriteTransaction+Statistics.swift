@@ -1,5 +1,5 @@
 extension WriteTransaction {
-  /// Takes in what the rows of an index are like, unless it was dropped meanwhile.
+  /// Stores new statistics of an index, unless the index was dropped meanwhile.
   func setStatistics(_ statistics: IndexStatistics?, ofIndex number: UInt32) throws {
     let access = try pagesToWrite("updateStatistics")
     settleIndexes()
@@ -20,7 +20,7 @@ extension WriteTransaction {
     }
   }
 
-  /// The ready indexes whose rows should be gone through, where so many rows are enough for statistics.
+  /// The ready indexes whose rows should be examined; statistics need at least `minimum` rows.
   func staleIndexes(minimum: Int) throws -> [IndexInfo] {
     _ = try pages()
     settleIndexes()

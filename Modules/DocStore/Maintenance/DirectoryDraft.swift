@@ -1,23 +1,23 @@
 import Platform
 
-/// The directory of a new store while that is being made: it has another name until it is whole.
+/// The directory of a new store during its creation: it has another name until it is complete.
 struct DirectoryDraft {
   let path: String
-  /// Where it is made.
+  /// The directory's path during its creation.
   let draft: String
-  /// Small files of a layer above that go along.
+  /// The names of small files of a higher layer that are copied along.
   private let carried: [String]
 
   let files: StoreFiles
 
-  /// Makes the draft's directory, which an interrupted attempt may have left.
+  /// Creates the draft's directory, unless an interrupted attempt has left it.
   ///
   /// - Parameters:
-  ///   - given: The path that the directory gets.
-  ///   - replacing: Whether it may take the place of another one.
-  ///   - carried: The names of small files that go along from the old directory, where it has them.
-  ///   - operation: For errors.
-  /// - Throws: `exists` when there is anything at the path; `notFound`, `permission`, `io`.
+  ///   - given: The final path of the directory.
+  ///   - replacing: Whether it may replace another directory.
+  ///   - carried: The names of small files to copy from the old directory, if they exist there.
+  ///   - operation: The operation's name for errors.
+  /// - Throws: `exists` if there is anything at the path; `notFound`, `permission`, `io`.
   init(
     of given: String, replacing: Bool = false, carrying carried: [String], operation: String
   ) throws(StoreError) {
@@ -44,7 +44,7 @@ struct DirectoryDraft {
     files = StoreFiles(in: try HeldDirectory(draft))
   }
 
-  /// Whether nothing is there, or an empty directory.
+  /// Whether the path is free or an empty directory.
   static func isFree(_ path: String) -> Bool {
     var status = stat()
     // SAFETY: the call fills the local structure.
@@ -57,15 +57,15 @@ struct DirectoryDraft {
     return count < 3
   }
 
-  /// The most bytes of a file that goes along.
+  /// The largest size of a copied file.
   private static let carriedBytes = 1 << 20
 
-  /// Takes files of a layer above along.
+  /// Copies the files of a higher layer from a directory.
   ///
-  /// - Throws: `permission` for a file that others can read; `limit` for one above 1 MiB; `full`, `io`.
+  /// - Throws: `permission` for a file that others can read; `limit` for a file above 1 MiB; `full`, `io`.
   func carry(from directory: HeldDirectory) throws(StoreError) { try carry(carried, from: directory) }
 
-  /// The same with files of other names.
+  /// Copies files with other names from a directory.
   func carry(_ names: [String], from directory: HeldDirectory) throws(StoreError) {
     for name in names {
       guard let bytes = try SecretFile(name, in: directory).read(atMost: Self.carriedBytes) else { continue }
@@ -77,11 +77,11 @@ struct DirectoryDraft {
     }
   }
 
-  /// Gives the directory its name, which fails where something is there by now.
+  /// Renames the draft to its final path; fails if something is there now.
   ///
   /// - Parameters:
   ///   - options: For failpoints.
-  ///   - former: What the directory is called afterwards whose place it takes.
+  ///   - former: The new name of the directory that it replaces.
   /// - Throws: `exists`, `io`; what a failpoint throws.
   func complete(_ options: StoreOptions, keepingFormerAt former: String? = nil) throws(StoreError) {
     try StoreFiles.sync(draft)
@@ -98,7 +98,7 @@ struct DirectoryDraft {
     try StoreFiles.sync(StoreFiles.parent(of: path))
   }
 
-  /// Removes a store's files from the draft, whoever wrote them.
+  /// Removes a store's files from the draft, whichever attempt wrote them.
   func clear() {
     StoreCopy.remove(files.data)
     _ = unsafe unlink(files.instance)
@@ -106,7 +106,7 @@ struct DirectoryDraft {
     files.removeLeftovers()
   }
 
-  /// Removes the draft, with files of other names that were carried into it.
+  /// Removes the draft, and files with other names that were copied into it.
   func discard(_ others: [String] = []) {
     clear()
     for name in others { _ = unsafe unlink(draft + "/" + name) }

@@ -1,11 +1,11 @@
-/// How far a backup, a compaction or a verification has come.
+/// The progress of a backup, a compaction or a verification.
 public struct MaintenanceProgress: Hashable, Sendable {
-  /// Entries done: documents, and what the store keeps beside them.
+  /// The number of entries done: documents, and the store's other entries.
   public var done: Int
-  /// Entries there are.
+  /// The total number of entries.
   public var total: Int
 
-  /// From 0 to 1.
+  /// The share that is done, from 0 to 1.
   public var share: Double { total > 0 ? min(Double(done) / Double(total), 1) : 1 }
 
   package init(done: Int, total: Int) {
@@ -14,7 +14,7 @@ public struct MaintenanceProgress: Hashable, Sendable {
   }
 }
 
-/// Counts entries and reports now and then; what the receiver throws ends the work.
+/// Counts entries and reports at intervals; an error of the receiver ends the work.
 struct ProgressMeter {
   private var progress: MaintenanceProgress
   private var untilReport = 0

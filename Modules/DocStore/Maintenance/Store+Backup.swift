@@ -1,14 +1,15 @@
 extension Store {
-  /// Copies the store into a new directory, as one consistent state, while reads and writes go on.
+  /// Copies the store into a new directory, as one consistent state, while reads and writes continue.
   ///
-  /// The backup is a store: it can be opened where it is, and is a site of its own from then on. It is there
-  /// whole or not at all, also when power fails meanwhile. It has no free pages.
+  /// The backup is a store. It can be opened in its directory, and is a new site from then on. It is there
+  /// completely or not at all, even if power fails meanwhile. It has no free pages.
   /// - Parameters:
   ///   - path: A directory that does not exist, or is empty; its parent must exist.
-  ///   - carried: The names of small files of the store's directory that go along, where they exist: at most 1 MiB each, and
-  ///     readable by their owner alone.
-  ///   - progress: Hears of entries now and then; what it throws ends the work, and there is no backup.
-  /// - Throws: `exists` when there is anything at the path; `alreadyOpen` while another backup writes there;
+  ///   - carried: The names of small files in the store's directory to copy along, if they exist. Each may
+  ///     have at most 1 MiB, and must be readable by its owner alone.
+  ///   - progress: Called at intervals with the entries done. If it throws, the work ends and there is no
+  ///     backup.
+  /// - Throws: `exists` if there is anything at the path; `alreadyOpen` while another backup writes there;
   ///   `full`, `permission`, `io`, `closed`; what `progress` throws.
   public func backup(
     to path: String, carrying carried: [String] = [],
@@ -16,7 +17,7 @@ extension Store {
   ) throws {
     let environment = try openEnvironment("backup")
     let target = try DirectoryDraft(of: path, carrying: carried, operation: "backup")
-    // What an interrupted backup left is written anew; one that is under way has the lock.
+    // The files of an interrupted backup are overwritten; a running backup has the lock.
     let lock = try StoreLock(target.files.held)
     defer { withExtendedLifetime(lock) {} }
     do {
@@ -29,7 +30,7 @@ extension Store {
       throw error
     }
   }
-  /// Writes what an environment holds now as the data of a store of its own.
+  /// Writes the present state of an environment as the data of a new store.
   static func copy(
     _ environment: Environment, to draft: DirectoryDraft,
     _ progress: @escaping (MaintenanceProgress) throws -> Void

@@ -1,14 +1,15 @@
 import Platform
 
 extension Store {
-  /// Writes the data file anew without its free pages, and gives them back to the file system.
+  /// Rewrites the data file without its free pages, and returns their space to the file system.
   ///
-  /// Reads go on: those that began before end on the old file, whose room is free after the last of them.
-  /// Writes wait. The disk needs room for both files. After a crash at any moment there is the old file or
-  /// the new one, with the same contents.
+  /// Reads continue. Those that began before use the old file, whose space is free after the last of them.
+  /// Writes wait. The disk needs space for both files. After a crash at any moment either the old file or the
+  /// new one is there, with the same contents.
   /// - Parameters:
-  ///   - mapBytes: The size that documents may fill from now on; by default it stays what it is.
-  ///   - progress: Hears of entries, on the writer's thread; what it throws ends the work, and all is as before.
+  ///   - mapBytes: The size that documents may fill from now on; by default it does not change.
+  ///   - progress: Called on the writer's thread with the entries done. If it throws, the work ends and
+  ///     nothing changes.
   /// - Throws: `nestedWriteTransaction`, `closed`, `poisoned`, `full`, `io`; what `progress` throws.
   public func compact(
     mapBytes: Int? = nil, progress: @escaping (MaintenanceProgress) throws -> Void = { _ in }
@@ -18,12 +19,13 @@ extension Store {
     }
   }
 
-  /// Changes the size that documents may fill, without another file.
+  /// Changes the size that documents may fill, without rewriting the file.
   ///
-  /// The engine cannot move a map that somebody reads, so new reads wait until those under way have ended.
-  /// - Parameter mapBytes: The new size, above what is in use.
-  /// - Throws: `deadline` when reads do not end within the options' deadline; then all is as before. `limit`
-  ///   when more is in use; `noMemory` when the process cannot have so much; `argument` for a size that is none; `nestedWriteTransaction`, `closed`, `poisoned`, `io`.
+  /// The engine cannot move a map that is being read, so new reads wait until the current ones have ended.
+  /// - Parameter mapBytes: The new size, larger than what is in use.
+  /// - Throws: `deadline` if reads do not end within the options' deadline, and then nothing changes; `limit`
+  ///   if more is in use; `noMemory` if the process cannot reserve that much; `argument` if the size is not
+  ///   positive; `nestedWriteTransaction`, `closed`, `poisoned`, `io`.
   public func resize(mapBytes: Int) throws {
     try maintain { writer, environment in
       do throws(StoreError) {
@@ -44,7 +46,7 @@ extension Store {
     _ = try writer.carryOut(maintenance(body) { latch.set($0) }, latch, awaitedForm: nil)
   }
 
-  /// As the form that blocks.
+  /// The asynchronous form of `maintain(_:)`.
   func maintain(_ body: @escaping @Sendable (Writer, Environment) throws -> Void) async throws {
     try checkMayWrite()
     let outcome = Mailbox.Outcome()
@@ -78,7 +80,7 @@ extension Store {
           to: files.compacted, mapBytes: mapBytes, progress)
       }
       try options.reach(.compactionCopied)
-      // Open before it takes the old one's place, so that nothing is left then that could fail.
+      // Opened before it replaces the old file, so that no step after the exchange can fail to open it.
       let fresh = try Environment(
         files.compacted, mapBytes: mapBytes, lock: environment.lock, options: options,
         damagedIndexes: environment.damagedIndexes)
@@ -98,7 +100,7 @@ extension Store {
       writer.keeper.settle(on: mark)
     } catch {
       if isRenamed, let error = error as? StoreError {
-        // A crash may bring the old file back, which would lack what is written from now on.
+        // A crash may bring the old file back, which would lack all later writes.
         writer.poison(by: error)
       } else if !isRenamed {
         StoreCopy.remove(files.compacted)

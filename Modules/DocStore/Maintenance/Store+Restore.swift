@@ -1,19 +1,22 @@
 import Platform
 
 extension Store {
-  /// Puts a copy of a store into the place of another one, or where none is; neither may be open.
+  /// Copies a store to a path and replaces the store there, if there is one; neither may be open.
   ///
-  /// The copy has no free pages, and is a site of its own from its first open on. It is there whole or not at all. The store
-  /// whose place it takes is kept under another name. Between the two renames the place is empty.
+  /// The copy has no free pages, and is a new site from its first open on. It is there completely or not at
+  /// all. The replaced store is kept under another name. Between the two renames there is nothing at the
+  /// path.
   /// - Parameters:
-  ///   - backup: The directory of the store to be copied, which is not changed; it may be on a medium that cannot be written to.
-  ///   - path: The place, whose parent must exist.
-  ///   - former: What the directory is called afterwards that stands at the place; nothing may be there.
-  ///   - carried: The names of small files that go along from the backup.
-  ///   - kept: The names of small files that stay in the place.
-  ///   - prepare: Called with the copy's directory before that takes the place.
-  ///   - progress: Hears of entries now and then; what it throws ends the work, and all is as before.
-  /// - Throws: `notFound`, `exists`, `alreadyOpen`, `corrupt`, `full`, `permission`, `io`; what `prepare` and `progress` throw.
+  ///   - backup: The directory of the store to copy. It is not changed, and may be on a read-only medium.
+  ///   - path: The path of the copy; its parent must exist.
+  ///   - former: The new name of the directory that is at the path now; nothing may have this name.
+  ///   - carried: The names of small files to copy from the backup.
+  ///   - kept: The names of small files to keep from the replaced store.
+  ///   - prepare: Called with the copy's directory before the copy is moved to the path.
+  ///   - progress: Called at intervals with the entries done. If it throws, the work ends and nothing
+  ///     changes.
+  /// - Throws: `notFound`, `exists`, `alreadyOpen`, `corrupt`, `full`, `permission`, `io`; what `prepare` and
+  ///   `progress` throw.
   package static func restore(
     from backup: String, to path: String, keepingFormerAt former: String, carrying carried: [String] = [],
     keeping kept: [String] = [], prepare: (String) throws -> Void = { _ in },

@@ -4,21 +4,21 @@ import Platform
 
 /// Writes a snapshot as a new data file without free pages, entry by entry.
 ///
-/// The engine's own way of copying refuses files in which it has lost track of pages.
+/// The engine's own copy function refuses files in which it has lost track of pages.
 struct StoreCopy {
   let source: PageAccess
   let tables: Tables
 
-  /// After this many bytes the copy is committed, so that it takes little memory.
+  /// The copy is committed after this many bytes, so that it needs little memory.
   private static let batchBytes = 16 << 20
 
-  /// Writes the copy and syncs it; when this throws there is none.
+  /// Writes the copy and syncs it; if this throws, there is no copy.
   ///
   /// - Parameters:
-  ///   - path: A file that nobody relies on.
+  ///   - path: A file that nothing depends on.
   ///   - mapBytes: The size that documents may fill.
-  ///   - identity: What the copy is to be, where that is not what the source is.
-  ///   - progress: Hears of entries; what it throws ends the work.
+  ///   - identity: The copy's identity, if it differs from the source's.
+  ///   - progress: Called with the entries done; if it throws, the work ends.
   /// - Throws: `full`, `io`, `corrupt`; what `progress` throws.
   func write(
     to path: String, mapBytes: Int, identity: StoreIdentity? = nil,
@@ -52,7 +52,7 @@ struct StoreCopy {
     }
     let total = try all.reduce(0) { try $0 + source.entryCount($1.table) }
     var meter = ProgressMeter(total: total, progress)
-    // Unsynced until it is whole: before that a crash leaves a draft, which is of no value.
+    // Not synced until it is complete: after a crash before that, the draft is of no use.
     let contents = try tables.pageCount(source) * Environment.pageBytes
     let engine = try unsafe Environment.openEngine(
       path, upTo: max(mapBytes, 1), contents: contents, flags: MDB_NOSYNC)
@@ -78,14 +78,14 @@ struct StoreCopy {
     try meter.finish()
   }
 
-  /// The numbers of indexes that are not dropped: of others rows may be missing.
+  /// The numbers of indexes that are not dropped; rows of other indexes may be missing from the copy.
   private func liveIndexes() throws -> [UInt32] {
     let names = try DocumentPages(access: source, tables: tables).collections().sorted { $0.id < $1.id }
     return try source.indexes(tables, names: names.map(\.name)).map(\.index)
       .filter { $0.phase != .dropping }.map(\.number)
   }
 
-  /// Copies one table, a batch to a transaction; goes on behind a damaged page where `missed` says so.
+  /// Copies one table, one transaction per batch; continues behind a damaged page if `missed` allows it.
   private func copy(
     _ table: MDB_dbi, to target: MDB_dbi, _ engine: OpaquePointer, _ meter: inout ProgressMeter,
     missed: EntryCursor.Missed

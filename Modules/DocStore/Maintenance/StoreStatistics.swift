@@ -1,60 +1,60 @@
 public import CRDTCore
 
-/// How a store stands: what it holds, what it takes, and who uses it now.
+/// The state of a store: its contents, its size, and its current users.
 public struct StoreStatistics: Sendable {
-  /// Who writes here.
+  /// The site under which the store writes.
   public internal(set) var site: SiteID
-  /// Names the log.
+  /// The random number that identifies the log.
   public internal(set) var epoch: UInt64
-  /// What was found at open to have happened to the store's files.
+  /// Why the store became a new site, at open or later; `nil` if it did not.
   public internal(set) var identityChange: IdentityChange?
   /// The last commit, and its random number.
   public internal(set) var sequence: UInt64 = 0
   public internal(set) var commitID: UInt64 = 0
-  /// When this session last committed, in milliseconds since 1970; `nil` when it has not.
+  /// When this session last committed, in milliseconds since 1970; `nil` if it has not.
   public internal(set) var lastCommit: UInt64?
-  /// Why no write is taken any more; `nil` while writes are.
+  /// Why the store no longer accepts writes; `nil` while it does.
   public internal(set) var failure: StoreError?
   /// How far the store's clock is ahead of the wall clock: see ``Store/clockLead()``.
   public internal(set) var clockLead: Duration = .zero
-  /// All collections ever written, by name, with their counts.
+  /// All collections that were ever written to, by name, with their counts.
   public internal(set) var collections: [CollectionInfo] = []
-  /// Sites that wrote anything that is here.
+  /// The number of sites whose writes the store has.
   public internal(set) var siteCount = 0
-  /// Documents too large to be sent.
+  /// The number of documents too large to be sent.
   public internal(set) var oversizeCount = 0
-  /// What waits to be forgotten, and what was.
+  /// What the store has yet to forget, and what it has forgotten.
   public internal(set) var expiry = ExpiryStatistics()
-  /// Bytes of a page, of the data file, and those that documents may fill.
+  /// The bytes of a page, of the data file, and those that documents may fill.
   public internal(set) var pageBytes = 0
   public internal(set) var fileBytes = 0
   public internal(set) var mapBytes = 0
-  /// Pages that the last commit needs.
+  /// The number of pages that the last commit needs.
   public internal(set) var usedPages = 0
-  /// Pages of the file that it does not: for later writes, or still read by older snapshots.
+  /// Pages that the last commit does not need: for later writes, or still read by older snapshots.
   public internal(set) var freePages = 0
-  /// Snapshots that are open now, with this one.
+  /// The number of open snapshots, including this one.
   public internal(set) var readerCount = 0
   /// How long the oldest snapshot has been open, and where it was taken.
   public internal(set) var oldestReaderAge: Duration = .zero
   public internal(set) var oldestReaderPlace = ""
-  /// Transactions that wait for their turn.
+  /// The number of transactions that wait for the writer.
   public internal(set) var waitingWriters = 0
-  /// What was found to be damaged since the store was opened, by those who read and by the background scrub.
+  /// Damage that reads and the background scrub have found since the store was opened.
   public internal(set) var damages: [String] = []
 
-  /// Living documents of all collections.
+  /// The number of living documents in all collections.
   public var documentCount: Int { collections.reduce(0) { $0 + $1.documentCount } }
-  /// Removed documents of all collections whose records are still here.
+  /// The number of removed documents in all collections whose records still exist.
   public var tombstoneCount: Int { collections.reduce(0) { $0 + $1.tombstoneCount } }
-  /// Bytes of the pages that the last commit needs.
+  /// The bytes of the pages that the last commit needs.
   public var usedBytes: Int { usedPages * pageBytes }
 }
 
 extension Store {
-  /// How the store stands now; costs as much as a few reads, however large it is.
+  /// Returns the store's present state; costs as much as a few reads, whatever the store's size.
   ///
-  /// - Returns: The figures, all of one moment as far as they are about documents.
+  /// - Returns: The figures; those about documents are all of one moment.
   /// - Throws: `closed`, `forked`, `tooManyReaders`, `corrupt`, `io`.
   public func statistics() throws -> StoreStatistics {
     let environment = try openEnvironment("statistics")

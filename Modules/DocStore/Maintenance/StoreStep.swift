@@ -1,4 +1,4 @@
-/// A point in the life of a store's files where a crash or a failure may strike; tests strike there.
+/// A step in the work on a store's files at which tests inject a crash or a failure.
 package enum StoreStep: String, CaseIterable, Codable, Sendable {
   // Creation.
   case creationFilled, creationMarked, creationRenamed
@@ -12,11 +12,11 @@ package enum StoreStep: String, CaseIterable, Codable, Sendable {
   case compactionCopied, compactionOpened, compactionMarked, compactionRenamed, compactionSynced
   // A larger map.
   case mapEmptied
-  // Forgetting what had its time.
+  // Removal of what has expired.
   case sliceCollected
 }
 
 extension StoreOptions {
-  /// Tells a test that a step is reached; it may throw in the step's place.
+  /// Informs a test that a step is reached; the test's handler may throw instead of the step.
   func reach(_ step: StoreStep) throws(StoreError) { try stepFault?(step) }
 }

@@ -1,11 +1,12 @@
 import Platform
 
 extension PageCheck {
-  /// Sees to it that the file has pages of the size that this system has, and about as many as it says, before
-  /// the engine opens it.
+  /// Checks the page size and the page count in the file, before the engine opens it.
   ///
-  /// The engine believes what the file says of both: it divides by the one and maps as much as the other.
-  /// - Throws: `unsupportedVersion` for a file of a system with other pages; `corrupt`; what the system reports.
+  /// The pages must have this system's size, and the file must be about as long as it says. The engine trusts
+  /// both: it divides by the size and maps as many pages.
+  /// - Throws: `unsupportedVersion` for a file from a system with another page size; `corrupt`; what the
+  ///   system reports.
   static func checkSize(_ path: String) throws(StoreError) {
     // SAFETY: the path is read during the call only.
     let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
@@ -13,7 +14,7 @@ extension PageCheck {
     defer { close(descriptor) }
     var metas: [PageFile.Meta] = []
     for page in 0..<Environment.metaPages {
-      // What is no such page the engine refuses itself.
+      // The engine itself refuses anything other than a meta page.
       if let bytes = PageFile.read(descriptor, at: page * PageFile.pageBytes, count: PageFile.pageBytes),
         let meta = PageFile.Meta(bytes, page: page)
       {
@@ -25,7 +26,7 @@ extension PageCheck {
       throw corrupt(meta.page, "it counts pages that the file does not have")
     }
     guard let wrong = metas.first(where: { $0.pageBytes != PageFile.pageBytes }) else { return }
-    // Then the second one stands elsewhere.
+    // With another page size, the second meta page is at another offset.
     if metas.count == 1, wrong.pageBytes >= 512, wrong.pageBytes.nonzeroBitCount == 1 {
       throw StoreError(
         .unsupportedVersion, "The store is of a system whose pages have \(wrong.pageBytes) bytes",

@@ -1,18 +1,18 @@
 import CLMDB
 
-/// Looks at the engine's pages before the engine does, at open.
+/// Checks the engine's pages at open, before the engine reads them.
 ///
-/// It stops at the first page that does not fit, and sees what lies around keys and values; these have checks of
-/// their own.
+/// It stops at the first page that is damaged. It checks what lies around keys and values, which have
+/// checksums of their own.
 enum PageCheck {
-  /// Leaf pages and long values that are looked at before the rest is left to verification: about 16 MiB.
+  /// The number of leaf pages and long values to check, about 16 MiB; verification checks the rest.
   static let budget = 4_096
 
-  /// Sees to it that the engine, which nobody uses yet, can trust what its pages say about themselves.
+  /// Makes sure that the engine can trust its pages; nothing may use the engine yet.
   ///
   /// - Parameters:
   ///   - handle: The engine's environment.
-  ///   - path: Its data file, which gets zeros where it lost its end.
+  ///   - path: Its data file; a lost end is replaced by zeros.
   /// - Throws: `corrupt`, or what the system reports.
   static func run(on handle: OpaquePointer, _ path: String) throws(StoreError) {
     var info = unsafe MDB_envinfo()

@@ -3,12 +3,12 @@ import Platform
 
 /// The engine's file, read page by page with checks of its own.
 ///
-/// The engine trusts what its pages say about themselves: a flipped bit in a page's head makes it read past the
-/// page, or end the process. What reads here trusts nothing.
+/// The engine trusts its pages: a flipped bit in a page header makes it read past the page, or end the
+/// process. This code trusts nothing.
 ///
 /// Source: the structures of `mdb.c` in LMDB 0.9, on 64-bit little-endian systems.
 struct PageFile {
-  /// What the engine keeps about a table.
+  /// The engine's record of a table.
   struct Tree {
     let flags: Int
     let depth: Int
@@ -21,7 +21,7 @@ struct PageFile {
     static let byteCount = 48
     private static let noPage = -1
 
-    /// - Parameter bytes: So many as ``byteCount``.
+    /// - Parameter bytes: The record; has ``byteCount`` bytes.
     init(_ bytes: RawSpan) {
       func count(_ offset: Int) -> Int {
         let number = bytes.littleEndian64(offset)
@@ -48,14 +48,14 @@ struct PageFile {
     }
 
     var isEmpty: Bool { root == Self.noPage }
-    /// Whether the tree is empty in every respect, or in none.
+    /// Whether root, depth and entry count agree on whether the tree is empty.
     var isPlausible: Bool { isEmpty == (entries == 0) && isEmpty == (depth == 0) }
   }
 
-  /// One of the two first pages: where a commit's trees are.
+  /// One of the two meta pages: it says where a commit's trees are.
   struct Meta {
     let page: Int
-    /// The size that pages should have.
+    /// The page size that the meta page states.
     let pageBytes: Int
     let transaction: UInt64
     let freeList: Tree
@@ -80,15 +80,16 @@ struct PageFile {
   let pageCount: Int
   private let descriptor: Int32
   static var pageBytes: Int { Environment.pageBytes }
-  /// What a page begins with: its number, its kind, and the room that is left.
+  /// The length of a page header: the page's number, its kind, and its free space.
   static let headerBytes = 16
 
-  /// Reads where the trees of a commit are; `nil` when neither of the two first pages says so.
+  /// Reads where the trees of a commit are; `nil` if neither meta page says so.
   ///
   /// - Parameters:
   ///   - descriptor: The open file.
   ///   - transaction: The commit to read; `nil` for the newest.
-  ///   - damaged: Gets what is wrong with the pair of pages, which only an idle file's can be judged by.
+  ///   - damaged: Gets what is wrong with the two meta pages; this is meaningful only while no transaction
+  ///     writes.
   /// - Throws: What `damaged` throws.
   init?<E: Error>(
     _ descriptor: Int32, transaction: UInt64? = nil, damaged: (PageDamage) throws(E) -> Void
@@ -119,7 +120,7 @@ struct PageFile {
     pageCount = isPossible ? meta.lastPage + 1 : there
   }
 
-  /// Pages at the end that one transaction may have taken and given back without ever writing them.
+  /// Pages at the end that one transaction may have allocated and freed without ever writing them.
   static let unwrittenPages = 1 << 20
 
   static func pageCount(of descriptor: Int32) -> Int {
@@ -129,7 +130,7 @@ struct PageFile {
     return max(Int(status.st_size) / pageBytes, Environment.metaPages)
   }
 
-  /// Commits write the two meta pages in turn, so that they are one transaction apart.
+  /// Whether two meta pages fit: commits write them in turn, so they are one transaction apart.
   private static func isPair(_ first: Meta, _ second: Meta) -> Bool {
     let newest = max(first.transaction, second.transaction)
     let oldest = min(first.transaction, second.transaction)
@@ -137,13 +138,13 @@ struct PageFile {
     return newest == oldest || (newest - oldest == 1 && newest % 2 == UInt64(page))
   }
 
-  /// The bytes of `count` pages; `nil` when the file does not have them.
+  /// The bytes of `count` pages; `nil` if the file does not have them.
   func pages(_ number: Int, _ count: Int = 1) -> [UInt8]? {
     guard number >= 0, count >= 1, number < pageCount, count <= pageCount - number else { return nil }
     return Self.read(descriptor, at: number * Self.pageBytes, count: count * Self.pageBytes)
   }
 
-  /// Tells the system which pages will be read soon, so that a disk can fetch many at a time.
+  /// Requests read-ahead for pages that will be read soon, so that a disk can fetch many at a time.
   func announce(_ pages: [Int]) {
     guard pages.count > 1 else { return }
     for page in pages where page >= 0 && page < pageCount {
@@ -158,7 +159,7 @@ struct PageFile {
     }
   }
 
-  /// The pages that a value of so many bytes takes.
+  /// The number of pages for a value of this length.
   static func pageCount(forValue byteCount: Int) -> Int { (headerBytes - 1 + byteCount) / pageBytes + 1 }
 
   static func read(_ descriptor: Int32, at offset: Int, count: Int) -> [UInt8]? {
@@ -176,7 +177,7 @@ struct PageFile {
   }
 }
 
-/// What is wrong with a page of the file.
+/// A damaged page of the file, and what is wrong with it.
 struct PageDamage: Error, Hashable {
   let page: Int
   let what: String
@@ -191,11 +192,11 @@ extension [UInt8] {
     return N(littleEndian: unsafe rawBytes.unsafeLoadUnaligned(fromByteOffset: offset, as: N.self))
   }
 
-  /// The engine's numbers; 0 where the bytes end before.
+  /// Reads one of the engine's numbers; 0 if the bytes end before it.
   func number(_ offset: Int) -> UInt64 { load(offset, as: UInt64.self) }
   func number32(_ offset: Int) -> UInt32 { load(offset, as: UInt32.self) }
   func number16(_ offset: Int) -> Int { Int(load(offset, as: UInt16.self)) }
-  /// A number of pages or entries; one that cannot be is negative, and so out of every range.
+  /// Reads a number of pages or entries; an impossible one is negative, and so out of every range.
   func count(_ offset: Int) -> Int { number(offset) < 1 << 48 ? Int(number(offset)) : -1 }
 }
 

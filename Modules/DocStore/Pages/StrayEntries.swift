@@ -1,11 +1,11 @@
-/// The entries of a page, whatever its kind and number say, and however many of them are damaged.
+/// The entries of a page, whatever the page's kind and number, and however many entries are damaged.
 ///
-/// What is returned must have a check of its own. The page is believed where its entries begin and end: between its
-/// list of entries and the first of them lie bytes of entries that are gone.
+/// The entries must have checksums of their own. The page header is trusted for where the entries begin and
+/// end: between the list of offsets and the first entry there are bytes of removed entries.
 struct StrayEntries: Sequence, IteratorProtocol {
   private let file: PageFile
   private let bytes: [UInt8]
-  /// Where the next entry's offset stands.
+  /// The location of the next entry's offset.
   private var place = PageFile.headerBytes
   /// Where the list of offsets ends.
   private let end: Int

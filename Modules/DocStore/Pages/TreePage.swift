@@ -1,30 +1,30 @@
 import CRDTCore
 
-/// One page of a tree, all of whose entries lie inside it, in order, without gaps.
+/// One page of a tree; all entries lie inside the page, in order and without gaps.
 struct TreePage {
-  /// An entry.
+  /// An entry of the page.
   struct Node {
     let key: Range<Int>
     let flags: Int
-    /// Of a leaf's entry.
+    /// The value's length, in a leaf.
     let valueBytes: Int
-    /// Of a branch's entry: the lower page.
+    /// The lower page, in a branch.
     let child: Int
 
-    /// The value stands on pages of its own.
+    /// Whether the value is on overflow pages.
     var isLong: Bool { flags & Flag.longValue != 0 }
-    /// The value describes a table.
+    /// Whether the value describes a table.
     var isTable: Bool { flags & Flag.table != 0 }
   }
 
-  /// What a tree is for, which says how its keys are ordered and what its values may be.
+  /// The purpose of a tree, which determines the order of its keys and the kinds of its values.
   enum Use { case freeList, tables, entries }
 
-  /// The keys that a page may hold, as the pages above it say.
+  /// The keys that a page may contain, according to the pages above it.
   struct Bounds {
-    /// All keys here reach or exceed this one.
+    /// All keys in the page are equal to or above this one.
     var from: [UInt8]?
-    /// All keys here stay below this one.
+    /// All keys in the page are below this one.
     var to: [UInt8]?
   }
 
@@ -49,11 +49,11 @@ struct TreePage {
   ///
   /// - Parameters:
   ///   - bytes: The page.
-  ///   - number: Which page it should be.
-  ///   - isLeaf: Which kind it should be.
-  ///   - bounds: The keys that it may hold.
-  ///   - use: What its tree is for.
-  /// - Throws: What does not fit.
+  ///   - number: The number that the page should have.
+  ///   - isLeaf: Whether it should be a leaf.
+  ///   - bounds: The keys that it may contain.
+  ///   - use: The purpose of its tree.
+  /// - Throws: What is wrong with the page.
   init(
     _ bytes: [UInt8], number: Int, isLeaf: Bool, _ bounds: Bounds, _ use: Use
   ) throws(PageDamage) {
@@ -114,14 +114,14 @@ struct TreePage {
     if let previous = nodes.last, isLeaf || nodes.count > 1 {
       guard order(bytes, previous.key, node.key, use) < 0 else { return false }
     } else if let from = bounds.from {
-      // Only a leaf has the key that stands above it.
+      // Only a leaf may contain the lower bound itself.
       guard order(from, 0..<from.count, node.key, use) < (isLeaf ? 1 : 0) else { return false }
     }
     guard let to = bounds.to else { return true }
     return order(to, 0..<to.count, node.key, use) > 0
   }
 
-  /// Orders a key in `other` and one of this page as the engine does.
+  /// Compares a key in `other` with one of this page in the engine's order.
   private func order(_ other: [UInt8], _ a: Range<Int>, _ b: Range<Int>, _ use: Use) -> Int {
     if use == .freeList, a.count == 8, b.count == 8 {
       let (a, b) = (other.number(a.lowerBound), bytes.number(b.lowerBound))

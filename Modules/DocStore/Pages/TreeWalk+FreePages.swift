@@ -1,8 +1,8 @@
 extension TreeWalk {
-  /// Walks the list of free pages, whose contents the engine trusts when it next writes.
+  /// Walks the list of free pages, which the engine trusts when it next writes.
   ///
-  /// - Parameter damaged: Gets what does not fit.
-  /// - Returns: The pages that are listed, which are not yet noted as met.
+  /// - Parameter damaged: Gets each damaged page.
+  /// - Returns: The listed pages, which are not yet marked as met.
   mutating func freePages(damaged: (PageDamage) throws -> Void) rethrows -> [Int] {
     let (file, readsOthers) = (file, readsLongValues)
     readsLongValues = true
@@ -18,7 +18,7 @@ extension TreeWalk {
     return free
   }
 
-  /// Reads what one transaction freed: a count, then pages of the file, the last one first.
+  /// Reads the pages that one transaction freed: a count, then page numbers, the last one first.
   private static func append(_ bytes: [UInt8], to free: inout [Int], _ file: PageFile) -> Bool {
     let count = bytes.count(0)
     guard bytes.count >= 8, bytes.count % 8 == 0, count >= 0, count < bytes.count / 8 else { return false }

@@ -1,36 +1,36 @@
-/// Walks the trees of a commit, one after the other, and passes over what is damaged.
+/// Walks the trees of a commit one after the other, and skips damaged pages.
 struct TreeWalk {
   let file: PageFile
-  /// Pages met so far, one bit each.
+  /// The pages met so far, one bit each.
   private var met: [UInt64]
-  /// Pages that were read and are whole.
+  /// The number of pages that were read and are intact.
   private(set) var pageCount = 0
-  /// Leaf pages and long values that are still to be looked at; upper pages do not count.
+  /// The number of leaf pages and long values still to check; upper pages do not count.
   private var budget: Int
-  /// Whether values on pages of their own are read, not only their heads.
+  /// Whether long values are read whole, not only their headers.
   var readsLongValues: Bool
 
-  /// A subtree to be walked.
+  /// A subtree to walk.
   private struct Step {
     let page: Int
     let level: Int
     let bounds: TreePage.Bounds
   }
 
-  /// What a walk has counted.
+  /// The counts of one walk.
   private struct Totals {
     var branches = 0
     var leaves = 0
     var overflows = 0
     var entries = 0
-    /// Whether all of the tree was met.
+    /// Whether the whole tree was walked.
     var isWhole = true
   }
 
   /// - Parameters:
   ///   - file: The commit's pages.
-  ///   - budget: Leaf pages and long values to look at.
-  ///   - readsLongValues: Whether values on pages of their own are read; else only their heads are.
+  ///   - budget: The number of leaf pages and long values to check.
+  ///   - readsLongValues: Whether long values are read whole; otherwise only their headers are.
   init(_ file: PageFile, budget: Int = .max, readsLongValues: Bool = true) {
     self.file = file
     self.budget = budget
@@ -54,8 +54,8 @@ struct TreeWalk {
   ///
   /// - Parameters:
   ///   - tree: The tree.
-  ///   - use: What it is for.
-  ///   - damaged: Gets each page that does not fit; what stands below is passed over.
+  ///   - use: Its purpose.
+  ///   - damaged: Gets each damaged page; the pages below it are skipped.
   ///   - entry: Gets each key and value; a long value that is not read is empty.
   mutating func walk(
     _ tree: PageFile.Tree, as use: TreePage.Use, damaged: (PageDamage) throws -> Void,
@@ -109,7 +109,7 @@ struct TreeWalk {
     return page
   }
 
-  /// Adds the pages below a branch to what is to be walked, so that the first comes first.
+  /// Adds the pages below a branch to the steps, so that the first page is walked first.
   private func descend(
     from page: TreePage, _ step: Step, depth: Int, _ steps: inout [Step], _ totals: inout Totals
   ) {
@@ -150,9 +150,10 @@ struct TreeWalk {
     }
   }
 
-  /// A value on pages of its own, of which only the first has a head, and how many pages these are.
+  /// Reads a value on overflow pages, of which only the first has a header, and counts the pages.
   ///
-  /// They may be more than it takes: the engine leaves them to a shorter value that comes in the same transaction.
+  /// There may be more pages than it needs: the engine leaves them to a shorter value that replaces a longer
+  /// one in the same transaction.
   private mutating func longValue(
     at page: Int, byteCount: Int
   ) throws(PageDamage) -> (value: ArraySlice<UInt8>, pages: Int) {
@@ -179,14 +180,14 @@ struct TreeWalk {
 
   // MARK: - Pages in use
 
-  /// Marks a page as used; it can be used once.
+  /// Marks a page as used; throws if it is already.
   private mutating func take(_ page: Int) throws(PageDamage) {
     guard meet(page) else { throw PageDamage(page: page, what: "it is used twice, or does not exist") }
   }
 
-  /// Notes a page as used, or as free.
+  /// Marks a page as used, or as free.
   ///
-  /// - Returns: `false` when it was met before, or lies outside the file.
+  /// - Returns: `false` if it was marked before, or lies outside the file.
   mutating func meet(_ page: Int) -> Bool {
     guard page >= 0, page < file.pageCount else { return false }
     let bit = UInt64(1) << UInt64(page % 64)
@@ -194,9 +195,9 @@ struct TreeWalk {
     return met[page / 64] & bit == 0
   }
 
-  /// Pages that were never met.
+  /// The number of pages that were never met.
   var unmetCount: Int { file.pageCount - met.reduce(0) { $0 + $1.nonzeroBitCount } }
 
-  /// Pages that were never met, in order.
+  /// The pages that were never met, in order.
   var unmetPages: [Int] { (0..<file.pageCount).filter { met[$0 / 64] & UInt64(1) << UInt64($0 % 64) == 0 } }
 }

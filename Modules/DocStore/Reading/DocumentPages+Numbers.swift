@@ -2,10 +2,10 @@ import CLMDB
 import CRDTCore
 
 extension DocumentPages {
-  /// The number under the key of a document, as ``number(at:)``, to be remembered under the key's hash.
+  /// Looks up the number under a document's key, like ``number(at:)``, and remembers it under the key's hash.
   ///
-  /// Where many are asked for, all numbers on the same page are remembered with it: so a page is fetched from
-  /// memory once, and not once for each of its ids.
+  /// When many numbers are looked up, it also remembers all numbers on the same page. Then each page is
+  /// fetched from memory once, and not once for each of its ids.
   func numberToRemember(at path: RawSpan, _ hash: UInt64) throws -> DocumentNumber? {
     guard numbers.noteMiss(of: try ids.count) else {
       let number = try number(at: path)

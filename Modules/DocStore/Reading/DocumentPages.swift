@@ -1,34 +1,34 @@
 import CLMDB
 import CRDTCore
 
-/// Documents on the pages of one snapshot: what both kinds of transaction read through.
+/// The documents on the pages of one snapshot; both kinds of transaction read through it.
 struct DocumentPages {
   let access: PageAccess
   let tables: Tables
-  /// What is remembered of documents' numbers; without it each is looked up.
+  /// The cache of documents' numbers; without it, each number is looked up.
   var numbers = NumberCache.none
-  /// In the table `documents`, for a transaction that writes: what it has looked up it may replace.
+  /// The cursor in the table `documents`, for a write transaction, which may replace what it has looked up.
   var cursor: WritingCursor?
 
   var ids: IDPages { IDPages(access: access, tables: tables) }
 
-  /// What looking a document up by its key came to.
+  /// The result of looking up a document by its key.
   enum Lookup {
     case unknown
     case found
-    /// Its number leads nowhere, or to another document.
+    /// The document's number leads to no row, or to another document's row.
     case damaged
   }
 
   // MARK: - One document
 
-  /// The number under the key of a document, be it right or wrong; `nil` when the document is unknown here.
+  /// The number stored under a document's key, right or wrong; `nil` when the document is unknown here.
   @inline(__always)
   func number(at path: RawSpan) throws -> DocumentNumber? {
     try ids.number(at: path)
   }
 
-  /// Hands the row of the document with the key `path` to `body`; what of it is whole is not looked at.
+  /// Passes the row of the document with the key `path` to `body`, without verifying it.
   @inline(__always)
   func visitRow(_ path: RawSpan, _ body: (borrowing DocumentRow) throws -> Void) throws -> Lookup {
     let hash = numbers.hash(of: path)
@@ -47,21 +47,21 @@ struct DocumentPages {
         }
       } catch let error as StoreError where error.damagedTable == .documents && !isFound && remembered != nil
       {
-        // It stood where an entry is damaged; whether it is the one, the ids tell.
+        // The remembered number leads to a damaged entry; the table `ids` says whether it is this document's.
       }
       if isFound { return .found }
       if remembered == nil { return .damaged }
-      // What was remembered is of another snapshot, or of another document.
+      // The remembered number is from another snapshot, or another document's.
       remembered = nil
     }
   }
 
-  /// Hands the row in a place to `body`.
+  /// Passes the row at a place to `body`.
   ///
   /// - Returns: `false` when there is none.
   @inline(__always)
   func visitRow(at place: DocumentPlace, _ body: (borrowing DocumentRow) throws -> Void) throws -> Bool {
-    // Errors are typed so that the call needs no lookup of types while it runs.
+    // Errors are typed so that the call looks up no types while it runs.
     let found: Void? = try place.withKey { (key) throws(any Error) in
       if let cursor {
         return try cursor.withValue(key) { stored in
@@ -77,7 +77,7 @@ struct DocumentPages {
     return found != nil
   }
 
-  /// Hands a document's row, verified, in place to `body`.
+  /// Verifies a document's row and passes it to `body` in place.
   ///
   /// - Returns: `nil` when the document is unknown here.
   @inline(__always)
@@ -89,7 +89,7 @@ struct DocumentPages {
     return result
   }
 
-  /// The same for a body without a result, which spares looking up types while it runs.
+  /// The same for a body without a result, which avoids looking up types while it runs.
   ///
   /// - Returns: `false` when the document is unknown here.
   @discardableResult
@@ -102,7 +102,7 @@ struct DocumentPages {
     return lookup == .found
   }
 
-  /// Hands the row of a number, verified, to `body`.
+  /// Verifies the row of a number and passes it to `body`.
   ///
   /// - Returns: `nil` when no document has the number.
   func withRecord<R>(
@@ -121,12 +121,12 @@ struct DocumentPages {
 
   // MARK: - Many
 
-  /// Of a row's bytes those that most predicates read: its head, the record's keys and slots, short values.
+  /// The bytes of a row that most predicates read: its head, the record's keys and slots, short values.
   private static let bytesAhead = 384
 
   /// Visits the documents of a collection in the order of their ids' bytes until `body` returns `false`.
   ///
-  /// Where all are visited and `records` tells how many there are, that many have to be there.
+  /// If `records` is given and the visit is not ended early, there must be that many records.
   func forEachRecord(
     _ collection: Collection, from: [UInt8]?, to: [UInt8]?, verify: Bool, records: UInt64?,
     _ body: (RawSpan, Summary, borrowing RecordView) throws -> Bool
@@ -157,10 +157,10 @@ struct DocumentPages {
     if isWhole, from == nil, to == nil { try Self.check(count, of: records, in: collection) }
   }
 
-  /// Visits the rows of a collection in the order in which they stand until `body` returns `false`.
+  /// Visits the rows of a collection in the order of their numbers until `body` returns `false`.
   ///
-  /// Where all are visited and `records` tells how many there are, that many have to be there. Whoever is tolerant looks
-  /// at damaged rows himself.
+  /// If `records` is given and the visit is not ended early, there must be that many. A caller that tolerates
+  /// damage checks the rows itself.
   func forEachRow(
     _ collection: Collection, from: DocumentNumber = .none, verify: Bool, records: UInt64? = nil,
     isTolerant: Bool = false, _ body: (borrowing DocumentRow) throws -> Bool
@@ -189,7 +189,7 @@ struct DocumentPages {
     if isWhole, from == .none { try Self.check(count, of: records, in: collection) }
   }
 
-  /// Records that a collection counts; `nil` where that cannot be read.
+  /// The number of records that the collection's entry counts; `nil` if that entry cannot be read.
   func recordCount(of collection: Collection) -> UInt64? {
     let key = StoreState.key(collection.id)
     let count = try? access.small(key, in: tables.collections, "collections") { reader throws(CodecError) in
@@ -231,7 +231,7 @@ struct DocumentPages {
     damaged(collection, id.bytes.rawBytes)
   }
 
-  /// An id's bytes in hexadecimal, which are not readable contents.
+  /// An id's bytes in hexadecimal, so that contents do not appear as readable text.
   static func digits(_ id: RawSpan) -> String {
     unsafe id.withUnsafeBytes { bytes in
       unsafe bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
@@ -244,7 +244,7 @@ struct DocumentPages {
       operation: "read")
   }
 
-  /// For a row that does not even name its document.
+  /// The error for a row that does not even name its document.
   private static func damaged(_ collection: String, _ number: DocumentNumber) -> StoreError {
     StoreError(
       .corrupt, "The record with the number \(number.rawValue) in the collection \(collection) is damaged",
@@ -252,7 +252,7 @@ struct DocumentPages {
   }
 }
 
-/// Whether keys come in order: two pages that changed places hold intact records, but not in order.
+/// Checks that keys are in order: two swapped pages hold intact records, but not in order.
 struct KeyOrder {
   private var last: [UInt8] = []
 
@@ -265,6 +265,6 @@ struct KeyOrder {
 }
 
 extension Record {
-  /// Takes a copy of bytes on a page.
+  /// Copies bytes of a page.
   init(copying bytes: RawSpan) { self.init(bytes: bytes.copied) }
 }

@@ -1,16 +1,16 @@
 import CRDTCore
 
-/// Documents of a collection that cannot be reached, since a page on the way to them is damaged.
+/// Documents of a collection that cannot be reached because a page on the way to them is damaged.
 package enum DocumentSpan: Hashable, Sendable {
-  /// Their rows stand on the page, or below it.
+  /// Documents whose rows are on the damaged page, or below it.
   case numbers(ClosedRange<DocumentNumber>)
-  /// Their ids do: from a first one's bytes, included, up to another's; without an end where that is `nil`.
+  /// Documents whose ids are: from the first id's bytes, included, to before another's; `nil` for no end.
   case ids(from: [UInt8], to: [UInt8]?)
 
-  /// What of a collection is behind a failed read.
+  /// The documents of a collection that a failed read hides.
   ///
-  /// - Returns: `nil` where the damaged page has nothing of the collection.
-  /// - Throws: The failure, where it is no damage to a page of documents or ids, or one to the first page of all.
+  /// - Returns: `nil` if the damaged page holds nothing of the collection.
+  /// - Throws: The failure, unless it is damage to a page of documents or ids that has a bound.
   init?(_ failure: StoreError, in collection: UInt32) throws(StoreError) {
     guard failure.code == .corrupt, let page = failure.damaged, page.from != nil || page.to != nil,
       let table = failure.damagedTable
@@ -47,7 +47,7 @@ package enum DocumentSpan: Hashable, Sendable {
 }
 
 extension IDKey {
-  /// The collection of a key of a page's bounds, and the id's bytes.
+  /// The collection and the id's bytes of a key that bounds a page.
   fileprivate static func split(_ key: RawSpan) -> (collection: UInt32, id: [UInt8]) {
     guard let (collection, start) = parse(key) else { return (0, []) }
     return (collection, key.extracting(start..<key.byteCount).copied)
@@ -55,12 +55,12 @@ extension IDKey {
 }
 
 extension DamagedRecord {
-  /// What is behind a failed read in a collection, where the document was looked for that is named.
+  /// The documents of a collection that a failed read hides, when the named document was looked up.
   ///
-  /// Beside an entry of a page that is not whole, what is not found may be that entry: any id may.
+  /// If an entry of a page is damaged, that entry may be the one that is missing: it may be any id.
   ///
-  /// - Returns: `nil` where it has nothing to do with the collection.
-  /// - Throws: The failure, where it is none that can be passed over.
+  /// - Returns: `nil` if the failure does not concern the collection.
+  /// - Throws: The failure, if it is not one that can be skipped.
   init?(
     _ failure: StoreError, in collection: Collection, id: DocumentID? = nil, number: DocumentNumber? = nil
   ) throws(StoreError) {
@@ -77,12 +77,12 @@ extension DamagedRecord {
 }
 
 extension ReadTransaction {
-  /// Between which ids the documents are that cannot be reached.
+  /// The range of ids of the documents that cannot be reached.
   ///
-  /// - Returns: The first id's bytes, and those of the first one behind, `nil` where there is none; all of the
-  ///   collection where ids cannot be read either; `nil` where no id leads there, so that nothing is missed.
+  /// - Returns: The first id's bytes, and the bytes of the first id after the range, `nil` for no end. The
+  ///   whole collection if ids cannot be read either. `nil` if no id leads there, so that nothing is missing.
   /// - Throws: What reading throws.
-  /// - Complexity: O(*n*) in the collection's documents, where only numbers are known.
+  /// - Complexity: O(*n*) in the collection's documents, if only numbers are known.
   package borrowing func idBounds(
     of span: DocumentSpan, in collection: Collection
   ) throws -> (from: [UInt8], to: [UInt8]?)? {

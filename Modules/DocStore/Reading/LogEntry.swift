@@ -1,8 +1,8 @@
 package import CRDTCore
 
-/// An entry of the store's log, and the documents that it names as they stand in the snapshot.
+/// An entry of the store's log, and the documents that it names as they are in the snapshot.
 package struct LogEntry: ~Copyable {
-  /// The commit, or the last group in it, that the entry tells of.
+  /// The commit that the entry describes, or the last group in it.
   package let sequence: UInt64
   package let kind: LogKind
   let record: LogRecord
@@ -22,27 +22,28 @@ package struct LogEntry: ~Copyable {
   /// The low word of the commit's id.
   package var commitCheck: UInt32 { record.head.commitCheck }
 
-  /// The greatest number that a document had by then.
+  /// The greatest number that any document had at that time.
   package var lastNumber: DocumentNumber { record.head.lastNumber }
 
-  /// The documents written, by collection and number; none in an entry of evictions.
+  /// The written documents, by collection and number; empty in an entry of evictions.
   package var runs: [LogRun] { record.runs }
 
-  /// The documents evicted, as far as they are listed; none in other entries.
+  /// The evicted documents, as far as they are listed; empty in other entries.
   package var evicted: [DocumentKey] { record.evicted }
 
-  /// Whether all that were evicted are listed.
+  /// Whether all evicted documents are listed.
   package var isEvictionComplete: Bool { record.isComplete }
 
-  /// Documents written, those that changed again among them.
+  /// The number of written documents, including those that changed again later.
   package var memberCount: Int {
     record.runs.reduce(0) { $0 + Int(clamping: $1.numbers.upperBound - $1.numbers.lowerBound) + 1 }
   }
 
-  /// Hands the documents that are as this entry left them to `body`, in place, until it returns `false`.
+  /// Passes the documents that are still as this entry left them to `body` until it returns `false`.
   ///
-  /// One that changed later is passed over: a later entry names it. So is one that left, and one that cannot be read, of
-  /// which `damaged` is told. One that is not wanted is not read.
+  /// They are passed in place. A document that changed later is skipped, because a later entry names it. An
+  /// evicted document is skipped, too. For a document that cannot be read, `damaged` is called. A document
+  /// that is not wanted is not read.
   package borrowing func forEachMember(
     where isWanted: (_ collection: UInt32, _ number: DocumentNumber) -> Bool = { _, _ in true },
     damaged: (DamagedRecord) -> Void = { _ in },
@@ -82,10 +83,12 @@ package struct LogEntry: ~Copyable {
 }
 
 extension DocumentPages {
-  /// Hands the rows of numbers, as far as there are any and they are wanted, to `body` until it returns `false`; their
-  /// checks are not looked at.
+  /// Passes the rows of numbers to `body` until it returns `false`; it does not verify the rows.
   ///
-  /// `missed` gets why a row could not be looked up, and throws what is not to be passed over.
+  /// It skips numbers without a row, and documents that are not wanted.
+  ///
+  /// `missed` is called with the reason why a row could not be looked up; it throws failures that must not be
+  /// skipped.
   func forEachRow(
     of runs: [LogRun], where isWanted: (UInt32, DocumentNumber) -> Bool = { _, _ in true },
     missed: (DocumentPlace, StoreError) throws(StoreError) -> Void = { (_, failure) throws(StoreError) in
@@ -113,7 +116,7 @@ extension DocumentPages {
     }
   }
 
-  /// Visits the entries of the log behind a sequence, oldest first, until `body` returns `false`.
+  /// Visits the entries of the log after a sequence, oldest first, until `body` returns `false`.
   func changes(
     after sequence: UInt64, _ reader: ReaderSlot? = nil, _ body: (borrowing LogEntry) throws -> Bool
   ) throws {

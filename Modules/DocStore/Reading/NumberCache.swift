@@ -2,29 +2,29 @@ import CRDTCore
 import Platform
 import Synchronization
 
-/// Which number stands under which document's key, as far as it is remembered: it spares most reads by id the
-/// search in the table `ids`.
+/// A cache of documents' numbers by their keys; it spares most reads by id the search in the table `ids`.
 ///
-/// It is a hint. All snapshots share it, also those of a transaction that is rolled back later, and entries give
-/// way to others. So a number counts only where its row is there and names the document that was asked for: in one
-/// snapshot a document has one number, and whoever finds it need not ask where it is listed.
-// SAFETY: the memory is used atomically. Whoever makes a cache gives it back after the last use; like a handle
-// of the engine's it is not counted, for that would cost as much as a look into it.
+/// It is a hint. All snapshots share it, also those of a transaction that is rolled back later, and new
+/// entries replace old ones. So a cached number counts only if its row exists and names the requested
+/// document. In one snapshot a document has one number, so a reader that finds the row need not look in
+/// `ids`.
+// SAFETY: the memory is used atomically. The creator of a cache frees it after the last use; like a handle of
+// the engine, it is not reference counted, because counting would cost as much as a look-up.
 @safe struct NumberCache: @unchecked Sendable {
-  /// Remembers nothing.
+  /// A cache that remembers nothing.
   static let none = NumberCache()
 
-  /// The most entries by default: 2 MiB, of which a store takes about as much as its documents need.
+  /// The most entries by default: 2 MiB, of which a store uses about as much as its documents need.
   static let standardCapacity = 1 << 18
 
-  /// The number of entries in use, the misses so far, then, a bucket's length from the start, the entries.
+  /// The number of entries in use, the number of misses, and then, one bucket after the start, the entries.
   ///
-  /// Each is 16 bits of a key's hash, then the 48 of its number; zero is free. As many as a line of the
-  /// processor's cache holds stand together, and a key has its place anywhere among them.
+  /// Each entry is 16 bits of a key's hash and the 48 bits of its number; zero is free. A bucket has as many
+  /// entries as fit in a line of the processor's cache, and a key may be anywhere in its bucket.
   private let words: UnsafeMutablePointer<Atomic<UInt64>>?
-  /// A power of two.
+  /// The greatest number of entries, a power of two.
   private let capacity: Int
-  /// Nobody can choose ids that displace those of others.
+  /// A random seed, so that nobody can choose ids that displace those of others.
   private let seed: UInt64
 
   private static let bucket = 8
@@ -39,9 +39,9 @@ import Synchronization
   /// Makes an empty cache.
   ///
   /// - Parameters:
-  ///   - capacity: The most entries, rounded down to a power of two; for fewer than a bucket's
-  ///     there is no cache, nor when the system has no memory for it.
-  ///   - seed: A random number that nobody knows.
+  ///   - capacity: The most entries, rounded down to a power of two. There is no cache if that is less than a
+  ///     bucket, or if the system has no memory for it.
+  ///   - seed: A random number that nobody else knows.
   init(capacity: Int, seed: UInt64) {
     let capacity = capacity < Self.bucket ? 0 : 1 << (Int.bitWidth - 1 - capacity.leadingZeroBitCount)
     unsafe words = Self.map(Self.byteCount(capacity))
@@ -52,9 +52,9 @@ import Synchronization
     }
   }
 
-  /// Gives the memory back; the cache and its copies must not be used any more.
+  /// Frees the memory; the cache and its copies must not be used afterwards.
   func free() {
-    // SAFETY: this is what `map` asked for.
+    // SAFETY: this is the memory that `map` asked for.
     if let words = unsafe words { unsafe munmap(words, Self.byteCount(capacity)) }
   }
 
@@ -62,44 +62,44 @@ import Synchronization
     capacity == 0 ? 0 : (capacity + bucket) * MemoryLayout<UInt64>.stride
   }
 
-  /// Asks the system for zeros, which take memory only once they are written to.
+  /// Asks the system for zeros, which take up memory only once they are written to.
   private static func map(_ byteCount: Int) -> UnsafeMutablePointer<Atomic<UInt64>>? {
     guard byteCount > 0 else { return nil }
-    // SAFETY: an anonymous mapping stands for itself; zeros are atomic zeros.
+    // SAFETY: a new anonymous mapping overlaps no other memory; zeros are valid atomic zeros.
     let room = unsafe mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
     guard let room = unsafe room, unsafe room != MAP_FAILED else { return nil }
     return unsafe room.bindMemory(
       to: Atomic<UInt64>.self, capacity: byteCount / MemoryLayout<UInt64>.stride)
   }
 
-  /// Counts a number that was not remembered, and tells whether to take in those that stand beside it.
+  /// Counts a cache miss, and returns whether to remember the other numbers on the same page, too.
   ///
-  /// That costs as much as looking up some eight numbers, so it begins when so many were looked up for each page
-  /// that it would have been the better choice from the start: whoever asks for little pays for little.
+  /// That costs as much as about eight look-ups. So it begins once there were so many misses for each page
+  /// that it would have been cheaper from the start. A process that reads little pays little.
   ///
-  /// - Parameter documents: How many the store has.
-  /// - Returns: `false` as well where not all would find their place.
+  /// - Parameter documents: The number of documents in the store.
+  /// - Returns: `false` also when the cache has no room for all numbers.
   func noteMiss(of documents: Int) -> Bool {
     guard let words = unsafe words, documents <= capacity / 2 else { return false }
-    // One that is lost where two threads count at once does not matter.
+    // If two threads count at once, one count may be lost, which does no harm.
     let misses = unsafe words[1].load(ordering: .relaxed) &+ 1
     unsafe words[1].store(misses, ordering: .relaxed)
     return misses > documents / 8
   }
 
-  /// What the number of the document with the key `path` is found by.
+  /// The hash by which the number of the document with the key `path` is found.
   @inline(__always)
   func hash(of path: RawSpan) -> UInt64 {
     hash(of: DocumentPath.id(of: path), in: DocumentPath.collection(of: path) ?? 0)
   }
 
-  /// The same by an id's bytes and the number of its collection.
+  /// The same for an id's bytes and the number of its collection.
   @inline(__always)
   func hash(of id: RawSpan, in collection: UInt32) -> UInt64 {
     unsafe words == nil ? 0 : HashLanes(id, seed: seed ^ UInt64(collection)).first
   }
 
-  /// The number that was last noted under a key with this hash; it may be another's, or not be any more.
+  /// The number last remembered under a key with this hash; it may be another document's, or obsolete.
   @inline(__always)
   func number(under hash: UInt64) -> DocumentNumber? {
     guard let words = unsafe words else { return nil }
@@ -111,7 +111,7 @@ import Synchronization
     return nil
   }
 
-  /// The positions of documents by ascending number, those that are not remembered first.
+  /// The positions of documents by ascending number; documents without a remembered number come first.
   ///
   /// - Complexity: O(n log n).
   func order(of ids: [DocumentID], in collection: UInt32) -> [Int] {
@@ -129,16 +129,17 @@ import Synchronization
 
   /// Remembers a key's number.
   func note(_ number: DocumentNumber, under hash: UInt64) {
-    // Numbers beyond 48 bits would be found anew each time.
+    // Numbers beyond 48 bits are not cached.
     guard let words = unsafe words, number != .none, number.rawValue >> Self.numberBits == 0 else { return }
     unsafe grow(for: number, words)
     let first = unsafe Self.place(of: hash, words)
     let new = (hash >> Self.numberBits) << Self.numberBits | number.rawValue
-    // With nothing free: which one goes must not depend on the hash alone, or two would displace each other.
+    // No entry is free. Which one is replaced must not depend on the hash alone, or two keys would displace
+    // each other.
     var chosen = first + Int(truncatingIfNeeded: number.rawValue) & (Self.bucket - 1)
     for index in first..<first &+ Self.bucket {
       let entry = unsafe words[index].load(ordering: .relaxed)
-      // Others may be reading this line.
+      // Do not write an unchanged entry: other threads may be reading this cache line.
       if entry == new { return }
       if entry == 0 || Self.isEntry(entry, of: hash) {
         chosen = index
@@ -148,13 +149,13 @@ import Synchronization
     unsafe words[chosen].store(new, ordering: .relaxed)
   }
 
-  /// Takes more entries into use where documents have become more; those that move with that are forgotten.
+  /// Uses more entries when there are more documents; entries whose bucket changes are forgotten.
   @inline(__always)
   private func grow(for number: DocumentNumber, _ words: UnsafeMutablePointer<Atomic<UInt64>>) {
     var count = unsafe words[0].load(ordering: .relaxed)
     guard number.rawValue > count / 2, count < UInt64(capacity) else { return }
     while number.rawValue > count / 2, count < UInt64(capacity) { count *= 2 }
-    // Should two threads be here at once, the next number that is noted makes up for it.
+    // If two threads are here at once, the next number that is remembered corrects the count.
     unsafe words[0].store(count, ordering: .relaxed)
   }
 

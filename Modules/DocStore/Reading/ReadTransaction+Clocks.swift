@@ -1,20 +1,21 @@
 public import CRDTCore
 
 extension ReadTransaction {
-  /// A reading that no write in this snapshot is a millisecond above: of nobody's, and so neither of the store's own.
+  /// A reading that no write in this snapshot exceeds by a millisecond, no matter which store made the write.
   ///
-  /// A write on a document that is from the future is above the store's clock, but next to what it follows.
+  /// A write on a document from the future is above the store's clock, but directly above the write that it
+  /// follows.
   public borrowing func highestReading() throws -> ClockReading {
     _ = try pages
     return max(log.clock.latest, log.sites.met)
   }
 
-  /// The highest reading of a site's clock among the writes that came from elsewhere.
+  /// The highest reading of a site's clock among the writes that came from other stores.
   ///
-  /// A store that says of itself that its highest reading is a millisecond or more behind that has been put back, or
-  /// has a twin.
+  /// If a store says that its own highest reading is a millisecond or more below this, that store was
+  /// restored from an earlier state, or it has a clone.
   ///
-  /// - Returns: `nil` when no write of the site ever came here.
+  /// - Returns: `nil` when no write of the site has arrived here.
   /// - Throws: `corrupt` or `io`.
   public borrowing func highestReading(of site: SiteID) throws -> ClockReading? {
     let pages = try pages

@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// Documents of a collection with numbers that follow each other.
+/// Documents of a collection with consecutive numbers.
 package struct DocumentRun: Hashable, Sendable {
   package let collection: UInt32
   package let numbers: ClosedRange<DocumentNumber>
@@ -10,16 +10,16 @@ package struct DocumentRun: Hashable, Sendable {
     self.numbers = numbers
   }
 
-  /// How many documents it names, of which some may not be here any more.
+  /// How many documents the run names; some of them may no longer exist.
   package var count: UInt64 { numbers.upperBound.rawValue - numbers.lowerBound.rawValue + 1 }
 }
 
 extension ReadTransaction {
-  /// Visits the documents of commits after `sequence` that touched several, oldest first, by their numbers, until
-  /// `body` returns `false`.
+  /// Visits the documents of commits after `sequence` that touched several, until `body` returns `false`.
   ///
-  /// No document is looked at. A damaged record binds nothing any more, and is passed over; `verify` finds it. So are
-  /// those on a damaged page, of which `damaged` is told.
+  /// It visits the oldest commits first, and the documents by their numbers. It reads no document. A damaged
+  /// record of the log is skipped, because it no longer binds documents together; `verify` finds it. Records
+  /// on a damaged page are skipped, too, and `damaged` is called for them.
   package borrowing func groupRuns(
     after sequence: UInt64, damaged: (DamagedLog) -> Void = { _ in },
     _ body: (_ sequence: UInt64, _ runs: [DocumentRun]) throws -> Bool

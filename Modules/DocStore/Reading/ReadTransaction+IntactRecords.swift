@@ -1,35 +1,35 @@
 package import CRDTCore
 import Failpoints
 
-/// A record that does not stand as it was written, or many that cannot be reached.
+/// A record that is not as it was written, or many records that cannot be reached.
 package struct DamagedRecord: Hashable, Sendable {
   @TextKey package private(set) var collection: String
-  /// Which document it is of; `nil` where even that cannot be told.
+  /// The document's id; `nil` if not even that is known.
   package let id: DocumentID?
-  /// Its number; `nil` where its key is damaged or leads nowhere.
+  /// The document's number; `nil` if its key is damaged or leads to no row.
   package let number: DocumentNumber?
-  /// The documents that cannot be reached, where a page is damaged and not a record alone.
+  /// The documents that cannot be reached, if a page is damaged and not a single record.
   package var span: DocumentSpan?
 }
 
-/// Where a document stands in its store, and since when it is as it is.
+/// Where a document is in its store, and which commit last wrote it.
 package struct RecordPlace: Hashable, Sendable {
   package let number: DocumentNumber
-  /// The sequence with which it was written.
+  /// The sequence of the commit that wrote it.
   package let sequence: UInt64
 }
 
 extension ReadTransaction {
-  /// The number of the document that came last.
+  /// The number of the newest document.
   package var lastNumber: DocumentNumber { log.lastNumber }
 
   /// Visits a collection's intact records by ascending number until `body` returns `false`, tombstones too.
   ///
   /// - Parameters:
-  ///   - collection: What to visit.
+  ///   - collection: The collection.
   ///   - numbers: The first and the last number, both included.
-  ///   - damaged: Gets what is passed over.
-  ///   - body: Gets the number, the id's bytes, the summary and the record, verified, all in place.
+  ///   - damaged: Is called with damaged records, which are skipped.
+  ///   - body: Is called with the number, the id's bytes, the summary and the record, verified, all in place.
   /// - Throws: What the closures throw, and what reading throws.
   package borrowing func forEachIntactRecord(
     in collection: Collection, numbers: ClosedRange<DocumentNumber>,
@@ -48,11 +48,11 @@ extension ReadTransaction {
   /// Visits a collection's intact records by ascending id bytes until `body` returns `false`, tombstones too.
   ///
   /// - Parameters:
-  ///   - collection: What to visit.
+  ///   - collection: The collection.
   ///   - from: The first id's bytes, included.
-  ///   - to: The id's bytes to stop before.
-  ///   - damaged: Gets what is passed over.
-  ///   - body: Gets the number, the id's bytes, the summary and the record, verified, all in place.
+  ///   - to: The bytes of the id before which to stop.
+  ///   - damaged: Is called with damaged records, which are skipped.
+  ///   - body: Is called with the number, the id's bytes, the summary and the record, verified, all in place.
   /// - Throws: What the closures throw, and what reading throws.
   package borrowing func forEachIntactRecord(
     in collection: Collection, from: [UInt8] = [], to: [UInt8]? = nil,
@@ -70,13 +70,13 @@ extension ReadTransaction {
 
   /// Visits a collection's intact records by number until `body` returns `false`, tombstones too.
   ///
-  /// Of numbers that lie close to each other only the first is searched for.
+  /// For numbers that are close to each other, it searches only for the first.
   ///
   /// - Parameters:
-  ///   - collection: What to visit.
-  ///   - runs: Documents of the collection, of which some may be gone.
-  ///   - damaged: Gets what is passed over.
-  ///   - body: Gets the number, the id's bytes, the summary and the record, verified, all in place.
+  ///   - collection: The collection.
+  ///   - runs: Documents of the collection; some of them may no longer exist.
+  ///   - damaged: Is called with damaged records, which are skipped.
+  ///   - body: Is called with the number, the id's bytes, the summary and the record, verified, all in place.
   /// - Throws: What the closures throw, and what reading throws.
   package borrowing func forEachIntactRecord(
     in collection: Collection, runs: ArraySlice<DocumentRun>,
@@ -92,11 +92,12 @@ extension ReadTransaction {
     }
   }
 
-  /// Hands a document's intact record, which may be a tombstone, to `body` in place.
+  /// Passes a document's intact record, which may be a tombstone, to `body` in place.
   ///
-  /// A death certificate is handed over as the bare tombstone that it stands for, which has no place.
+  /// A compacted tombstone is passed as a bare tombstone, which has no place.
   ///
-  /// - Returns: `false` when the document is unknown here, or cannot be read, which `damaged` is told.
+  /// - Returns: `false` when the document is unknown here. Also `false` when it cannot be read; `damaged` is
+  ///   called then.
   /// - Throws: What the closures throw, and what reading throws.
   @discardableResult
   package borrowing func visitIntactRecord(
@@ -128,7 +129,7 @@ extension ReadTransaction {
 }
 
 extension DocumentPages {
-  /// Looks a document up by its id, verifies its row, and hands it to `body`.
+  /// Looks up a document by its id, verifies its row, and passes it to `body`.
   func lookUp(
     _ collection: UInt32, _ id: DocumentID, _ body: (borrowing DocumentRow) throws -> Void
   ) throws -> Lookup {
@@ -164,7 +165,7 @@ extension DocumentPages {
         return true
       }
       guard place.collection == collection.id, place.number <= numbers.upperBound else { return false }
-      // Pages that changed places hold intact rows, but not in order.
+      // Swapped pages hold intact rows, but not in order.
       guard let row = DocumentRow(stored, number: place.number), last.map({ $0 < place.number }) ?? true,
         row.verify(in: collection.id) || StoreDefect.damagedRecordSent.isPlanted
       else {
@@ -208,9 +209,9 @@ extension DocumentPages {
     }
   }
 
-  /// Runs what looks the row of a number up.
+  /// Runs a look-up of a number's row.
   ///
-  /// - Returns: `true` where damage is in the way, of which `damaged` is told.
+  /// - Returns: `true` if damage prevents it; `damaged` is called then.
   private func passing(
     _ number: DocumentNumber, in collection: Collection, _ damaged: (DamagedRecord) -> Void,
     _ body: () throws -> Bool?
@@ -221,7 +222,7 @@ extension DocumentPages {
     }
   }
 
-  /// What is told of a row that is not whole: its id, where there is one.
+  /// The description of a damaged row: with its document's id, if that can be read.
   private static func damage(
     _ stored: RawSpan, _ number: DocumentNumber, in collection: Collection
   ) -> DamagedRecord {

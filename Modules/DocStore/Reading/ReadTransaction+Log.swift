@@ -4,10 +4,10 @@ extension ReadTransaction {
   /// Visits the entries of the log after a sequence, oldest first, until `body` returns `false`.
   ///
   /// - Parameters:
-  ///   - sequence: The commit after which to begin; what is before ``logStart`` is no longer known.
+  ///   - sequence: The commit after which to begin; the log does not know commits before ``logStart``.
   ///   - last: The last sequence to visit.
-  ///   - limit: How many entries to visit at most.
-  ///   - body: Gets each entry.
+  ///   - limit: The greatest number of entries to visit.
+  ///   - body: Is called with each entry.
   /// - Throws: `corrupt` for a damaged entry; what `body` throws.
   package borrowing func changes(
     after sequence: UInt64, through last: UInt64 = .max, limit: Int = .max,
@@ -24,7 +24,7 @@ extension ReadTransaction {
 
   /// Visits commits after `sequence` that wrote several documents together, until `body` returns `false`.
   ///
-  /// The oldest come first. Members that are no longer here are left out, be it all of them.
+  /// The oldest commits come first. Members that no longer exist are left out, even if that is all of them.
   public borrowing func groups(
     after sequence: UInt64, _ body: (_ sequence: UInt64, _ members: [DocumentKey]) throws -> Bool
   ) throws {
@@ -43,7 +43,7 @@ extension ReadTransaction {
 
   /// The low word of the id of the commit that ended with a sequence.
   ///
-  /// - Returns: `nil` when no commit did, or the log no longer goes back to it.
+  /// - Returns: `nil` when no commit ended with it, or the log does not go back to it.
   package borrowing func commitCheck(at sequence: UInt64) throws -> UInt32? {
     if sequence == self.sequence { return UInt32(truncatingIfNeeded: commitID) }
     guard sequence > 0 else { return logStart == 0 ? 0 : nil }
@@ -55,9 +55,9 @@ extension ReadTransaction {
     return found
   }
 
-  /// The documents that left this store after a commit, in their order; `nil` where not all are known.
+  /// The documents evicted after a commit, in order; `nil` if not all are known.
   ///
-  /// Some may have come back since.
+  /// Some of them may have come back since then.
   package borrowing func evictions(after sequence: UInt64) throws -> [DocumentKey]? {
     guard sequence >= logStart else { return nil }
     var found: [DocumentKey] = []

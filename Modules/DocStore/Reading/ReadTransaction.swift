@@ -1,9 +1,9 @@
 public import CRDTCore
 
-/// A snapshot of the store: what was committed when it began, unmoved by what is written meanwhile.
+/// A snapshot of the store: what was committed when it began, without later writes.
 ///
-/// It lives inside `Store.read(_:)`, on the caller's thread; it blocks no writer, but keeps the pages
-/// of its snapshot from being used again.
+/// It exists only inside `Store.read(_:)`, on the caller's thread. It blocks no writer, but the store cannot
+/// reuse the pages of its snapshot.
 public struct ReadTransaction: ~Copyable {
   private let environment: Environment
   private let reader: ReaderSlot
@@ -27,7 +27,7 @@ public struct ReadTransaction: ~Copyable {
 
   deinit { environment.recycle(reader) }
 
-  /// The pages, unless the snapshot has outlived the deadline for readers.
+  /// The pages; throws if the snapshot is older than the deadline for readers.
   var pages: DocumentPages {
     get throws(StoreError) {
       try reader.check()
@@ -39,13 +39,13 @@ public struct ReadTransaction: ~Copyable {
 
   var damagedIndexes: DamagedIndexes { environment.damagedIndexes }
 
-  /// What tells cursors that outlast a call when the deadline for readers is over.
+  /// The reader's slot, by which cursors that outlast a call detect that the readers' deadline has passed.
   var slot: ReaderSlot { reader }
 
-  /// What says whether the snapshot may still be read, for use while it is open.
+  /// Says whether the snapshot may still be read, for use while it is open.
   package var deadline: SnapshotDeadline { SnapshotDeadline(reader) }
 
-  /// The engine's number of the commit that the snapshot is of.
+  /// The engine's number of the snapshot's commit.
   var number: UInt64 { stored.access.transactionNumber }
 
   /// The last commit that the snapshot includes.
@@ -54,13 +54,13 @@ public struct ReadTransaction: ~Copyable {
   /// The random number of the last commit that the snapshot includes.
   public var commitID: UInt64 { log.commitID }
 
-  /// Rises with every transaction that evicts.
+  /// Increases with every transaction that evicts.
   public var evictionEpoch: UInt64 { log.evictionEpoch }
 
-  /// The last reading of the store's clock that the snapshot includes: no write before it has a later one.
+  /// The store's last clock reading that the snapshot includes; no earlier write has a later one.
   package var latestReading: ClockReading { log.clock.latest }
 
-  /// The log tells all that changed for those who know everything up to this sequence, or a later one.
+  /// The log is complete for peers that know everything up to this sequence, or a later one.
   package var logStart: UInt64 { log.logStart }
 
   /// The sites that records refer to.
@@ -74,12 +74,12 @@ public struct ReadTransaction: ~Copyable {
   /// The collection called `name`; `nil` when it was never written.
   public borrowing func collection(_ name: String) throws -> Collection? { catalogue.byName[TextKey(name)] }
 
-  /// The collection of a ``DocumentKey``.
+  /// The collection with the number of a ``DocumentKey``.
   public borrowing func collection(number: UInt32) throws -> Collection? { catalogue.collection(number) }
 
-  /// Hands a document's record, which may be a tombstone, to `body` in place.
+  /// Passes a document's record, which may be a tombstone, to `body` in place.
   ///
-  /// A death certificate is handed over as the bare tombstone that it stands for; scans pass it over.
+  /// A compacted tombstone is passed as a bare tombstone; scans skip it.
   ///
   /// - Returns: `nil` when the document is unknown here.
   /// - Throws: `corrupt` when its checksum does not hold; what `body` throws.
@@ -87,7 +87,7 @@ public struct ReadTransaction: ~Copyable {
   public borrowing func withRecord<R>(
     _ collection: Collection, _ id: DocumentID, _ body: (borrowing RecordView, Summary) throws -> R
   ) throws -> R? {
-    // Inlined, it is made for the caller's type: the lookups of types took a tenth of a read's time.
+    // Inlined, it is specialized for the caller's type: looking up types took a tenth of a read's time.
     var result: R?
     try visitRecord(collection, id) { result = try body($0, $1) }
     return result
@@ -117,12 +117,13 @@ public struct ReadTransaction: ~Copyable {
   /// Visits a collection's records by ascending id bytes until `body` returns `false`, tombstones too.
   ///
   /// - Parameters:
-  ///   - collection: What to visit.
+  ///   - collection: The collection.
   ///   - from: The first id's bytes, included.
-  ///   - to: The id's bytes to stop before.
-  ///   - verify: Whether each record's checksum is computed, which costs more than most predicates.
-  ///   - body: Gets the id's bytes, the summary and the record, all in place.
-  /// - Throws: `corrupt` for a damaged record, as far as that is looked for; what `body` throws.
+  ///   - to: The bytes of the id before which to stop.
+  ///   - verify: Whether to verify each record's checksum, which costs more than most predicates.
+  ///   - body: Is called with the id's bytes, the summary and the record, all in place.
+  /// - Throws: `corrupt` for a damaged record, if `verify` or reading it detects the damage; what `body`
+  ///   throws.
   public borrowing func forEachRecord(
     in collection: Collection, from: [UInt8]? = nil, to: [UInt8]? = nil, verify: Bool = false,
     _ body: (_ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView) throws -> Bool
@@ -137,15 +138,17 @@ public struct ReadTransaction: ~Copyable {
     }
   }
 
-  /// Visits a collection's records in the order in which the store has them until `body` returns `false`.
+  /// Visits a collection's records in the order in which they are stored until `body` returns `false`.
   ///
-  /// That is by ascending number, as they first came to stand here: faster than by id, page by page.
+  /// That is by ascending number, the order in which the documents first arrived in this store. It is faster
+  /// than by id, because it reads page by page.
   /// - Parameters:
-  ///   - collection: What to visit.
-  ///   - number: The first number, included; by default the first there is.
-  ///   - verify: Whether each record's checksum is computed, which costs more than most predicates.
-  ///   - body: Gets the number, the id's bytes, the summary and the record, all in place.
-  /// - Throws: `corrupt` for a damaged record, as far as that is looked for; what `body` throws.
+  ///   - collection: The collection.
+  ///   - number: The first number, included; by default the first existing one.
+  ///   - verify: Whether to verify each record's checksum, which costs more than most predicates.
+  ///   - body: Is called with the number, the id's bytes, the summary and the record, all in place.
+  /// - Throws: `corrupt` for a damaged record, if `verify` or reading it detects the damage; what `body`
+  ///   throws.
   public borrowing func forEachStoredRecord(
     in collection: Collection, from number: DocumentNumber? = nil, verify: Bool = false,
     _ body: (
@@ -161,10 +164,10 @@ public struct ReadTransaction: ~Copyable {
     }
   }
 
-  /// Hands the record of a number, which may be a tombstone, and its id to `body` in place.
+  /// Passes the record of a number, which may be a tombstone, and its id to `body` in place.
   ///
   /// - Returns: `nil` when no document has the number.
-  /// - Throws: `corrupt` when the record's checks do not hold; what `body` throws.
+  /// - Throws: `corrupt` when the record fails its checks; what `body` throws.
   public borrowing func withRecord<R>(
     numbered number: DocumentNumber, in collection: Collection,
     _ body: (_ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView) throws -> R
@@ -174,14 +177,14 @@ public struct ReadTransaction: ~Copyable {
     }
   }
 
-  /// Deletions of which only a death certificate is left, in all collections.
+  /// The number of compacted tombstones, in all collections.
   public borrowing func certificateCount() throws -> Int {
     try pages.access.entryCount(pages.tables.certificates)
   }
 
-  /// Visits the entries of one of the store's tables as they stand in the file, until `body` returns `false`.
+  /// Visits the entries of one of the store's tables as they are in the file, until `body` returns `false`.
   ///
-  /// - Throws: `notFound` for a table that there is not.
+  /// - Throws: `notFound` if there is no such table.
   package borrowing func forEachEntry(of table: String, _ body: (RawSpan, RawSpan) throws -> Bool) throws {
     let pages = try pages
     guard let found = pages.tables.all.first(where: { $0.name.isSame(as: table) }) else {
@@ -198,7 +201,7 @@ public struct ReadTransaction: ~Copyable {
 }
 
 extension DocumentPages {
-  /// The list of collections as this snapshot has it.
+  /// The list of collections in this snapshot.
   func collections() throws(StoreError) -> [CollectionInfo] {
     var found: [CollectionInfo] = []
     try access.eachSmall(in: tables.collections, "collections") { (key, value) throws(CodecError) in

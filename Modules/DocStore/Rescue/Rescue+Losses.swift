@@ -1,23 +1,25 @@
 import CRDTCore
 
-/// A record of the damaged store that was not taken.
+/// A record of the damaged store that could not be rescued.
 struct LostRecord {
   let key: [UInt8]
-  /// The document's id, where the record says it.
+  /// The document's id, if the record names it.
   let id: DocumentID?
   let message: String
 }
 
 extension Rescue {
-  /// Remembers that the record under `key` cannot be taken; what one report has room for is enough.
+  /// Remembers that the record under `key` cannot be rescued, as long as the report has room.
   mutating func lose(_ key: [UInt8], _ message: String, id: DocumentID? = nil) {
     guard lost.count < VerificationReport.Limit.damages else { return }
     lost[key] = LostRecord(key: key, id: id, message: message)
   }
 
-  /// Names the documents that the new store lacks, by the ids that the tables of ids have, or else by their keys.
+  /// Reports the documents that the new store lacks.
   ///
-  /// - Complexity: O(*n*) for a store of *n* documents where one of them may be lost, else O(1).
+  /// They are named by the ids in the tables of ids, or otherwise by their keys.
+  ///
+  /// - Complexity: O(*n*) for a store of *n* documents if any of them may be lost, otherwise O(1).
   mutating func noteLosses(arePagesLost: Bool) throws {
     guard arePagesLost || !lost.isEmpty else { return }
     var walk = walk
@@ -46,7 +48,7 @@ extension Rescue {
     }
   }
 
-  /// Names the documents among `documents` that the new store lacks.
+  /// Reports those of `documents` that the new store lacks.
   private mutating func noteLacking(_ documents: [(place: DocumentPlace, id: DocumentID)]) throws {
     let isLacking = try target.read { [names] transaction in
       try documents.map { place, id in
@@ -56,7 +58,7 @@ extension Rescue {
       }
     }
     for ((place, id), isLacking) in zip(documents, isLacking) {
-      // What is damaged in one place may have been found in another.
+      // A document that is damaged in one place may have been found in another.
       let record = lost.isEmpty ? nil : place.withKey { lost.removeValue(forKey: $0.copied) }
       guard isLacking else { continue }
       report.damage.note(

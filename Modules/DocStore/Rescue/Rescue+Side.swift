@@ -1,13 +1,13 @@
 import CRDTCore
 
 extension Rescue {
-  /// Takes the entries of side tables whose checks hold.
+  /// Rescues the entries of side tables that pass their checks.
   mutating func takeSideEntries() throws {
     guard let tree = trees[TextKey(Tables.sideName)] else { return }
     var damaged: [PageDamage] = []
     var batch: [(key: [UInt8], value: [UInt8])] = []
     var batchBytes = 0
-    // Apart, because what is met is taken while the walk goes on.
+    // A copy, because found entries are stored while the walk continues.
     var walk = walk
     try walk.walk(tree, as: .entries, damaged: { damaged.append($0) }) { key, stored in
       guard SideTable.isKey(key.rawBytes),

@@ -1,19 +1,19 @@
 import CRDTCore
 
-/// Takes what can be read out of a store's file into another store.
+/// Copies what can be read of a store's file into another store.
 struct Rescue {
   let target: Store
   let names: RescuedNames
   var walk: TreeWalk
   let trees: [TextKey: PageFile.Tree]
   var report = RescueReport()
-  /// Records that were not taken, by their keys, until they are named.
+  /// Records that were not rescued, by their keys, until the report names them.
   var lost: [[UInt8]: LostRecord] = [:]
   private var meter: ProgressMeter
   private var pending: [RescuedDocument] = []
   private var pendingBytes = 0
 
-  /// So much is written in one transaction.
+  /// The limits of one transaction.
   enum Batch {
     static let documents = 1_000
     static let bytes = 8 << 20
@@ -45,7 +45,7 @@ struct Rescue {
   }
 
   mutating func run() throws -> RescueReport {
-    // In their order, so that they get the numbers that certificates go by.
+    // In order, so that they get the numbers that the compacted tombstones refer to.
     try target.write { [names] transaction in
       for name in names.collections { _ = try transaction.intern(name, operation: "rescue") }
     }
@@ -85,7 +85,7 @@ struct Rescue {
   private mutating func takeDocuments() throws {
     guard let tree = trees["documents"] else { return }
     var damaged: [PageDamage] = []
-    // Apart, because what is met is taken while the walk goes on.
+    // A copy, because found documents are stored while the walk continues.
     var walk = walk
     try walk.walk(tree, as: .entries, damaged: { damaged.append($0) }) { key, value in
       try meter.advance()
@@ -97,9 +97,10 @@ struct Rescue {
     try noteLosses(arePagesLost: !damaged.isEmpty)
   }
 
-  /// Looks for documents on pages that are damaged, or in no use though no list has them as free.
+  /// Looks for documents on pages that are damaged, and on pages that are neither in use nor listed as free.
   ///
-  /// Free pages hold documents as they once were, maybe since removed, so nothing is taken from them.
+  /// Free pages hold earlier states of documents, which may have been removed since, so nothing is taken from
+  /// them.
   private mutating func takeStrays(_ walk: inout TreeWalk, _ damaged: [Int]) throws {
     var isFreeListWhole = true
     for page in walk.freePages(damaged: { _ in isFreeListWhole = false }) { _ = walk.meet(page) }
@@ -116,7 +117,9 @@ struct Rescue {
     try flush(areStrays: true)
   }
 
-  /// A document as it is sent, when its entry is whole; nobody knows what a stray entry is of, if it is not.
+  /// A document in the form in which it is sent, if its entry is whole.
+  ///
+  /// For a damaged stray entry, nobody knows what it belonged to.
   private mutating func rescued(_ key: [UInt8], _ value: [UInt8], isStray: Bool) -> RescuedDocument? {
     let place = DocumentPlace(key.rawBytes)
     if let place, let row = DocumentRow(value.rawBytes, number: place.number),
@@ -150,7 +153,8 @@ struct Rescue {
     let refused = try target.write { [pending] transaction in
       var refused: [RescuedDocument] = []
       for document in pending {
-        // What was written together once is unknown; that they are rescued together means nothing.
+        // Nobody knows which documents were written together. That they are rescued in one transaction means
+        // nothing.
         try transaction.beginGroup()
         let result = try transaction.merge(
           wire: document.wire.rawBytes, id: document.id, in: document.collection)
@@ -160,7 +164,7 @@ struct Rescue {
     }.0
     report.documentCount += pending.count - refused.count
     if areStrays { report.strayCount += pending.count - refused.count }
-    // An older copy of a document on a stray page adds nothing.
+    // An older copy of a document on a stray page is not a loss.
     for document in areStrays ? [] : refused {
       lose(document.key, "The record is one that no store takes in", id: document.id)
     }
@@ -175,7 +179,7 @@ struct Rescue {
     var damage = report.damage
     walk.walkSmall("indexes", trees, &damage) { [names] key, reader in
       var number = ByteReader(key.rawBytes)
-      // Statistics are made anew.
+      // Statistics are computed again.
       guard number.remaining == 4 else { return }
       let state = try IndexState(&number, &reader) { names.collection($0) }
       if state.info != nil { definitions.append(state.definition) }
@@ -188,7 +192,7 @@ struct Rescue {
   }
 }
 
-/// A document on its way from one store to another.
+/// A document that is being copied from one store to another.
 private struct RescuedDocument {
   let key: [UInt8]
   let collection: String

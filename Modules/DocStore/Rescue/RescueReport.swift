@@ -1,15 +1,15 @@
 /// What was rescued from a damaged store, and what was not.
 public struct RescueReport: Sendable {
-  /// Documents that the new store has, tombstones among them.
+  /// Documents that the new store has, including tombstones.
   public internal(set) var documentCount = 0
-  /// Those among them that stood on pages which are damaged, or to which damaged ones should have led.
+  /// Those that were on damaged pages, or on pages that only damaged pages referred to.
   public internal(set) var strayCount = 0
-  /// Deletions of which the new store has the death certificate.
+  /// Compacted tombstones that the new store has.
   public internal(set) var certificateCount = 0
-  /// Entries that modules above had stored beside the documents.
+  /// Entries of other modules' side tables.
   public internal(set) var sideEntryCount = 0
-  /// Indexes that were built anew.
+  /// Indexes that were built again.
   public internal(set) var indexCount = 0
-  /// What is damaged in the old store, and is missing in the new one as far as it was not found elsewhere.
+  /// What is damaged in the old store; it is missing in the new one, unless it was found elsewhere.
   public internal(set) var damage = VerificationReport()
 }

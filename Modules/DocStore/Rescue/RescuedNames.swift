@@ -2,7 +2,7 @@ import CRDTCore
 
 /// The names that a damaged store's records refer to by numbers, as far as they can be read.
 struct RescuedNames {
-  /// By number less one; a collection or field whose name is lost gets one that says so.
+  /// By number minus one; a collection or field whose name is lost gets a placeholder name.
   private(set) var collections: [String] = []
   private(set) var sites = SiteTable()
   private var tables: [UInt32: RecordTables] = [:]
@@ -27,15 +27,15 @@ struct RescuedNames {
       let collection: UInt32 = try place.readFixed()
       keys[collection, default: [:]][try place.readFixed()] = try reader.readString()
     }
-    // Numbers are given in turn: a greater one than there can be is damage.
+    // Numbers are assigned in sequence, so a number above the possible maximum is damage.
     let collectionCount = min(Set(names.keys).union(keys.keys).max() ?? 0, 1 << 16)
     collections = Self.complete((1..<collectionCount + 1).map { names[$0] }, first: 1)
-    // A record that refers to a site that is lost cannot be read: whose writes they are must not be guessed.
+    // A record that refers to a lost site cannot be read, because its writer must not be guessed.
     sites = FoundSites.table(foundSites)
     let areKeysDamaged = damage.damageCount > damageBefore
     for number in Set(keys.keys).union(names.keys) {
       let known = keys[number] ?? [:]
-      // Where some are lost nobody knows how many there were.
+      // If some keys are lost, nobody knows how many there were.
       let count = areKeysDamaged ? 1 << 16 : known.keys.max().map { Int($0) + 1 } ?? 0
       let names = Self.complete((0..<count).map { known[UInt16($0)] })
       tables[number] = RecordTables(keys: KeyTable(names: names), sites: sites)
@@ -48,7 +48,7 @@ struct RescuedNames {
 
   func tables(of collection: UInt32) -> RecordTables { tables[collection] ?? RecordTables(sites: sites) }
 
-  /// Names what has lost its name by its number.
+  /// Gives each lost name a placeholder with its number.
   private static func complete(_ names: [String?], first: Int = 0) -> [String] {
     let taken = Set(names.compactMap(\.self))
     return names.enumerated().map { index, name in
@@ -61,7 +61,7 @@ struct RescuedNames {
 }
 
 extension TreeWalk {
-  /// Reads a table of the store's own, and notes what is damaged.
+  /// Reads a table of the store's own, and reports damage.
   mutating func walkSmall(
     _ name: String, _ trees: [TextKey: PageFile.Tree], _ damage: inout VerificationReport,
     _ body: (_ key: [UInt8], _ value: inout ByteReader) throws -> Void

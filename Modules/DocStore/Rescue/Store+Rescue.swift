@@ -1,18 +1,19 @@
 extension Store {
-  /// Takes all that can be read out of a damaged store, which need not open, into a new one.
+  /// Copies all that can be read from a damaged store, which need not open, into a new store.
   ///
-  /// Every record whose checks hold is taken, also from pages that are damaged themselves, or to which a damaged
-  /// page should have led; so are deletions and the definitions of indexes, which are built anew. The new store
-  /// is a site of its own and is there whole or not at all. The old one is not changed.
+  /// Every record that passes its checks is copied, also from pages that are damaged or that only damaged
+  /// pages refer to. So are deletions, and the definitions of indexes, which are built again. The new store
+  /// is a site of its own, and is created completely or not at all. The old one is not changed.
   /// - Parameters:
   ///   - path: The damaged store's directory.
   ///   - target: A directory that does not exist, or is empty; its parent must exist.
-  ///   - carried: The names of small files of the directory that go along, as with a backup.
-  ///   - options: For the new store, while it is filled.
-  ///   - progress: Hears of documents now and then; what it throws ends the work, and there is no new store.
+  ///   - carried: The names of small files of the directory that are copied as well, as with a backup.
+  ///   - options: Options for the new store while it is filled.
+  ///   - progress: Is called now and then with the number of documents; an error that it throws ends the
+  ///     work, and no new store is created.
   /// - Returns: What was rescued, and what is damaged.
-  /// - Throws: `notFound`, `alreadyOpen`, `permission`, `io`; `exists` when there is anything at the target; `full`;
-  ///   `corrupt` when the file does not even say where its tables are; what `progress` throws.
+  /// - Throws: `notFound`, `alreadyOpen`, `permission`, `io`; `exists` when there is anything at the target;
+  ///   `full`; `corrupt` when the file does not even say where its tables are; what `progress` throws.
   public static func rescue(
     from path: String, to target: String, carrying carried: [String] = [], options: StoreOptions = .init(),
     progress: @escaping (MaintenanceProgress) throws -> Void = { _ in }
@@ -28,7 +29,7 @@ extension Store {
       }
       let draft = try DirectoryDraft(of: target, carrying: carried, operation: "rescue")
       do {
-        // Whoever works there now has the lock; what an interrupted attempt left is of no use.
+        // Another process that works there holds the lock; the remains of an interrupted attempt are useless.
         try withExtendedLifetime(StoreLock(draft.files.held)) { draft.clear() }
         let report = try fill(draft.draft, from: file, found, options, progress)
         try draft.carry(from: files.held)

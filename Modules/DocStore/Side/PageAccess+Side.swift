@@ -2,19 +2,19 @@ import CLMDB
 import CRDTCore
 
 extension PageAccess {
-  /// Whether the engine knows the table of the side tables, as this transaction sees it.
+  /// Whether the engine has opened the table `side`, in this transaction's view.
   var knowsSide: Bool {
     var flags: UInt32 = 0
-    // SAFETY: the call fills the local value, and refuses a handle that is not in use.
+    // SAFETY: the call fills the local value, and rejects a handle that is not in use.
     return unsafe mdb_dbi_flags(handle, StoreTable.side.handle, &flags) == MDB_SUCCESS
   }
 
-  /// Whether the file has that table; for a snapshot, and a transaction that has not changed it.
+  /// Whether the file has that table; for a snapshot, or a transaction that has not changed the table.
   var hasSide: Bool { unchanged(StoreTable.side.handle)?.roots[.side].isMissing == false }
 
-  /// Opens the table of the side tables.
+  /// Opens the table `side`, which holds the side tables.
   ///
-  /// - Parameter create: Whether it is made where there is none.
+  /// - Parameter create: Whether to create it if there is none.
   /// - Throws: `io`, `full`.
   func openSide(create: Bool) throws(StoreError) {
     var table: MDB_dbi = 0
@@ -22,18 +22,18 @@ extension PageAccess {
     let rc = unsafe mdb_dbi_open(handle, Tables.sideName, create ? UInt32(MDB_CREATE) : 0, &table)
     if rc == MDB_NOTFOUND, !create { return }
     try StoreError.check(rc, "mdb_dbi_open")
-    // It is the last of the names, and the engine counts on from those before.
+    // Its name is the last one, and the engine numbers tables in the order of opening.
     guard table == StoreTable.side.handle else { throw Tables.numberedOtherwise }
   }
 }
 
 extension DocumentPages {
-  /// What stands at a key of a side table.
+  /// The value of a key in a side table.
   func sideValue(
     _ table: SideTable, _ key: [UInt8], ignoringDamage: Bool, _ operation: String
   ) throws(StoreError) -> [UInt8]? {
     let stored = try table.stored(key, operation)
-    // The engine knows no empty key.
+    // The engine does not allow an empty key.
     guard !stored.isEmpty, isReadable(table) else { return nil }
     do {
       return try access.withValue(table.engineTable.handle, stored.rawBytes) { value in
@@ -45,7 +45,7 @@ extension DocumentPages {
     }
   }
 
-  /// How many entries a side table has.
+  /// The number of entries in a side table.
   func sideEntryCount(_ table: SideTable) throws -> Int {
     if table.isWorking { return try access.entryCount(table.engineTable.handle) }
     var count = 0
@@ -70,8 +70,9 @@ extension DocumentPages {
     }
   }
 
-  /// Visits the keys of a side table, whatever their values are, until `body` returns `false`: from `key` to the last one, or
-  /// to the first one.
+  /// Visits the keys of a side table, with any values, until `body` returns `false`.
+  ///
+  /// The visit goes from `key` to the last key, or, if `reversed`, to the first one.
   func forEachSideKey(
     _ table: SideTable, from key: [UInt8], reversed: Bool, _ operation: String,
     _ body: (_ key: [UInt8], _ valueBytes: Int) throws -> Bool
@@ -81,7 +82,7 @@ extension DocumentPages {
     }
   }
 
-  /// The same with the first bytes of the values, which are not checked.
+  /// The same with the first bytes of the values, which are not verified.
   func forEachSideHead(
     _ table: SideTable, from key: [UInt8], bytes: Int, _ operation: String,
     _ body: (_ key: [UInt8], _ head: [UInt8]) throws -> Bool
@@ -104,7 +105,7 @@ extension DocumentPages {
     }
     let engineTable = table.engineTable.handle
     guard reversed else { return try access.scan(engineTable, from: start.rawBytes, visit) }
-    // The end is left out, and no key is between this one and the next greater text.
+    // The end is excluded; no key is between this one and the same bytes with a zero behind them.
     let end = start + [0]
     try TablePlace(access, engineTable)
       .scan(from: table.prefix.rawBytes, to: end.rawBytes, reversed: true) { key, value, _ in
@@ -112,7 +113,10 @@ extension DocumentPages {
       }
   }
 
-  /// A transaction that was to make the table `side` and failed leaves none, and the next one may have the same commit below.
+  /// Whether the table of a side table can be read in this transaction.
+  ///
+  /// A failed transaction that created the table `side` leaves none. The next transaction may build on the
+  /// same commit.
   private func isReadable(_ table: SideTable) -> Bool {
     table.isWorking || access.unchanged(tables.side) != nil || access.knowsSide
   }

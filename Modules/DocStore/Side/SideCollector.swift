@@ -1,9 +1,13 @@
 /// Removes the old entries of a module's side tables when the store removes old tombstones and log entries.
 package protocol SideCollector: Sendable {
-  /// Returns whether there are entries to remove; the store asks this first, to open no write transaction in vain.
+  /// Returns whether there are entries to remove.
+  ///
+  /// The store asks this first, so that it opens no write transaction in vain.
   func isDue(in transaction: borrowing ReadTransaction, at time: CollectionTime) throws -> Bool
 
-  /// Removes old entries. The store calls it in each of its own collections, even if ``isDue(in:at:)`` returned `false`.
+  /// Removes old entries.
+  ///
+  /// The store calls it in each of its own collections, even if ``isDue(in:at:)`` returned `false`.
   func collect(in transaction: WriteTransaction, at time: CollectionTime) throws
 }
 

@@ -1,27 +1,27 @@
 import CRDTCore
 
-/// A table of a module above: keys and values of its own, in the store's transactions.
+/// A table for a module above the store: its own keys and values, in the store's transactions.
 ///
-/// It is never synced. Backups and compaction take it along, and verification reads it. There are two kinds:
+/// It is never synced. Backups and compaction include it, and verification reads it. There are two kinds:
 ///
-/// - Most stand in one table of the engine's, `side`, which is made when something is first written: a store without any is
-///   as it was before. A rescue takes them along.
-/// - A *working table* has a table of the engine's to itself, so that its entries and pages are counted at no cost. A rescue
-///   leaves it out: what stands there can be made anew.
+/// - Most are stored in one table of the engine, `side`, which is created when something is first written: a
+///   store without any does not have that table. A rescue copies them.
+/// - A *working table* has an engine table to itself, so that its entries and pages can be counted at no
+///   cost. A rescue leaves it out, because its contents can be computed again.
 package struct SideTable: Hashable, Sendable {
-  /// Bytes of a name.
+  /// The maximum length of a name in bytes.
   package static let nameBytes = 32
-  /// Bytes of a key at most; a key of a working table has one at least.
+  /// The maximum length of a key in bytes; a key of a working table has at least one byte.
   package static let keyBytes = 384
-  /// Bytes of a value at most.
+  /// The maximum length of a value in bytes.
   package static let valueBytes = 16 << 20
 
-  /// The engine's table that it stands in.
+  /// The engine table in which it is stored.
   let engineTable: StoreTable
-  /// What its keys begin with in the file: the length of the name, and the name; nothing in a working table.
+  /// The prefix of its keys in the file: the length of the name, and the name; empty for a working table.
   let prefix: [UInt8]
 
-  /// Names a table; who uses it decides, and no other module uses the name.
+  /// Names a table; the module that uses the name decides, and no other module uses it.
   ///
   /// - Parameter name: 1 to 32 small letters, digits, full stops and hyphens of ASCII, as in `http.keys`.
   package init(_ name: String) {
@@ -30,9 +30,9 @@ package struct SideTable: Hashable, Sendable {
     prefix = [UInt8(name.utf8.count)] + Array(name.utf8)
   }
 
-  /// The working table of a name.
+  /// The working table with a name.
   ///
-  /// - Parameter name: One of those that the file format has.
+  /// - Parameter name: One of the names in the file format.
   package init(working name: String) {
     guard let table = StoreTable.working.first(where: { $0.name.isSame(as: name) }) else {
       preconditionFailure("\(name) is no working table")
@@ -56,9 +56,9 @@ package struct SideTable: Hashable, Sendable {
       }
   }
 
-  /// A key as it stands in the file.
+  /// A key as it is stored in the file.
   ///
-  /// - Throws: `limit` for one that is too long.
+  /// - Throws: `limit` for a key that is too long.
   func stored(_ key: [UInt8], _ operation: String) throws(StoreError) -> [UInt8] {
     guard key.count <= Self.keyBytes else {
       throw StoreError(
@@ -68,7 +68,7 @@ package struct SideTable: Hashable, Sendable {
     return prefix + key
   }
 
-  /// The key of an entry in the file; `nil` for one of another table.
+  /// The key of an entry in the file; `nil` for an entry of another table.
   func key(_ stored: RawSpan) -> [UInt8]? {
     guard stored.byteCount >= prefix.count,
       stored.extracting(0..<prefix.count).isEqual(to: prefix.rawBytes)
@@ -76,7 +76,7 @@ package struct SideTable: Hashable, Sendable {
     return stored.extracting(prefix.count..<stored.byteCount).copied
   }
 
-  /// Whether a key in the file is that of some side table.
+  /// Whether a key in the file belongs to any side table.
   static func isKey(_ stored: RawSpan) -> Bool {
     let bytes = stored.copied
     guard let count = bytes.first, count > 0, bytes.count > count, bytes.count <= 1 + Int(count) + keyBytes

@@ -1,10 +1,10 @@
 extension WriteTransaction {
-  /// Sets the value of a key in a side table, and replaces an earlier one; `nil` removes the entry.
+  /// Sets the value of a key in a side table, or replaces it; `nil` removes the entry.
   ///
-  /// A transaction that does nothing else makes no commit in the log, and calls no listener. The value is durable once
-  /// the transaction has returned.
-  /// - Throws: `limit` for a key or a value that is too long, and for an empty key of a working table, with nothing done;
-  ///   `full`, `io`.
+  /// A transaction that does nothing else makes no commit in the log, and calls no listener. The value is
+  /// durable once the transaction has returned.
+  /// - Throws: `limit`, before any change, for a key or a value that is too long, and for an empty key of a
+  ///   working table; `full`, `io`.
   package func setSideValue(_ value: [UInt8]?, _ table: SideTable, key: [UInt8]) throws(StoreError) {
     let access = try pagesToWrite("setSideValue")
     let stored = try table.stored(key, "setSideValue")

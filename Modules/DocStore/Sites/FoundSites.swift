@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// The sites of a file that is looked through, by their ordinals, of which many may be missing.
+/// The sites found in a file, by their ordinals; many of them may be missing.
 final class FoundSites: StoredSites, Sendable {
   private let byOrdinal: [UInt32: SiteID]
 
@@ -8,7 +8,7 @@ final class FoundSites: StoredSites, Sendable {
 
   func site(_ ordinal: UInt32) -> SiteID? { byOrdinal[ordinal] }
 
-  /// A table for reading alone.
+  /// A table for reading only.
   static func table(_ byOrdinal: [UInt32: SiteID]) -> SiteTable {
     SiteTable(sites: [], from: Int(UInt32.max), stored: FoundSites(byOrdinal))
   }

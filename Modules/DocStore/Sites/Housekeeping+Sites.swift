@@ -1,27 +1,28 @@
 import CRDTCore
 
-/// How far the collection of sites is.
+/// The progress of a collection of sites.
 struct SitePass {
-  /// Writers of the records that had gone when the pass began.
+  /// Writers of removed records, counted when the pass began.
   var gone = 0
-  /// Sites on disk alone after the last pass, or when the store was opened.
+  /// Sites that are only on disk, counted after the last pass, or when the store was opened.
   var former: Int?
-  /// Where the records were marked.
+  /// The environment in which the records were marked.
   weak var environment: Environment?
 
-  /// Less is not worth going through all documents.
+  /// For fewer, it is not worth reading all documents.
   static let minimum = 4_096
 }
 
-/// Sites that no document names any more go, but for those in memory.
+/// Removes sites that no document names, except those in memory.
 ///
-/// First all records are gone through, and the sites that they name are marked; what is written meanwhile is marked, too.
-/// One turn later those without a mark go, unless a snapshot from before is still open: so whoever still holds an older
-/// record finds the sites that it names. A crash forgets the marks, and what has gone by then is named by nobody.
+/// First it reads all records and marks the sites that they name. Records that are written meanwhile are
+/// marked, too. One turn later it removes the sites without a mark, unless a snapshot from before is still
+/// open. So a reader that still holds an older record finds the sites that the record names. A crash loses
+/// the marks; sites removed by then are named by no record.
 extension Housekeeping {
   private var marks: SiteMarks { writer.siteMarks }
 
-  /// Takes the collection of sites a step on, or through.
+  /// Advances the collection of sites by one step, or completes it.
   func collectSites(atOnce: Bool) throws {
     do {
       if marks.marked == nil {
@@ -32,7 +33,7 @@ extension Housekeeping {
       guard try isUnseen() else { return }
       try sweep()
     } catch let error as StoreError where error.code == .corrupt {
-      // What cannot be read may name any of them.
+      // A record that cannot be read may name any of them.
       marks.end()
       options.write(.warning, "Sites that no document names any more stay: \(error)")
     } catch {
@@ -41,7 +42,9 @@ extension Housekeeping {
     }
   }
 
-  /// Whether so many sites may have lost their last document, or there are so many more, that looking is worth its while.
+  /// Whether a pass is worthwhile.
+  ///
+  /// It is if enough sites may have lost their last document, or if the number of sites has grown enough.
   private func isWorthIt() throws -> Bool {
     let (counts, stored) = try read { access, tables in
       (try LogState(access, tables).sites, try access.entryCount(tables.sites))
@@ -54,7 +57,7 @@ extension Housekeeping {
       || settled >= 2 * former + 16 * SitePass.minimum
   }
 
-  /// Marks what all records and certificates name.
+  /// Marks the sites that records and compacted tombstones name.
   private func mark() throws {
     let marks = marks
     let gone = try write { transaction in
@@ -98,11 +101,11 @@ extension Housekeeping {
     }
   }
 
-  /// Whether no snapshot is open from before all was marked.
+  /// Whether no snapshot is open from before all records were marked.
   private func isUnseen() throws -> Bool {
     let environment = try openEnvironment()
     guard let number = marks.marked, environment === sitePass.environment, !writer.archive.hasFormer else {
-      // A compaction numbers transactions anew.
+      // A compaction numbers transactions from the beginning.
       marks.end()
       return false
     }

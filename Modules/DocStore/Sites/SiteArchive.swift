@@ -1,31 +1,31 @@
 package import CRDTCore
 
-/// Finds the sites of a store that are not in memory, and remembers those found last.
+/// Finds the sites of a store that are not in memory, and caches those found most recently.
 ///
-/// Used from any thread. It looks at the last commit, whichever snapshot asks: a site that is collected was named by no
-/// record of any snapshot that was open then.
+/// It may be used from any thread. It reads the last commit, whichever snapshot asks. That is safe because no
+/// record of any open snapshot named a site when it was removed.
 package final class SiteArchive: StoredSites, Sendable {
   private struct Weak {
     weak var environment: Environment?
   }
 
   private struct State {
-    /// The present one last; others are there as long as snapshots are open on them.
+    /// The current environment last; earlier ones as long as snapshots are open on them.
     var environments: [Weak] = []
-    /// By ordinal, modulo their number; none before the first is asked for.
+    /// By ordinal, modulo the capacity; empty until the first look-up.
     var found: [(ordinal: UInt32, site: SiteID)] = []
   }
 
   private let state = Monitor(State())
 
-  /// Sites that are remembered.
+  /// The number of cached sites.
   private static let capacity = 4_096
-  /// Sites that are read at a time: those of one document mostly stand in a row.
+  /// How many sites are read at a time, because those of one document are mostly consecutive.
   private static let readAhead = 64
 
   init(_ environment: Environment) { adopt(environment) }
 
-  /// Goes on in another environment with the same contents.
+  /// Continues in another environment with the same contents.
   func adopt(_ environment: Environment) {
     state.withLock { state in
       state.environments.removeAll { $0.environment == nil }
@@ -33,7 +33,7 @@ package final class SiteArchive: StoredSites, Sendable {
     }
   }
 
-  /// Whether snapshots are open that an earlier environment has.
+  /// Whether snapshots are open on an earlier environment.
   var hasFormer: Bool { state.withLock { $0.environments.dropLast().contains { $0.environment != nil } } }
 
   package func site(_ ordinal: UInt32) -> SiteID? {
@@ -55,7 +55,7 @@ package final class SiteArchive: StoredSites, Sendable {
     return site.site
   }
 
-  /// The next sites from an ordinal on, as far as they can be read.
+  /// The next sites from an ordinal, as far as they can be read.
   private func read(_ ordinal: UInt32, _ environment: Environment) -> [StoredSite] {
     var found: [StoredSite] = []
     guard let reader = try? environment.beginRead(isNested: true) else { return [] }

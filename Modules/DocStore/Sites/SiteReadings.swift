@@ -1,12 +1,13 @@
 import CRDTCore
 
-/// The highest readings of sites' clocks that were met with, for those sites that are in memory.
+/// The highest known readings of other sites' clocks, for the sites that are in memory.
 ///
-/// Who knows a higher one of a site than its store does itself has met a later version of that store, or its twin.
+/// A store may learn of a higher reading under its site than its own. Then another store met a later version
+/// of it, or its clone.
 struct SiteReadings: Sendable {
-  /// The ordinal of the first.
+  /// The ordinal of the first site.
   private(set) var first = 0
-  /// Zero where none was met with, as beyond the last.
+  /// Zero where no reading is known, as beyond the last.
   private var values: [ClockReading] = []
 
   init() {}
@@ -16,13 +17,13 @@ struct SiteReadings: Sendable {
     self.first = first
   }
 
-  /// Of a site that is in memory.
+  /// The reading of a site that is in memory.
   subscript(ordinal: Int) -> ClockReading {
     let index = ordinal - first
     return index >= 0 && index < values.count ? values[index] : .zero
   }
 
-  /// Takes note of a reading.
+  /// Records a reading.
   ///
   /// - Returns: `false` when a higher one is known, or the site is not in memory.
   mutating func raise(_ ordinal: Int, to reading: ClockReading) -> Bool {
@@ -33,7 +34,7 @@ struct SiteReadings: Sendable {
     return true
   }
 
-  /// Lets go of those of sites that are no longer in memory.
+  /// Drops the readings of sites that are no longer in memory.
   mutating func forget(before ordinal: Int) {
     guard ordinal > first else { return }
     values = Array(values.dropFirst(ordinal - first))
@@ -41,15 +42,15 @@ struct SiteReadings: Sendable {
   }
 }
 
-/// How many sites a store has met, and what it knows of them all.
+/// The number of known sites, and what is known of all of them together.
 struct SiteCounts: Equatable, Sendable {
-  /// The ordinals given, of those on disk; none is given again.
+  /// One above the highest ordinal on disk; no ordinal is given twice.
   var stored = 1
-  /// Those below are found by their sites in the table `siteRuns`; the others are in memory as long as the store is open.
+  /// Sites with lower ordinals are found in the table `siteRuns`; the others stay in memory.
   var settled = 0
-  /// None of the readings of other sites' clocks that were met with is above this.
+  /// No known reading of another site's clock is above this.
   var met = ClockReading.zero
-  /// How many writers the records had that have gone since sites were last collected.
+  /// How many writers the removed records had, since sites were last collected.
   var gone = 0
 }
 
@@ -74,7 +75,7 @@ extension SiteCounts {
 }
 
 extension StoreState {
-  /// Takes note of the reading of a site's clock that is in memory.
+  /// Records the clock reading of a site that is in memory.
   mutating func note(_ reading: ClockReading, at ordinal: Int) {
     guard readings.raise(ordinal, to: reading) else { return }
     highestMet = max(highestMet, reading)

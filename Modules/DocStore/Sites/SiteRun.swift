@@ -1,14 +1,15 @@
 import CRDTCore
 
-/// Sites with ordinals in a row, by ascending site, so that one of them is found by halving: an entry of the table
-/// `siteRuns`, whose key is the first ordinal.
+/// Sites with consecutive ordinals, sorted by site, so that one is found by binary search.
+///
+/// It is an entry of the table `siteRuns`; its key is the first ordinal.
 enum SiteRun {
   struct Member {
     let ordinal: UInt32
     let site: SiteID
   }
 
-  /// A site, and its ordinal less the first.
+  /// The size of a site and its ordinal minus the first.
   private static let memberBytes = 18
   private static let checkBytes = 4
 
@@ -21,13 +22,13 @@ enum SiteRun {
     return value.bytes
   }
 
-  /// How many members an entry has; `nil` where it cannot be one.
+  /// The number of members of an entry; `nil` if it cannot be one.
   static func count(_ stored: RawSpan) -> Int? {
     let bytes = stored.byteCount - checkBytes
     return bytes >= 0 && bytes.isMultiple(of: memberBytes) ? bytes / memberBytes : nil
   }
 
-  /// A member by its place.
+  /// A member by its position.
   static func member(_ index: Int, of stored: RawSpan, from first: UInt32) -> Member {
     let start = index * memberBytes
     let distance = UInt16(
@@ -38,7 +39,7 @@ enum SiteRun {
     return Member(ordinal: first &+ UInt32(distance), site: site)
   }
 
-  /// The ordinal of a site; `nil` where it is none of the `count` members.
+  /// The ordinal of a site; `nil` if it is none of the `count` members.
   static func ordinal(of site: SiteID, in stored: RawSpan, _ count: Int, from first: UInt32) -> UInt32? {
     var (low, high) = (0, count)
     while low < high {

@@ -1,13 +1,13 @@
 import CRDTCore
 
-/// The table of sites, of which there may be very many: each is looked at in place.
+/// An entry of the table of sites, which may be very large, so each entry is read in place.
 struct StoredSite {
   let ordinal: UInt32
   let site: SiteID
-  /// The highest reading of its clock that was met with in other stores' data; zero where none was.
+  /// The highest known reading of the site's clock in other stores' data; zero if none is known.
   let reading: ClockReading
 
-  /// Reads an entry of the table; `nil` for one that is damaged.
+  /// Reads an entry of the table; `nil` for a damaged entry.
   init?(_ key: RawSpan, _ stored: RawSpan) {
     guard SmallRecord.isIntact(stored, at: key) else { return nil }
     var (name, value) = (ByteReader(key), ByteReader(stored))
@@ -35,11 +35,11 @@ extension PageAccess {
     }
   }
 
-  /// The highest reading of a site's clock, under whichever of its ordinals; `nil` where it has none.
+  /// The highest reading of a site's clock, under any of its ordinals; `nil` if it has none.
   ///
-  /// `known` is its ordinal in memory; with `isWhole` all sites are there.
+  /// `known` is its ordinal in memory; `isWhole` says that all sites are in memory.
   ///
-  /// - Complexity: O(log *n*) where it is in memory and all are, else O(*n* / 2,048) and more.
+  /// - Complexity: O(log *n*) if all sites are in memory, otherwise at least O(*n* / 2,048).
   func highestReading(
     of site: SiteID, known: UInt32?, isWhole: Bool, _ tables: Tables
   ) throws(StoreError) -> ClockReading? {
@@ -57,7 +57,7 @@ extension PageAccess {
     return highest
   }
 
-  /// The ordinals of a site among those that are settled.
+  /// The ordinals of a site among the sites in the table `siteRuns`.
   private func ordinals(of site: SiteID, _ tables: Tables) throws(StoreError) -> [UInt32] {
     var found: [UInt32] = []
     do {
@@ -72,7 +72,7 @@ extension PageAccess {
       }
       return found
     } catch {
-      // What the table tells, the sites tell themselves, if slowly.
+      // What the table says can be read from the sites as well, but slowly.
       found = []
       try eachSite(tables, from: 0) { stored in
         if stored.site == site { found.append(stored.ordinal) }
@@ -84,7 +84,7 @@ extension PageAccess {
 }
 
 extension StoreState {
-  /// Reads the sites that are to be in memory, and what was met of their clocks.
+  /// Reads the sites that must be in memory, and the known readings of their clocks.
   mutating func readSites(
     _ access: PageAccess, _ tables: Tables, _ archive: SiteArchive
   ) throws(StoreError) {
@@ -104,7 +104,7 @@ extension StoreState {
     readings = SiteReadings(met, from: first)
   }
 
-  /// Looks up what was met of the store's own site.
+  /// Looks up the known readings of the store's own site.
   mutating func readOwn(_ site: SiteID, _ environment: Environment) throws(StoreError) {
     let reader = try environment.beginRead()
     defer { environment.recycle(reader) }
@@ -113,9 +113,10 @@ extension StoreState {
     own = (site, met ?? .zero)
   }
 
-  /// Writes the sites that a job brought, and readings that have risen.
+  /// Writes the sites that a job added, and readings that have increased.
   ///
-  /// So many as `kept` stay in memory, or some more; those before are entered in runs of so many as `run`.
+  /// About `kept` sites stay in memory. Those before them are written to the table of runs, `run` sites in
+  /// each entry.
   mutating func flushSites(
     _ access: PageAccess, _ tables: Tables, kept: Int, run: Int
   ) throws(StoreError) {
@@ -150,10 +151,11 @@ extension StoreState {
     }
   }
 
-  /// Lets go of sites beyond those that are to stay in memory, as far as the last commit has them.
+  /// Drops sites beyond those that should stay in memory, if the last commit contains them.
   ///
-  /// To be called once it is durable: no snapshot from then on has to find them by anything but their ordinals.
-  /// - Returns: Whether any were.
+  /// Call it once that commit is durable: from then on, snapshots need to find these sites only by their
+  /// ordinals.
+  /// - Returns: Whether any were dropped.
   mutating func forgetSites(kept: Int) -> Bool {
     let bound = min(log.sites.settled, sites.count - kept)
     guard bound > sites.firstKept, sites.forget(before: bound) else { return false }

@@ -1,31 +1,32 @@
 import CRDTCore
 
 extension WriteTransaction {
-  /// A new site counts as so many bytes of records: about 64 for what it takes on disk, the rest for the work that it
-  /// makes, which is that of a small document.
+  /// A new site counts as this many bytes of records.
+  ///
+  /// About 64 are for its disk space. The rest is for its work, which is that of a small document.
   package static let siteBytes = 512
 
-  /// Ordinals below are of no site in memory.
+  /// No site with a lower ordinal is in memory.
   var firstKeptSite: Int { withState { $0.sites.firstKept } }
 
-  /// Writers of the records that have gone since sites were last collected.
+  /// The number of writers of removed records, since sites were last collected.
   var goneWriters: Int { withState { $0.log.sites.gone } }
 
-  /// Takes note that a record goes that so many sites have written.
+  /// Records that a record with this many writers is removed.
   func noteGone(writers: Int) {
-    // No sum of what there is comes near it.
+    // The real sum never comes near this bound.
     withState { $0.log.sites.gone = min($0.log.sites.gone, .max / 2) + writers }
   }
 
-  /// Takes note that of those writers so many count no more.
+  /// Subtracts this many writers from the count.
   func settleGone(_ writers: Int) { withState { $0.log.sites.gone = max($0.log.sites.gone - writers, 0) } }
 
-  /// Removes sites without a mark, until `isTimeUp`, but some in any case.
+  /// Removes sites without a mark until `isTimeUp`, but examines at least one run.
   ///
-  /// The store's own stays, and those that a working table has as keys: what was met of their clocks is asked for.
-  /// `first` is the key of the first run to be looked through.
+  /// It keeps the store's own site, and the sites that are keys of a working table, because the known
+  /// readings of their clocks are needed. `first` is the key of the first run to examine.
   ///
-  /// - Returns: How many went, and which run is next; `nil` after the last one.
+  /// - Returns: How many sites were removed, and which run is next; `nil` after the last one.
   func sweepSites(
     _ marks: SiteMarks, from first: UInt32, until isTimeUp: () -> Bool
   ) throws -> (count: Int, next: UInt32?) {
@@ -58,7 +59,7 @@ extension WriteTransaction {
     return (count, nil)
   }
 
-  /// The next run from an ordinal on.
+  /// The next run from an ordinal.
   private func run(
     from start: UInt32, _ access: PageAccess
   ) throws -> (first: UInt32, members: [SiteRun.Member])? {

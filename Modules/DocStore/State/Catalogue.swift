@@ -1,18 +1,19 @@
 import CRDTCore
 import Synchronization
 
-/// The collections and sites that committed records refer to, or more: never fewer than a reader needs
-/// that opens its snapshot first and fetches this second.
+/// The collections and sites that committed records refer to, and possibly more.
+///
+/// It never has fewer than a reader needs that first opens its snapshot and then gets the catalogue.
 final class Catalogue: Sendable {
   let byName: [TextKey: Collection]
-  /// Indexed by a collection's number less one.
+  /// Indexed by a collection's number minus one.
   let collections: [Collection]
   let sites: SiteTable
-  /// No other catalogue of this process has it, and later ones have greater ones.
+  /// Unique in this process; later catalogues have greater versions.
   let version: UInt64
-  /// By a collection's number less one: the indexes that are ready, oldest first.
+  /// By a collection's number minus one: the indexes that are ready, oldest first.
   private let readyIndexes: [[IndexInfo]]
-  /// The first of the engine's transactions that has these indexes and no others.
+  /// The engine's first transaction that has exactly these indexes.
   private let indexesSince: UInt64
 
   static let empty = Catalogue(StoreState())
@@ -24,7 +25,7 @@ final class Catalogue: Sendable {
     sites = state.sites
     readyIndexes = state.collections.map(\.readyIndexes)
     indexesSince = state.indexesSince
-    // Relaxed: that no two are the same is all that counts.
+    // Relaxed: only uniqueness matters.
     version = Self.versions.add(1, ordering: .relaxed).newValue
   }
 
@@ -32,15 +33,15 @@ final class Catalogue: Sendable {
     id >= 1 && Int(id) <= collections.count ? collections[Int(id) - 1] : nil
   }
 
-  /// Whether a snapshot of this commit has these indexes; an older one may have had others.
+  /// Whether a snapshot of this commit has exactly these indexes; an older one may have had others.
   func knowsIndexes(of transaction: UInt64) -> Bool { transaction >= indexesSince }
 
-  /// Whether an index that is ready is known to be damaged.
+  /// Whether a ready index is known to be damaged.
   func hasIndex(in damaged: DamagedIndexes) -> Bool {
     readyIndexes.contains { $0.contains { damaged.includes($0.number) } }
   }
 
-  /// The indexes of a collection that are ready, with the numbers of rows that they had when they last changed.
+  /// The ready indexes of a collection, with the numbers of rows at their last change.
   func readyIndexes(of collection: UInt32) -> [IndexInfo] {
     collection >= 1 && Int(collection) <= readyIndexes.count ? readyIndexes[Int(collection) - 1] : []
   }

@@ -1,20 +1,20 @@
 import CRDTCore
 
-/// A document's number in its store, under which its record stands: given in turn, never again, and gone
-/// with the document.
+/// A document's number in its store, the key of its record.
 ///
-/// It is of no meaning outside the store, nor after the document was evicted and came back.
+/// Numbers are given in sequence and never reused. A number is gone once its document is gone. It means
+/// nothing outside the store, nor after the document was evicted and came back.
 public struct DocumentNumber: Hashable, Comparable, Sendable {
   package let rawValue: UInt64
 
   package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 
-  /// No document has it.
+  /// A number that no document has.
   static let none = DocumentNumber(0)
-  /// The greatest: a number's first byte on disk is never 255, which ends ranges of index rows.
+  /// The greatest number: its first byte on disk is never 255, because that byte ends ranges of index rows.
   static let maximum = DocumentNumber((1 << 56) - 1)
 
-  /// Reads the number that takes all of `bytes` from `offset` on; `nil` where no document's stands there.
+  /// Reads the number in all of `bytes` from `offset` on; `nil` if there is no document's number.
   @inline(__always)
   init?(_ bytes: RawSpan, at offset: Int = 0) {
     guard let (value, count) = OrderedInteger.read(bytes, at: offset), count == bytes.byteCount - offset,
@@ -23,11 +23,11 @@ public struct DocumentNumber: Hashable, Comparable, Sendable {
     rawValue = value
   }
 
-  /// Hands the number as it stands on disk to `body`, without allocating.
+  /// Passes the number as it is on disk to `body`, without allocating.
   @inline(__always)
   func withBytes<R, Failure: Error>(_ body: (RawSpan) throws(Failure) -> R) throws(Failure) -> R {
     var words: (UInt64, UInt64) = (0, 0)
-    // SAFETY: the span is of bytes of a local value that were written, and not used after `body`.
+    // SAFETY: the span covers bytes of a local value that were written, and it is not used after `body`.
     return try unsafe withUnsafeMutableBytes(of: &words) { (room) throws(Failure) in
       let count = unsafe OrderedInteger.write(rawValue, to: room)
       return unsafe try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(room)).extracting(0..<count))
@@ -40,7 +40,7 @@ public struct DocumentNumber: Hashable, Comparable, Sendable {
   public static func < (a: DocumentNumber, b: DocumentNumber) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// Where a document stands in the table `documents`: its collection's number, then its own.
+/// A document's key in the table `documents`: its collection's number, then its own.
 struct DocumentPlace {
   let collection: UInt32
   let number: DocumentNumber
@@ -50,7 +50,7 @@ struct DocumentPlace {
     self.number = number
   }
 
-  /// Reads a key; `nil` for one that is none.
+  /// Reads a key; `nil` if it is not a document's key.
   @inline(__always)
   init?(_ key: RawSpan) {
     guard let (collection, count) = OrderedInteger.read(key), let collection = UInt32(exactly: collection),
@@ -59,16 +59,16 @@ struct DocumentPlace {
     self.init(collection, number)
   }
 
-  /// The collection of a key, whatever follows.
+  /// The collection of a key, whatever follows it.
   static func collection(of key: RawSpan) -> UInt32? {
     OrderedInteger.read(key).flatMap { UInt32(exactly: $0.value) }
   }
 
-  /// Hands the key to `body`, without allocating.
+  /// Passes the key to `body`, without allocating.
   @inline(__always)
   func withKey<R, Failure: Error>(_ body: (RawSpan) throws(Failure) -> R) throws(Failure) -> R {
     var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
-    // SAFETY: the span is of bytes of a local value that were written, and not used after `body`.
+    // SAFETY: the span covers bytes of a local value that were written, and it is not used after `body`.
     return try unsafe withUnsafeMutableBytes(of: &words) { (room) throws(Failure) in
       let start = unsafe OrderedInteger.write(UInt64(collection), to: room)
       let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: room[start...])

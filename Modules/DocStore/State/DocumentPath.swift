@@ -11,7 +11,7 @@ enum DocumentPath {
     return key.bytes
   }
 
-  /// Builds a key without allocating and hands it to `body`.
+  /// Builds a key without allocating and passes it to `body`.
   static func withKey<R>(_ collection: UInt32, _ id: RawSpan, _ body: (RawSpan) throws -> R) rethrows -> R {
     // SAFETY: every byte of the buffer is written before it is read, and it is not used after `body`.
     try unsafe withUnsafeTemporaryAllocation(byteCount: prefixBytes + id.byteCount, alignment: 4) { room in
@@ -28,7 +28,7 @@ enum DocumentPath {
     return UInt32(bigEndian: unsafe key.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt32.self))
   }
 
-  /// The id's bytes of a whole key.
+  /// The id's bytes in a complete key.
   @_lifetime(copy key)
   static func id(of key: RawSpan) -> RawSpan {
     key.extracting(min(prefixBytes, key.byteCount)..<key.byteCount)

@@ -1,9 +1,9 @@
 import CRDTCore
 
-/// A document as it stands in the table `documents`: check, summary and sequence, its id, its record.
+/// A document's row in the table `documents`: check, summary and sequence, its id, its record.
 ///
-/// The check covers all but the record, which has a checksum of its own, and the row's key: so a row that
-/// turns up in another's place is noticed, and so is an id that is not the document's.
+/// The check covers the row's key and everything except the record, which has its own checksum. So it detects
+/// a row in the wrong place, and an id that is not the document's.
 struct DocumentRow: ~Escapable {
   let number: DocumentNumber
   let sequence: UInt64
@@ -13,10 +13,10 @@ struct DocumentRow: ~Escapable {
   let record: RawSpan
   private let check: UInt32
 
-  /// Check and summary.
+  /// The bytes of the check and the summary.
   private static let fixedBytes = 20
 
-  /// Reads the row of a number; `nil` when there is no room for what a row has.
+  /// Reads the row of a number; `nil` if it is too short for a row.
   @inline(__always)
   @_lifetime(copy stored)
   init?(_ stored: RawSpan, number: DocumentNumber) {
@@ -36,7 +36,7 @@ struct DocumentRow: ~Escapable {
     record = stored.extracting(end..<stored.byteCount)
   }
 
-  /// Whether the row is whole up to its record, and is of the document with the key `path`.
+  /// Whether the row is intact except for its record, and belongs to the document with the key `path`.
   func isIntact(for path: RawSpan) -> Bool { check == Self.check(sequence, summary, path, number) }
 
   /// The same for the document that the row itself names.
@@ -44,7 +44,7 @@ struct DocumentRow: ~Escapable {
     DocumentPath.withKey(collection, id) { isIntact(for: $0) }
   }
 
-  /// Whether all of it is whole, its record too.
+  /// Whether the whole row is intact, including its record.
   func verify(for path: RawSpan) -> Bool { isIntact(for: path) && RecordView(record).verify() }
 
   /// The same for the document that the row itself names.
@@ -58,13 +58,13 @@ struct DocumentRow: ~Escapable {
     return UInt32(truncatingIfNeeded: lanes.first ^ (lanes.second >> 32))
   }
 
-  /// What a row is written from.
+  /// The data from which a row is written.
   struct Draft {
     let sequence: UInt64
     let number: DocumentNumber
     let document: EncodedDocument
 
-    /// Bytes of the row of the document with the key `path`.
+    /// The size in bytes of the row of the document with the key `path`.
     func byteCount(_ path: RawSpan) -> Int {
       fixedBytes + OrderedInteger.byteCount(sequence) + 1 + path.byteCount - DocumentPath.prefixBytes
         + document.record.count
@@ -76,7 +76,7 @@ struct DocumentRow: ~Escapable {
       unsafe room.storeBytes(of: check.bigEndian, toByteOffset: 0, as: UInt32.self)
       unsafe room.storeBytes(of: document.summary.high.bigEndian, toByteOffset: 4, as: UInt64.self)
       unsafe room.storeBytes(of: document.summary.low.bigEndian, toByteOffset: 12, as: UInt64.self)
-      // A record is longer than the bytes that may be written behind the sequence, and is written last.
+      // A record is longer than the bytes that may be written after the sequence, and it is written last.
       let head =
         unsafe fixedBytes
         + OrderedInteger.write(sequence, to: UnsafeMutableRawBufferPointer(rebasing: room[fixedBytes...]))
@@ -90,7 +90,7 @@ struct DocumentRow: ~Escapable {
 }
 
 extension RawSpan {
-  /// The big-endian word at `offset`, which must lie inside.
+  /// The big-endian word at `offset`, which must be in bounds.
   fileprivate func word(_ offset: Int) -> UInt64 {
     UInt64(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }

@@ -2,21 +2,22 @@ import CRDTCore
 import Failpoints
 import Synchronization
 
-/// The clock readings that this store may have written with: what its site wrote with another one, another store did.
+/// The clock readings with which this store may have written.
 ///
-/// They are kept in memory, to the millisecond: what was written before the store was opened is not above what it had met
-/// by then, and is not told apart.
+/// If its site wrote with another reading, then another store did. The readings are kept in memory, to the
+/// millisecond. Writes from before the store was opened cannot be distinguished from readings that it had
+/// seen by then; none of them is above those.
 final class IssuedReadings: Sendable {
   fileprivate struct State {
-    /// All up to this millisecond may be the store's own.
+    /// All milliseconds up to this one may be the store's own.
     var unknownThrough: UInt64
-    /// Milliseconds above, ascending.
+    /// Ranges of milliseconds above that, ascending.
     var known: [ClosedRange<UInt64>] = []
-    /// The last millisecond of a reading that the store's clock gave out, and so of a writer's birth.
+    /// The last millisecond of a reading from the store's clock, and so of a writer's birth.
     var clockThrough: UInt64
   }
 
-  /// Ranges of milliseconds that are remembered; a store that writes in each has one.
+  /// How many ranges of milliseconds are remembered; a store that writes in every millisecond has one.
   fileprivate static let limit = 4_096
 
   private let state: Mutex<State>
@@ -28,9 +29,10 @@ final class IssuedReadings: Sendable {
         clockThrough: state.log.clock.latest.milliseconds))
   }
 
-  /// Takes note of a reading that is given out, to one who has met with others.
+  /// Records that a reading is given out, after readings up to `met` were seen.
   ///
-  /// A write on a document from the future follows that, and so is in no later millisecond than what was met.
+  /// A write on a document from the future directly follows that document's writes. So it is in no later
+  /// millisecond than the readings that were seen.
   func note(_ reading: ClockReading, met: ClockReading) {
     state.withLock { state in
       state.clockThrough = max(state.clockThrough, reading.milliseconds)
@@ -39,17 +41,18 @@ final class IssuedReadings: Sendable {
     }
   }
 
-  /// Begins anew, for a site that has written nothing.
+  /// Begins again, for a site that has written nothing.
   func forget() { state.withLock { $0 = State(unknownThrough: 0, clockThrough: 0) } }
 
-  /// Whether the store may have written in the reading's millisecond, or in a later one.
+  /// Whether the store may have written in the reading's millisecond or later.
   func reaches(_ reading: ClockReading) -> Bool {
     state.withLock { max($0.unknownThrough, $0.known.last?.upperBound ?? 0) } >= reading.milliseconds
   }
 
-  /// Whether a writer of the store may have been born then, or later.
+  /// Whether a writer of the store may have been born at that time or later.
   ///
-  /// Births are readings of the clock also where a document is from the future, and so tell a copy apart there, too.
+  /// Births are readings of the clock even if a document is from the future, so they reveal a clone in that
+  /// case, too.
   func reaches(birth: ClockReading) -> Bool {
     state.withLock { $0.clockThrough } >= birth.milliseconds || StoreDefect.birthsNotCompared.isPlanted
   }
@@ -68,7 +71,7 @@ extension IssuedReadings.State {
     if millisecond == last.upperBound + 1 {
       known[known.count - 1] = last.lowerBound...millisecond
     } else if !mayInclude(millisecond) {
-      // A transaction that came to nothing had a later one.
+      // A transaction without effect had a later one.
       unknownThrough = millisecond
     }
   }

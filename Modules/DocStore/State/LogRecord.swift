@@ -1,19 +1,19 @@
 import CRDTCore
 
-/// What a transaction, or a stretch of its groups, did: an entry of the store's log.
+/// The documents that a transaction, or some of its groups, changed: an entry of the store's log.
 struct LogRecord {
   let head: LogHead
-  /// The documents written, by number; none in a record of evictions.
+  /// The written documents, by number; empty in a record of evictions.
   var runs: [LogRun] = []
-  /// The documents evicted, as far as they are listed.
+  /// The evicted documents, as far as they are listed.
   var evicted: [DocumentKey] = []
-  /// Whether all that were evicted are listed.
+  /// Whether all evicted documents are listed.
   var isComplete = true
 
   /// The greatest number among the members.
   ///
-  /// Who goes through them compares it first with the greatest that the store has given: a damaged record
-  /// could name more numbers than anybody can go through.
+  /// Compare it with the greatest number that the store has given before you visit the members: a damaged
+  /// record could name more numbers than anybody can visit.
   var lastMember: DocumentNumber { DocumentNumber(runs.reduce(0) { max($0, $1.numbers.upperBound) }) }
 
   // MARK: - Writing
@@ -52,7 +52,7 @@ struct LogRecord {
 
   // MARK: - Reading
 
-  /// The head of a stored record; `nil` when it is damaged.
+  /// The head of a stored record; `nil` if it is damaged.
   static func head(_ stored: RawSpan, at key: RawSpan) -> LogHead? {
     guard let value = try? SmallRecord.open(stored, at: key, table: "log") else { return nil }
     var reader = ByteReader(value.rawBytes)
@@ -93,7 +93,7 @@ struct LogRecord {
     let head = try reader.readVarint()
     let more = head & 1 == 1 ? try reader.readVarint() : 0
     let maximum = DocumentNumber.maximum.rawValue
-    // Runs that touch are one; the first number is above none.
+    // Adjacent runs are stored as one run; the first run may begin with number 1.
     let isApart = head >> 1 > (last == 0 ? 0 : 1)
     guard isApart, head >> 1 <= maximum - last, head & 1 == 0 || more > 0,
       more <= maximum - last - head >> 1
@@ -121,14 +121,14 @@ struct LogRecord {
   }
 }
 
-/// What every entry of the log begins with.
+/// The head of every entry of the log.
 struct LogHead {
   /// The lived time of the commit.
   let time: UInt64
   /// The low word of the commit's id.
   let commitCheck: UInt32
   let origin: LogOrigin
-  /// The greatest number that a document had by then.
+  /// The greatest number that any document had at that time.
   let lastNumber: DocumentNumber
 
   func write(to writer: inout ByteWriter) {
@@ -160,7 +160,7 @@ struct LogKey {
     self.kind = kind
   }
 
-  /// Reads a key; `nil` for one that is none.
+  /// Reads a key; `nil` if it is not a key of the log.
   init?(_ key: RawSpan) {
     guard key.byteCount == Self.byteCount,
       let kind = LogKind(rawValue: unsafe key.unsafeLoadUnaligned(fromByteOffset: 8, as: UInt8.self))
@@ -176,7 +176,7 @@ struct LogKey {
     return key.bytes
   }
 
-  /// The first key that can stand behind a sequence.
+  /// The first possible key after a sequence.
   static func first(after sequence: UInt64) -> [UInt8] {
     var key = ByteWriter(capacity: 8)
     key.writeFixed(sequence == .max ? sequence : sequence + 1)

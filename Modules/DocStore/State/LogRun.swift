@@ -1,23 +1,23 @@
 package import CRDTCore
 
-/// What an entry of the log tells of the documents it names.
+/// What an entry of the log says about the documents that it names.
 package enum LogKind: UInt8, Hashable, Sendable {
   /// They were written together, and become visible together at receivers.
   case bound = 0
   /// Each was written by itself; they share an entry because they follow each other in one transaction.
   case loose = 1
-  /// They left this store.
+  /// They were evicted from this store.
   case evicted = 2
 }
 
-/// Who wrote a transaction, in a word: the application, or the peer that it came from.
+/// The writer of a transaction, in one word: the application, or the peer that sent it.
 package struct LogOrigin: Hashable, Sendable {
   let rawValue: UInt32
 
   init(rawValue: UInt32) { self.rawValue = rawValue }
 
   package static let user = LogOrigin(rawValue: 0)
-  /// A peer of which nobody said which one it is.
+  /// A peer whose site is unknown.
   static let unknown = LogOrigin(rawValue: .max)
 
   /// The word of a peer, by its site.
@@ -26,12 +26,12 @@ package struct LogOrigin: Hashable, Sendable {
   }
 }
 
-/// Documents of a collection with numbers that follow each other.
+/// Documents of a collection with consecutive numbers.
 package struct LogRun: Hashable, Sendable {
   package let collection: UInt32
   package let numbers: ClosedRange<UInt64>
 
-  /// The runs of documents in any order; one that is named twice counts once.
+  /// The runs of documents in any order; a document that is named twice counts once.
   static func runs(of places: [DocumentPlace]) -> [LogRun] {
     var isSorted = true
     for index in places.indices.dropFirst() where !isBefore(places[index - 1], places[index]) {

@@ -1,12 +1,12 @@
 import CRDTCore
 
-/// Unsigned integers as bytes that compare as the integers do, small ones in few bytes.
+/// Unsigned integers as bytes that compare as the integers do; small integers take few bytes.
 ///
-/// As many bytes follow the first one as it has leading ones; the bits after its first zero and the bytes
-/// that follow are the integer, in the shortest form. So no form is the beginning of another.
+/// The number of leading ones in the first byte is the number of bytes that follow. The bits after the first
+/// zero and the following bytes are the integer, in the shortest form. So no encoding is a prefix of another.
 package enum OrderedInteger {
   package static let maximumBytes = 9
-  /// Below this an integer takes one byte, which is the integer.
+  /// An integer below this takes one byte, which is the integer.
   static let singleByteLimit: UInt64 = 0x80
 
   @inline(__always)
@@ -18,7 +18,7 @@ package enum OrderedInteger {
 
   /// Writes an integer at the beginning of `room`, which has ``maximumBytes`` bytes or more.
   ///
-  /// - Returns: How many bytes it takes; those after it are of no meaning.
+  /// - Returns: How many bytes it takes; the bytes after that are undefined.
   @inline(__always)
   @discardableResult
   static func write(_ value: UInt64, to room: UnsafeMutableRawBufferPointer) -> Int {
@@ -40,7 +40,7 @@ package enum OrderedInteger {
     }
   }
 
-  /// Reads the integer at `offset`; `nil` where there is none in its shortest form.
+  /// Reads the integer at `offset`; `nil` if there is none in its shortest form.
   @inline(__always)
   package static func read(_ bytes: RawSpan, at offset: Int = 0) -> (value: UInt64, byteCount: Int)? {
     guard offset < bytes.byteCount else { return nil }

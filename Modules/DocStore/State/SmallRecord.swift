@@ -1,8 +1,9 @@
 import CLMDB
 import CRDTCore
 
-/// Values of the small tables: every one ends in four bytes that detect damage, also a value that
-/// stands under another's key.
+/// Values of the small tables: each ends in four bytes that detect damage.
+///
+/// They also detect a value that is stored under another's key.
 enum SmallRecord {
   static let checkBytes = 4
 
@@ -16,7 +17,7 @@ enum SmallRecord {
     }
   }
 
-  /// Stores a value behind all others of its table, where its key is the greatest.
+  /// Stores a value at the end of its table; its key must be the greatest.
   static func append(_ value: [UInt8], at key: [UInt8], in table: MDB_dbi, _ access: PageAccess)
     throws(StoreError)
   {
@@ -30,7 +31,7 @@ enum SmallRecord {
     if !isLast { try put(value, at: key, in: table, access) }
   }
 
-  /// The value under a key, or an error that names the table.
+  /// The value under a key; throws an error that names the table if the value is damaged.
   static func open(_ stored: RawSpan, at key: RawSpan, table: String) throws(StoreError) -> [UInt8] {
     let count = stored.byteCount - checkBytes
     guard count >= 0 else { throw damaged(table) }

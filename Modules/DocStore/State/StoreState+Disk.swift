@@ -2,7 +2,7 @@ import CLMDB
 import CRDTCore
 
 extension StoreState {
-  /// Reads the state that the last commit left.
+  /// Reads the state as of the last commit.
   init(_ access: PageAccess, _ tables: Tables, _ archive: SiteArchive) throws(StoreError) {
     log = try LogState(access, tables)
     try access.eachSmall(in: tables.collections, "collections") { (key, value) throws(CodecError) in
@@ -37,7 +37,7 @@ extension StoreState {
     }
   }
 
-  /// Writes what a job added to the dictionaries, and the counts it changed.
+  /// Writes a job's additions to the dictionaries, and the counts that it changed.
   mutating func flush(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
     for index in collections.indices {
       if collections[index].storedKeys < collections[index].keys.count {
@@ -78,7 +78,7 @@ extension StoreState {
 extension LogState {
   private static let key = Array("log".utf8)
 
-  /// Reads where the last commit left the log; a new store has none.
+  /// Reads the log's position as of the last commit; a new store has none.
   init(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
     let stored = try access.small(Self.key, in: tables.meta, "meta") { reader throws(CodecError) in
       try LogState(&reader)
@@ -113,8 +113,9 @@ extension LogState {
 }
 
 extension PageAccess {
-  /// Visits all entries of a small table in order, or those with keys of so many bytes; `body` returns `false`
-  /// for one that cannot be.
+  /// Visits all entries of a small table in order, or those with keys of `keyBytes` bytes.
+  ///
+  /// `body` returns `false` for an entry that cannot be valid.
   func eachSmall(
     in table: MDB_dbi, _ name: String, keyBytes: Int? = nil,
     _ body: (inout ByteReader, inout ByteReader) throws(CodecError) -> Bool
@@ -135,7 +136,7 @@ extension PageAccess {
     }
   }
 
-  /// Entries of `table`.
+  /// The number of entries of `table`.
   func entryCount(_ table: MDB_dbi) throws(StoreError) -> Int {
     if let snapshot = reading { return snapshot.roots[StoreTable(table)].entries }
     var stat = MDB_stat()

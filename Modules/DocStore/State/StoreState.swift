@@ -1,18 +1,18 @@
 import CRDTCore
 
-/// What the writer knows beside the documents: a value, so that a rolled back job's is just dropped.
+/// The writer's state besides the documents; a value, so that a rolled back job's state is simply dropped.
 struct StoreState: Sendable {
-  /// One collection's own part.
+  /// The state of one collection.
   struct CollectionState: Sendable {
     let id: UInt32
     let name: String
     var keys = KeyTable()
     var aliveCount: UInt64 = 0
-    /// Living documents and tombstones.
+    /// The number of living documents and tombstones.
     var recordCount: UInt64 = 0
     /// How many of ``keys`` are on disk.
     var storedKeys = 0
-    /// Whether the list of collections on disk lacks the present count.
+    /// Whether the collection's entry on disk lacks the current count.
     var isDirty = false
     var indexes: [IndexState] = []
 
@@ -24,34 +24,34 @@ struct StoreState: Sendable {
     }
   }
 
-  /// Indexed by a collection's number less one; a number is never given to another collection.
+  /// Indexed by a collection's number minus one; a number is never given to another collection.
   var collections: [CollectionState] = []
   var numbers: [TextKey: UInt32] = [:]
   var sites = SiteTable()
   var readings = SiteReadings()
-  /// The store's own site, and the highest reading of it that came from elsewhere.
+  /// The store's own site, and the highest reading under that site that came from other stores.
   var own = (site: SiteID.zero, met: ClockReading.zero)
-  /// None of them is, or was since the store was opened, above this.
+  /// No known reading has been above this since the store was opened.
   var highestMet = ClockReading.zero
-  /// The sites on disk whose entries lack their present reading.
+  /// The sites whose entries on disk lack their current reading.
   var risenSites: Set<Int> = []
   var log = LogState()
   var ids = TimeOrderedIDs()
   var settling = IDSettling()
-  /// Entries of the list of documents too large to send.
+  /// The number of entries in the list of documents that are too large to send.
   var oversizeCount = 0
   /// The greatest number that an index ever had.
   var lastIndex: UInt32 = 0
-  /// The engine's number of the transaction since which the same indexes are ready.
+  /// The engine's number of the transaction since which the set of ready indexes has not changed.
   private(set) var indexesSince: UInt64 = 0
-  /// Whether statistics have become too old since that was last looked at.
+  /// Whether statistics have become outdated since the last check.
   var hasStaleStatistics = false
-  /// Whether readers have to be given a new catalogue.
+  /// Whether readers need a new catalogue.
   var isCatalogueStale = false
 
   func index(of name: String) -> Int? { numbers[TextKey(name)].map { Int($0) - 1 } }
 
-  /// The index of the collection called `name`, made if need be.
+  /// The position of the collection called `name`, which is created if there is none.
   mutating func intern(_ name: String) -> Int {
     if let index = index(of: name) { return index }
     let id = UInt32(collections.count + 1)
@@ -61,13 +61,13 @@ struct StoreState: Sendable {
     return collections.count - 1
   }
 
-  /// Notes that with this transaction of the engine's an index becomes ready, or goes; readers are told.
+  /// Records that in this engine transaction an index becomes ready or goes; readers get a new catalogue.
   mutating func noteIndexes(in transaction: UInt64) {
     indexesSince = transaction
     isCatalogueStale = true
   }
 
-  /// Takes back what a failed commit would have put on disk, but not the names readers may have seen.
+  /// Reverts what a failed commit would have written to disk, but keeps names that readers may have seen.
   mutating func revert(to old: StoreState) {
     for index in collections.indices {
       let known = index < old.collections.count ? old.collections[index] : nil
@@ -77,7 +77,8 @@ struct StoreState: Sendable {
       collections[index].isDirty = known?.isDirty ?? true
       collections[index].indexes = known?.indexes ?? []
     }
-    // The next commit has the same number as the one that failed, so its readers must not go by what that had.
+    // The next commit has the same number as the failed one, so its readers must not use the failed one's
+    // catalogue.
     if indexesSince != old.indexesSince { isCatalogueStale = true }
     indexesSince = old.indexesSince
     readings = old.readings
@@ -88,21 +89,21 @@ struct StoreState: Sendable {
   }
 }
 
-/// The store's place in its own log, and its clock.
+/// The store's position in its own log, and its clock.
 struct LogState: Sendable {
   var sequence: UInt64 = 0
   var commitID: UInt64 = 0
   var evictionEpoch: UInt64 = 0
   var clock = HybridClock()
-  /// By which lifetimes count.
+  /// The time by which lifetimes are measured.
   var lived = LivedTime()
   /// The greatest number that a document ever had.
   var lastNumber = DocumentNumber.none
-  /// What the log tells is whole for those who know all up to this sequence.
+  /// The log is complete for peers that know everything up to this sequence.
   var logStart: UInt64 = 0
   var sites = SiteCounts()
 
-  /// The clock stays: a reading that was given out once is not given out again.
+  /// The clock is not reverted: a reading that was given out is never given out again.
   mutating func revert(to old: LogState) {
     sequence = old.sequence
     commitID = old.commitID

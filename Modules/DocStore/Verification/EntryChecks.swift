@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// Checks entries of all tables as they are met, and what they say of each other.
+/// Checks entries of all tables as they are visited, and whether the tables agree.
 struct EntryChecks {
   var report = VerificationReport()
   private var log = LogState()
@@ -11,15 +11,15 @@ struct EntryChecks {
   private var expirySum: UInt64 = 0
   private var idSum: UInt64 = 0
   private var sites: [UInt32: SiteID] = [:]
-  /// The same, once all are known.
+  /// The same as a table, once all sites are known.
   private var siteTable: SiteTable?
-  /// The ordinal behind the last.
+  /// One above the last ordinal.
   private var siteEnd = 1
-  /// Each site that is not in memory when the store is opened stands in two tables: what the two say is summed up.
+  /// A sum over the two tables that name each site that is not in memory at opening; 0 if the tables agree.
   private var siteSum: UInt64 = 0
   private var tables: (collection: UInt32, tables: RecordTables)?
 
-  /// Checks one entry of the table called `table`; the small ones must come before `documents`.
+  /// Checks one entry of the table called `table`; the small tables must come before `documents`.
   mutating func check(_ table: TextKey, _ key: [UInt8], _ value: ArraySlice<UInt8>) {
     report.entryCount += 1
     switch table {
@@ -37,7 +37,7 @@ struct EntryChecks {
       } catch {
         report.note(.entry, "An entry of the table \(table) is damaged: its key is \(Self.digits(key))")
       }
-    // A later release's.
+    // A table of a later release.
     default: break
     }
   }
@@ -65,7 +65,7 @@ struct EntryChecks {
     case "siteRuns": try checkRun(name.readFixed(), value)
     case "log": try checkLog(key, value)
     case _ where StoreTable.working.contains(where: { table.text.isSame(as: $0.name) }):
-      // What keys and values say is the business of the module above, except for sites that have to stay.
+      // Keys and values are the concern of the module above, except for sites that must be kept.
       if table.text.isSame(as: StoreTable.siteKeyed.name) {
         _ = try name.readSite()
         if name.remaining > 0 { throw CodecError(.malformed, "no key") }
@@ -75,7 +75,7 @@ struct EntryChecks {
     case "expiry": try checkExpiry(&name, &reader)
     case "certificates": _ = try Certificate(&reader, knownSites())
     case "indexes":
-      // The statistics, behind their index, are compared with it once all definitions are known.
+      // Statistics follow their index; they are compared with it once all definitions are known.
       if name.remaining == 4 { _ = try IndexState(&name, &reader) { names[$0] } }
     default:
       guard let collection = DocumentPath.collection(of: key.rawBytes), names[collection] != nil else {
@@ -89,7 +89,7 @@ struct EntryChecks {
     guard Int(ordinal) >= siteEnd, Int(ordinal) < log.sites.stored, site != .zero else {
       throw CodecError(.malformed, "an ordinal that was not given")
     }
-    // Those between were collected; of those that are in memory when the store is open none is.
+    // Missing ordinals were collected; the ordinals of sites that are in memory at opening have no gaps.
     let isGap = Int(ordinal) > siteEnd && Int(ordinal) > log.sites.settled
     siteEnd = Int(ordinal) + 1
     sites[ordinal] = site
@@ -136,7 +136,7 @@ struct EntryChecks {
     }
   }
 
-  /// Each document stands in the table twice, by time and by its key: what the two say is summed up.
+  /// Sums over the two entries of each document, by time and by key: the sum is 0 if the two agree.
   private mutating func checkExpiry(_ key: inout ByteReader, _ value: inout ByteReader) throws {
     func sum(_ path: RawSpan, _ since: UInt64) throws -> UInt64 {
       guard let number = DocumentPath.collection(of: path), names[number] != nil else {
@@ -192,7 +192,7 @@ struct EntryChecks {
     }
   }
 
-  /// Each document stands under its id and under its number: what the two say is summed up.
+  /// Sums over the two entries of each document, by id and by number: the sum is 0 if the two agree.
   private mutating func checkID(_ table: String, _ key: [UInt8], _ value: [UInt8]) {
     guard let (collection, start) = IDKey.parse(key.rawBytes), names[collection] != nil,
       let id = try? DocumentID(validating: key.rawBytes.extracting(start..<key.count)),
@@ -207,7 +207,7 @@ struct EntryChecks {
     HashLanes(path.rawBytes, seed: number.rawValue).first
   }
 
-  /// Compares ids and numbers; of no use where a document or an entry is damaged.
+  /// Compares ids and numbers, unless a document or an entry is damaged, which makes that useless.
   mutating func checkIDSum() {
     guard idSum != 0, !report.damages.contains(where: { $0.kind == .document || $0.kind == .entry }) else {
       return
@@ -229,7 +229,7 @@ struct EntryChecks {
     return made
   }
 
-  /// Compares what was counted with what the collections say; of no use where documents are out of reach.
+  /// Compares the collections' counts with what was counted, unless documents cannot be reached.
   mutating func checkCounts() {
     for (id, claim) in claimed.sorted(by: { $0.key < $1.key }) {
       let count = found[id] ?? (0, 0)
@@ -244,7 +244,7 @@ struct EntryChecks {
     }
   }
 
-  /// Compares the two sides of the table of what is to be forgotten.
+  /// Compares the two sides of the table of expiry times.
   mutating func checkExpirySum() {
     if expirySum != 0 { report.note(.entry, "The two sides of the table expiry do not fit each other") }
   }

@@ -1,13 +1,13 @@
 import CRDTCore
 
 extension ReadTransaction {
-  /// Compares the documents' ids with their rows: each has to lead to the other.
+  /// Compares the documents' ids with their rows: each must lead to the other.
   ///
-  /// What is damaged in itself is somebody else's finding.
+  /// Documents and entries that are damaged by themselves are reported elsewhere.
   /// - Complexity: O(*n* log *n*) in the documents, and constant memory.
   borrowing func checkIDs(_ report: inout VerificationReport) throws {
     var pages = try pages
-    // What is listed is in question, not what is remembered.
+    // The stored numbers are to be checked, not the cached ones.
     pages.numbers = .none
     let catalogue = try pages.collections()
     let known = Dictionary(catalogue.map { ($0.id, $0.name) }) { first, _ in first }
@@ -35,7 +35,7 @@ extension ReadTransaction {
       }
       return true
     }
-    // A document that is reported as damaged does not lead anywhere for that reason.
+    // A document that is already reported as damaged cannot be reached for that reason.
     let damaged = Set(report.damages.map { [$0.collection, $0.id] })
     for finding in findings where !damaged.contains([finding.collection, finding.id]) {
       report.note(finding.kind, finding.message, collection: finding.collection, id: finding.id)

@@ -1,7 +1,7 @@
 import CRDTCore
 
 extension ReadTransaction {
-  /// Compares the log with the documents; `report` gets a sentence for each fault.
+  /// Compares the log with the documents; `report` is called with a sentence for each fault.
   ///
   /// Each document that changed since the log begins is named by the entry of that change.
   /// - Complexity: O(*n*) in the documents and entries, and constant memory.
@@ -28,7 +28,7 @@ extension ReadTransaction {
         return true
       }
     } catch let error as StoreError where error.code == .corrupt {
-      // Somebody else's finding.
+      // This damage is reported elsewhere.
       return
     }
     var changed = 0
@@ -37,7 +37,7 @@ extension ReadTransaction {
       guard let place = DocumentPlace(key), let row = DocumentRow(stored, number: place.number),
         row.isIntact(in: place.collection)
       else {
-        // Somebody else's finding, too.
+        // This damage is reported elsewhere, too.
         isWhole = false
         return true
       }

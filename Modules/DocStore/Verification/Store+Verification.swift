@@ -1,11 +1,13 @@
 public import CRDTCore
 
 extension Store {
-  /// Reads the whole store as of now and names everything that is damaged; nothing is changed.
+  /// Reads the whole store as it is now and reports everything that is damaged; nothing is changed.
   ///
-  /// Every page of the file, every checksum, every record down to its fields, every count and every index.
-  /// It goes on after damage, so the report is complete; what is not in it can be read. Reads and writes go on.
-  /// - Parameter progress: Hears of entries now and then; what it throws ends the work.
+  /// It checks every page of the file, every checksum, every record with its fields, every count and every
+  /// index. It continues after damage, so the report is complete: what it does not list can be read. Reads
+  /// and writes continue meanwhile.
+  /// - Parameter progress: Is called now and then with the number of entries; an error that it throws ends
+  ///   the work.
   /// - Returns: What is damaged, and how much was read.
   /// - Throws: `closed`, `tooManyReaders`, `io`; what `progress` throws. Damage is not thrown.
   public func verify(
@@ -13,8 +15,8 @@ extension Store {
   ) throws -> VerificationReport {
     let environment = try openEnvironment("verify")
     let place = SourcePlace(file: #fileID, line: #line)
-    // The two places for the last commits are written in turn, so a few commits between two steps here
-    // can hide the snapshot's; the next snapshot then.
+    // The two meta pages are written in turn. So a few commits between two steps here can overwrite the
+    // snapshot's; then the next snapshot is tried.
     for _ in 0..<100 {
       let transaction = try ReadTransaction(environment, at: place, isExempt: true)
       guard
@@ -33,13 +35,13 @@ extension Store {
     return report
   }
 
-  /// Reads the store at `path` without opening it, for one that is too damaged to be opened.
+  /// Reads the store at `path` without opening it, for a store that is too damaged to be opened.
   ///
-  /// Indexes are compared with their documents where all pages and the store's own tables are whole. The store
-  /// stays the site it is, also where it was copied.
+  /// Indexes are compared with their documents if all pages and the store's own tables are intact. The store
+  /// keeps its site, even if it was copied.
   /// - Parameters:
   ///   - path: The store's directory.
-  ///   - progress: Hears of entries now and then; what it throws ends the work.
+  ///   - progress: Is called now and then with the number of entries; an error that it throws ends the work.
   /// - Returns: What is damaged, and how much was read.
   /// - Throws: `notFound`, `alreadyOpen`, `permission`, `io`; what `progress` throws.
   public static func verify(
@@ -59,7 +61,7 @@ extension Store {
       var verification = Verification(file, progress, found: found)
       var report = try verification.run()
       guard !report.damages.contains(where: { $0.kind == .page || $0.kind == .entry }) else { return report }
-      // The engine may be trusted with these pages; a write is not made.
+      // These pages are safe for the engine; nothing is written.
       let environment = try Environment(files.data, lock: lock, options: StoreOptions())
       let reader = try environment.beginRead()
       defer { environment.recycle(reader) }
@@ -71,10 +73,11 @@ extension Store {
     }
   }
 
-  /// A document's bytes as they stand in the file, whole or damaged, to be looked at or kept before an
-  /// eviction removes them.
+  /// A document's bytes as they are in the file, intact or damaged.
   ///
-  /// - Returns: The row under the document's number as `FileFormat.md` has them; `nil` when there are none.
+  /// Use it to examine or keep them before an eviction removes them.
+  ///
+  /// - Returns: The row under the document's number as described in `FileFormat.md`; `nil` if there is none.
   /// - Throws: `closed`, `tooManyReaders`, `io`.
   public func rawBytes(of id: DocumentID, in collection: String) throws -> [UInt8]? {
     try read { transaction in

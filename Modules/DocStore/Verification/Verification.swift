@@ -1,13 +1,13 @@
 import CRDTCore
 
-/// Reads everything that a snapshot holds and says what is damaged.
+/// Reads everything in a snapshot and reports what is damaged.
 struct Verification {
   private let walk: TreeWalk
   private var checks = EntryChecks()
   private let progress: (MaintenanceProgress) throws -> Void
   private var damagedTables: Set<TextKey> = []
 
-  /// What stands in several tables, and has to fit.
+  /// Comparisons of tables that must agree with each other.
   private static let comparisons:
     [@Sendable (borrowing ReadTransaction, inout VerificationReport) throws -> Void] = [
       { transaction, report in try transaction.checkIDs(&report) },
@@ -26,7 +26,7 @@ struct Verification {
 
   /// Checks pages, entries and counts.
   mutating func run() throws -> VerificationReport {
-    // Apart, because what is met is checked while the walk goes on.
+    // A copy, because found entries are checked while the walk continues.
     var walk = walk
     var trees: [TextKey: PageFile.Tree] = [:]
     for (name, tree) in walk.tables(damaged: { note($0, "list of tables") }) {
@@ -64,7 +64,7 @@ struct Verification {
     checks.report.note(.page, "\(damage.message), in the table \(table)")
   }
 
-  /// Every page must be either in use or free.
+  /// Checks that every page is either in use or free.
   private mutating func checkFreePages(_ walk: inout TreeWalk) {
     let free = walk.freePages(damaged: { note($0, "free pages") })
     let clashes = free.filter { !walk.meet($0) }
@@ -74,7 +74,7 @@ struct Verification {
     if damagedTables.isEmpty { checks.report.lostPages = walk.unmetCount }
   }
 
-  /// Compares what stands in several tables, by way of the engine: only where all pages are whole.
+  /// Compares tables that must agree, by reading through the engine; only if all pages are intact.
   static func compare(_ transaction: borrowing ReadTransaction, _ report: inout VerificationReport) throws {
     guard !report.damages.contains(where: { $0.kind == .page }) else { return }
     report.areIndexesChecked = true
@@ -82,7 +82,7 @@ struct Verification {
       do {
         try comparison(transaction, &report)
       } catch let error as StoreError where error.code == .corrupt {
-        // An entry it needs is out of reach, and so is what it would have said of the rest.
+        // A needed entry cannot be read, so the rest of this comparison is missing.
         report.note(.entry, "\(error.message), so that not all tables were compared")
         report.areIndexesChecked = false
       }

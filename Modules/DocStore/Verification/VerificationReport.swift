@@ -1,29 +1,29 @@
-/// What is damaged in a store, as far as it can be told.
+/// What is damaged in a store, as far as that can be determined.
 public struct VerificationReport: Sendable {
-  /// One thing that is wrong.
+  /// One damaged thing.
   public struct Damage: Hashable, Sendable {
-    /// What kind of thing.
+    /// The kind of a damaged thing.
     public struct Kind: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
       public let rawValue: String
 
       public init(rawValue: String) { self.rawValue = rawValue }
 
-      /// A page of the file: what it held is out of reach, maybe many documents.
+      /// A page of the file: its contents, possibly many documents, cannot be reached.
       public static let page = Kind(rawValue: "page")
-      /// One document: its record, or what stands before it.
+      /// One document: its record, or the part of its row before the record.
       public static let document = Kind(rawValue: "document")
       /// An entry of the store's own tables.
       public static let entry = Kind(rawValue: "entry")
-      /// A count that does not fit what is counted.
+      /// A count that differs from what is counted.
       public static let count = Kind(rawValue: "count")
-      /// An index that does not fit its documents.
+      /// An index that does not agree with its documents.
       public static let index = Kind(rawValue: "index")
 
       public var description: String { rawValue }
     }
 
     public let kind: Kind
-    /// The collection's name, where it is known.
+    /// The collection's name, if it is known.
     public let collection: String?
     /// The document's id, as the hexadecimal digits of its bytes.
     public let id: String?
@@ -31,25 +31,28 @@ public struct VerificationReport: Sendable {
     public let message: String
   }
 
-  /// The first ``Limit/damages`` things that are wrong.
+  /// The first ``Limit/damages`` damaged things.
   public internal(set) var damages: [Damage] = []
-  /// How many things are wrong.
+  /// The number of damaged things.
   public internal(set) var damageCount = 0
-  /// Documents that were read, tombstones among them.
+  /// The number of documents that were read, including tombstones.
   public internal(set) var documentCount = 0
-  /// Entries of all tables that were read.
+  /// The number of entries of all tables that were read.
   public internal(set) var entryCount = 0
-  /// Pages that were read.
+  /// The number of pages that were read.
   public internal(set) var pageCount = 0
-  /// Pages that nothing refers to and that no free list has: lost room, no damage; compaction gets it back.
+  /// Pages that nothing refers to and no free list has.
+  ///
+  /// They are wasted space, not damage. Compaction recovers them.
   public internal(set) var lostPages = 0
-  /// Whether indexes, and the store's own tables, were compared with the documents, which is only possible where all
-  /// pages, and the entries they are compared by, are whole.
+  /// Whether indexes, and the store's own tables, were compared with the documents.
+  ///
+  /// That is only possible if all pages, and the entries needed for the comparison, are intact.
   public internal(set) var areIndexesChecked = false
 
   public var isIntact: Bool { damageCount == 0 }
 
-  /// How much a report holds.
+  /// The limits of a report.
   public enum Limit {
     public static let damages = 1_000
   }

@@ -1,6 +1,6 @@
-/// The engine's list of free pages: what each transaction freed, a count and then the pages, the last one first.
+/// The engine's list of free pages: for each transaction, a count and the freed pages, the last page first.
 enum FreePages {
-  /// Whether an entry of the list can be one: pages of the file, in order.
+  /// Whether an entry of the list is valid: pages of the file, in order.
   static func isWhole(_ key: RawSpan, _ value: RawSpan, pageCount: Int) -> Bool {
     guard key.byteCount == 8, value.byteCount >= 8, value.byteCount % 8 == 0, word(value, 0) < 1 << 40 else {
       return false
@@ -16,7 +16,7 @@ enum FreePages {
     return true
   }
 
-  /// Visits the pages of an entry that is whole.
+  /// Visits the pages of a valid entry.
   static func forEach(_ value: RawSpan, _ body: (Int) -> Void) {
     for place in 0..<Int(word(value, 0)) { body(Int(word(value, place + 1))) }
   }

@@ -1,11 +1,12 @@
 import CRDTCore
 
 extension DocumentPages {
-  /// Whether a document that is listed nowhere is one whose entry is damaged: an id has no check of its own, so that
-  /// one that has become another shows only by the row to which it leads.
+  /// Whether a document that was not found by its id may be one whose entry is damaged.
   ///
-  /// The entries beside the place where it would stand are compared with their rows, once for each page. Pages that
-  /// were written since the file was opened are not looked at.
+  /// An id has no check of its own, so an altered id is detected only by the row to which its entry leads.
+  ///
+  /// The entries near the place of the missing id are compared with their rows, once for each page. Pages
+  /// that were written since the file was opened are not checked.
   func isHidden(_ path: RawSpan) throws(StoreError) -> Bool {
     guard let snapshot = access.reading ?? access.writing else { return false }
     return try IDKey.with(path) { (key) throws(StoreError) in
@@ -22,7 +23,7 @@ extension VerifiedSnapshot {
     _ key: RawSpan, _ id: RawSpan, in table: StoreTable
   ) throws(StoreError) -> Bool {
     if let page = preparation?.page(table) {
-      // The way to the key was made ready just before.
+      // The path to the key was verified just before.
       guard needsLinks(page) else { return false }
     }
     var entries = TreeCursor(self, table)
@@ -33,7 +34,7 @@ extension VerifiedSnapshot {
     var isLinked = true
     for index in 0..<entries.count {
       let (name, value) = entries.entryBytes(index)
-      // SAFETY: the page was verified, and stays in place as long as the snapshot does.
+      // SAFETY: the page was verified, and stays in place while the snapshot is open.
       let entry = unsafe RawSpan(_unsafeStart: name.start, byteCount: name.count)
       let number = unsafe DocumentNumber(RawSpan(_unsafeStart: value.start, byteCount: value.count))
       guard let (collection, start) = IDKey.parse(entry), let number else {
@@ -55,7 +56,7 @@ extension VerifiedSnapshot {
     return false
   }
 
-  /// Whether the entries of a page of ids are yet to be compared with the rows to which they lead.
+  /// Whether the entries of a page of ids must still be compared with their rows.
   func needsLinks(_ page: Int) -> Bool {
     page >= 0 && verifier.isOriginal(page) && !marks.place(page).isLinked
   }

@@ -1,8 +1,8 @@
 import CRDTCore
 
-/// The checks of what stands on leaf pages, by table.
+/// The checks of entries on leaf pages, by table.
 enum LeafEntries {
-  /// Whether an entry is as it was written, as far as that can be told from it alone.
+  /// Whether an entry is as it was written, as far as the entry alone shows it.
   @inline(__always)
   static func isWhole(_ key: RawSpan, _ value: RawSpan, in table: StoreTable) -> Bool {
     switch table {
@@ -13,7 +13,7 @@ enum LeafEntries {
       return row.verify(in: place.collection)
     case .rows: return IndexRow(key: key, value: value) != nil
     case .ids, .recent: return IDKey.parse(key) != nil && DocumentNumber(value) != nil
-    // Their own walk reads them.
+    // These are checked when they are read.
     case .list, .freeList: return true
     default: return SmallRecord.isIntact(value, at: key)
     }

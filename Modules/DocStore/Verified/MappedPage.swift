@@ -1,17 +1,17 @@
 import Platform
 
 /// Bytes of a key in the engine's map.
-// SAFETY: whoever makes them sees to it that they stay in place as long as they are used.
+// SAFETY: the creator ensures that the bytes stay in place while they are used.
 @safe struct KeyBytes {
   let start: UnsafeRawPointer
   let count: Int
 
   var copied: [UInt8] { unsafe Array(UnsafeRawBufferPointer(start: start, count: count)) }
 
-  /// Orders two keys as the engine does.
+  /// Compares two keys as the engine does.
   @inline(__always)
   static func order(_ a: KeyBytes, _ b: KeyBytes) -> Int {
-    // Most differ in their first bytes.
+    // Most keys differ in their first bytes.
     if a.count >= 8, b.count >= 8 {
       let left = UInt64(bigEndian: unsafe a.start.loadUnaligned(as: UInt64.self))
       let right = UInt64(bigEndian: unsafe b.start.loadUnaligned(as: UInt64.self))
@@ -24,8 +24,8 @@ import Platform
 
 /// A page of a tree in the engine's map.
 ///
-/// What its entries say can be relied on once ``damage(_:_:_:)`` found nothing.
-// SAFETY: whoever makes one sees to it that the page lies in the map, and that the snapshot it is read under is open.
+/// The contents of its entries are reliable once ``damage(_:_:_:)`` has found nothing.
+// SAFETY: the creator ensures that the page is in the map, and that the snapshot that reads it is open.
 @safe struct MappedPage {
   let start: UnsafeRawPointer
 
@@ -33,11 +33,11 @@ import Platform
   static let nodeBytes = 8
   private static let maximumKeyBytes = 511
 
-  /// The keys that a page may hold, as the pages above it say.
+  /// The keys that a page may hold, according to the pages above it.
   struct Bounds {
-    /// All keys reach or exceed this one.
+    /// All keys are at or above this one.
     var from: KeyBytes?
-    /// All keys stay below this one.
+    /// All keys are below this one.
     var to: KeyBytes?
   }
 
@@ -62,15 +62,15 @@ import Platform
   var flags: Int { load16(10) }
   var lower: Int { load16(12) }
   var upper: Int { load16(14) }
-  /// Of a long value's first page: how many pages it takes.
+  /// On the first page of a long value: the number of its pages.
   var longPages: Int { load16(12) | load16(14) << 16 }
   var isLeaf: Bool { flags == TreePage.Flag.leaf }
 
-  /// Entries of a verified page.
+  /// The number of entries of a verified page.
   @inline(__always)
   var count: Int { (lower &- Self.headerBytes) >> 1 }
 
-  /// Where an entry begins.
+  /// The offset of an entry.
   @inline(__always)
   func offset(_ index: Int) -> Int { load16(Self.headerBytes &+ 2 &* index) }
 
@@ -89,7 +89,7 @@ import Platform
     return load16(offset) | load16(offset &+ 2) << 16 | load16(offset &+ 4) << 32
   }
 
-  /// What a leaf's entry says of its value: how long it is, where it or the number of its pages stands, its kind.
+  /// A leaf entry's value: its length, the offset of the value or of its page number, and its flags.
   @inline(__always)
   func value(_ index: Int) -> (byteCount: Int, offset: Int, flags: Int) {
     let offset = offset(index)
@@ -99,12 +99,14 @@ import Platform
     )
   }
 
-  /// The share of the page that its entries take, in percent.
+  /// How much of the page its entries take, in percent.
   var fill: Int {
     (lower - Self.headerBytes + Environment.pageBytes - upper) * 100 / Environment.pageBytes
   }
 
-  /// The first entry whose key is not below `key`, and whether it is the same; a branch's first key is below all.
+  /// The first entry whose key is not below `key`, and whether it is equal.
+  ///
+  /// A branch's first key counts as below all others.
   @inline(__always)
   func search(_ key: KeyBytes, isLeaf: Bool) -> (index: Int, isSame: Bool) {
     var low = isLeaf ? 0 : 1
@@ -118,7 +120,7 @@ import Platform
     return (low, false)
   }
 
-  /// The entry of a branch below which `key` stands.
+  /// The entry of a branch whose subtree contains `key`.
   @inline(__always)
   func branch(to key: KeyBytes) -> Int {
     let (index, isSame) = search(key, isLeaf: false)
@@ -127,14 +129,14 @@ import Platform
 
   // MARK: - Checks
 
-  /// Says what does not fit in the page's own words: its head, its entries, the order of their keys.
+  /// Describes what is wrong with the page itself: its head, its entries, the order of their keys.
   ///
   /// - Parameters:
-  ///   - number: Which page it should be.
-  ///   - isLeaf: Which kind it should be.
+  ///   - number: The expected page number.
+  ///   - isLeaf: Whether a leaf is expected.
   ///   - use: What its tree is for.
-  ///   - hasLongValues: Becomes true where a value stands on pages of its own.
-  /// - Returns: `nil` when everything fits.
+  ///   - hasLongValues: Is set to `true` if a value is on pages of its own.
+  /// - Returns: `nil` if nothing is wrong.
   func damage(
     _ number: Int, isLeaf: Bool, _ use: TreePage.Use, _ hasLongValues: inout Bool
   ) -> String? {
@@ -146,7 +148,7 @@ import Platform
     let pageBytes = Environment.pageBytes
     var used = 0
     var previous = unsafe KeyBytes(start: start, count: 0)
-    // The first key of a branch is not used.
+    // The first key of a branch is unused.
     var hasPrevious = false
     for index in 0..<count {
       let start = offset(index)
@@ -177,12 +179,12 @@ import Platform
     return used == pageBytes - upper ? nil : "entries overlap, or leave gaps"
   }
 
-  /// Whether the keys of a page without ``damage(_:isLeaf:_:)`` are those that the pages above say.
+  /// Whether the keys of a page without ``damage(_:isLeaf:_:)`` are in the bounds that the pages above give.
   func isWithin(_ bounds: Bounds, isLeaf: Bool, _ use: TreePage.Use) -> Bool {
     let first = isLeaf ? 0 : 1
     guard first < count else { return true }
     if let from = bounds.from {
-      // Only a leaf has the key that stands above it.
+      // Only a leaf contains the key that bounds it from below.
       let order = order(from, key(first), use)
       guard isLeaf ? order <= 0 : order < 0 else { return false }
     }

@@ -1,18 +1,18 @@
 import CRDTCore
 
-/// Compares the pages that count as verified with what they were when that was noted: the rule, not the damage.
+/// Compares pages that count as verified with their earlier contents, to test the rule, not the pages.
 package struct PageAudit {
-  /// What each page was when it was last verified.
+  /// The hash of each page when it was last verified.
   private var hashes: [Int: UInt64] = [:]
-  /// Pages that counted as verified, and those of them that had become others.
+  /// How many pages counted as verified, and how many of those had changed.
   package private(set) var trusted = 0
   package private(set) var wrong = 0
-  /// For a control: passes over which pages were freed.
+  /// For a control experiment: ignores which pages were freed.
   private let ignoresFreed: Bool
 
   package init(ignoresFreed: Bool = false) { self.ignoresFreed = ignoresFreed }
 
-  /// Walks over all trees of the last commit.
+  /// Visits all trees of the last commit.
   package mutating func run(_ store: Store) throws {
     let environment = try store.openEnvironment("audit")
     let reader = try environment.beginRead()
@@ -32,7 +32,7 @@ package struct PageAudit {
       repeat {
         let number = cursor.page(at: level)
         let page = snapshot.page(number)
-        // The cursor has been here: what counted as verified then, it passed over.
+        // The cursor was here before, so it skipped the pages that counted as verified then.
         let hash = unsafe HashLanes(page.copied(Environment.pageBytes).span.bytes).first
         let known = hashes[number]
         if let known, isTrusted(number, snapshot) {
@@ -45,11 +45,12 @@ package struct PageAudit {
     }
   }
 
-  /// When each page was last looked at here.
+  /// The snapshot under which this audit last examined each page.
   private var verified: [Int: UInt64] = [:]
 
-  /// Goes by the marks of freed pages, and by the audit's own notes of when a page was looked at: the store's own
-  /// may be later.
+  /// Whether a page counts as verified, by the marks of freed pages and by the audit's own times.
+  ///
+  /// It does not use the store's own times, because these may be later.
   private func isTrusted(_ page: Int, _ snapshot: VerifiedSnapshot) -> Bool {
     guard let time = verified[page] else { return false }
     return ignoresFreed || time > snapshot.marks.freed(page) && time > snapshot.floor

@@ -1,29 +1,31 @@
 import Platform
 import Synchronization
 
-/// What is known of each page of the engine's file: when it was verified, when it was freed, and where it was met.
+/// What is known of each page of the engine's file: when it was verified, when freed, and from where reached.
 ///
-/// A page that was verified under the snapshot *S* is the same page for a reader of the snapshot *R* ≥ *S* unless
-/// a commit in (*S*, *R*] freed it: the engine writes no page that a snapshot in use refers to. So two transaction
-/// numbers for each page tell whether it has to be looked at again.
-// SAFETY: the memory is used atomically, and by whoever holds the environment alone. Relaxed throughout: a mark that
-// is seen late costs a second look, and a page that was freed is used again only by a later transaction, which no
-// reader sees before it took the lock under which the marks of the earlier one were made.
+/// Suppose that a page was verified under the snapshot *S*. It is the same page for a reader of the snapshot
+/// *R* ≥ *S* unless a commit in (*S*, *R*] freed it: the engine writes no page that a snapshot in use refers
+/// to. So two transaction numbers for each page say whether it must be verified again.
+// SAFETY: the memory is used atomically, and only by the holder of the environment. All accesses are relaxed.
+// A mark that is seen late costs a second check. A freed page is reused only by a later transaction, and a
+// reader sees that transaction only after taking the lock under which the earlier one's marks were made.
 @safe struct PageMarks: @unchecked Sendable {
-  /// Of each page: the snapshot under which its contents were verified, the last transaction that freed it, the
+  /// Four words for each page.
+  ///
+  /// They are the snapshot under which its contents were verified, the last transaction that freed it, the
   /// place from which it was last reached, and the snapshot under which that was checked.
   private let words: UnsafeMutablePointer<Atomic<UInt64>>?
-  /// Pages that there is room for; of others nothing is known.
+  /// How many pages there is room for; nothing is known of other pages.
   let capacity: Int
 
   private static let wordsPerPage = 4
-  /// Address space that the marks of one page take.
+  /// The address space for the marks of one page.
   static let bytesPerPage = wordsPerPage * MemoryLayout<UInt64>.stride
 
-  /// Makes marks for so many pages, which take memory only where pages are met.
+  /// Makes marks for a number of pages; they take up memory only for pages that are reached.
   init(capacity: Int) {
     let byteCount = capacity * Self.bytesPerPage
-    // SAFETY: an anonymous mapping stands for itself; zeros are atomic zeros.
+    // SAFETY: a new anonymous mapping overlaps no other memory; zeros are valid atomic zeros.
     let room = unsafe mmap(
       nil, max(byteCount, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | Self.noReserve, -1, 0
     )
@@ -42,19 +44,19 @@ import Synchronization
     private static let noReserve = Int32(MAP_NORESERVE)
   #endif
 
-  /// Gives the memory back; the marks and their copies must not be used any more.
+  /// Frees the memory; the marks and their copies must not be used afterwards.
   func free() {
-    // SAFETY: this is what `init` asked for.
+    // SAFETY: this is the memory that `init` asked for.
     if let words = unsafe words {
       unsafe munmap(words, max(capacity * Self.bytesPerPage, 1))
     }
   }
 
-  /// Where a page is reached from, in one word.
+  /// From where a page is reached, in one word.
   struct Place: Equatable {
     let rawValue: UInt64
 
-    /// The least page number that is no page's, which stands for what names a tree's root.
+    /// A number above all page numbers; it represents the place that names a tree's root.
     static let root = (1 << 36) - 1
 
     private static let flagBits: UInt64 = 4
@@ -69,16 +71,16 @@ import Synchronization
 
     fileprivate init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// The place without what is known of the page there.
+    /// The place without what is known of the page.
     var bare: UInt64 { rawValue >> Self.flagBits }
     /// The table and the level.
     var kind: UInt64 { bare & 0xFFF }
 
-    /// Whether not all entries are whole, so that each has to be looked at when it is read.
+    /// Whether some entries are damaged, so that each must be checked when it is read.
     var hasDamagedEntries: Bool { rawValue & Self.hasDamagedEntries != 0 }
-    /// Whether the entries themselves have not been looked at: a transaction that writes need not.
+    /// Whether the entries have not been checked; a write transaction does not need that.
     var hasUncheckedEntries: Bool { rawValue & Self.hasUncheckedEntries != 0 }
-    /// Whether what the entries refer to was found to be there.
+    /// Whether the targets to which the entries refer were found to exist.
     var isLinked: Bool { rawValue & Self.isLinked != 0 }
 
     func adding(
@@ -119,7 +121,7 @@ import Synchronization
   /// - Parameters:
   ///   - page: The page.
   ///   - snapshot: The snapshot that reaches it.
-  ///   - floor: What was verified up to this snapshot is forgotten.
+  ///   - floor: Verifications up to this snapshot no longer count.
   /// - Returns: Whether it is the page that was verified.
   @inline(__always)
   func isVerified(_ page: Int, for snapshot: UInt64, above floor: UInt64) -> Bool {
@@ -127,7 +129,7 @@ import Synchronization
     return verified > floor && (verified > freed || snapshot < freed)
   }
 
-  /// Whether the page was found to be the one that its place calls for since `time`.
+  /// Whether the page was found to match its place since `time`.
   @inline(__always)
   func isExpected(_ page: Int, at place: Place, since time: UInt64, _ needsEntries: Bool) -> Bool {
     let known = load(page, 2)
@@ -135,24 +137,24 @@ import Synchronization
       && !(needsEntries && Place(rawValue: known).hasUncheckedEntries)
   }
 
-  /// Notes that the page was verified under a snapshot, in a place.
+  /// Records that the page was verified under a snapshot, at a place.
   func noteVerified(_ page: Int, by snapshot: UInt64, at place: Place) {
     notePlace(page, place, by: snapshot)
     store(page, 0, snapshot)
   }
 
-  /// Notes that the page was found to be what its place calls for.
+  /// Records that the page was found to match its place.
   func notePlace(_ page: Int, _ place: Place, by snapshot: UInt64) {
     store(page, 2, place.rawValue)
     store(page, 3, snapshot)
   }
 
-  /// Notes that what the page's entries refer to is there.
+  /// Records that the targets of the page's entries exist.
   func noteLinked(_ page: Int) { store(page, 2, place(page).adding(isLinked: true).rawValue) }
 
-  /// Notes that a transaction freed the page.
+  /// Records that a transaction freed the page.
   ///
-  /// What was verified before an earlier one freed it was another page, and is forgotten.
+  /// A verification from before an earlier freeing concerned another page, and is forgotten.
   func noteFreed(_ page: Int, by transaction: UInt64) {
     if load(page, 0) <= load(page, 1) { store(page, 0, 0) }
     store(page, 1, transaction)

@@ -1,21 +1,21 @@
-/// Looks at all pages of a store in turn, some at a time, so that damage shows before somebody needs what is there.
+/// Checks all pages of a store in turn, some at a time, to find damage before somebody needs the data.
 ///
-/// What it finds is remembered and logged by ``PageVerifier``. It looks at the commit that is the last one each time.
+/// ``PageVerifier`` remembers and logs what it finds. Each step checks the last commit at that time.
 struct PageScrub {
   private var table = 0
   private var key: [UInt8] = []
 
-  /// Looks at the next pages.
+  /// Checks the next pages.
   ///
   /// - Parameters:
   ///   - snapshot: The last commit.
-  ///   - limit: How many leaf pages to look at.
-  /// - Returns: Whether the end was reached: the next step begins anew.
+  ///   - limit: How many leaf pages to check.
+  /// - Returns: Whether it reached the end; the next step begins again.
   mutating func step(_ snapshot: VerifiedSnapshot, pages limit: Int) -> Bool {
     var left = limit
     while table < StoreTable.named.count {
       var cursor = TreeCursor(snapshot, StoreTable.named[table])
-      // Where the way to the key is damaged, what lies behind it is passed over as well.
+      // If the path to the key is damaged, the pages behind the damage are skipped as well.
       var isThere = Self.move(&cursor) { (cursor) throws(StoreError) in
         if key.isEmpty { try cursor.go() } else { _ = try cursor.seek(key.rawBytes) }
       }
@@ -23,7 +23,7 @@ struct PageScrub {
         key = cursor.keyBytes.copied
         guard left > 0 else { return false }
         left -= 1
-        // Long values are looked at by themselves.
+        // Long values are checked separately.
         _ = cursor.lookAtPage()
         isThere = Self.move(&cursor) { (cursor) throws(StoreError) in try cursor.advanceLeaf() }
       }
@@ -33,9 +33,9 @@ struct PageScrub {
     return true
   }
 
-  /// Moves forward, over damage if need be.
+  /// Moves forward, and skips damaged pages.
   ///
-  /// - Returns: Whether it stands at an entry.
+  /// - Returns: Whether the cursor is at an entry.
   private static func move(
     _ cursor: inout TreeCursor, _ body: (inout TreeCursor) throws(StoreError) -> Void
   ) -> Bool {
@@ -43,7 +43,7 @@ struct PageScrub {
       try body(&cursor)
       return !cursor.isAtEnd
     } catch {
-      // The verifier has noted it.
+      // The verifier has recorded it.
     }
     while true {
       do throws(StoreError) {

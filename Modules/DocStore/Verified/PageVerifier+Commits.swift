@@ -1,7 +1,7 @@
 import CLMDB
 
 extension PageVerifier {
-  /// Looks at what a file that was just opened says of its trees and of its free pages.
+  /// Checks the trees and the free pages of a file that was just opened.
   ///
   /// - Returns: The trees of the last commit.
   /// - Throws: `corrupt`.
@@ -13,12 +13,12 @@ extension PageVerifier {
     return roots
   }
 
-  /// The trees of a commit, or of the last one.
+  /// The trees of a commit, or of the last one if `number` is `nil`.
   ///
-  /// - Returns: `nil` where later commits have taken the place that told of it.
+  /// - Returns: `nil` if later commits have overwritten the meta page of that commit.
   /// - Throws: `corrupt`.
   func roots(of number: UInt64?) throws(StoreError) -> TreeRoots? {
-    // SAFETY: the two first pages lie in the map as long as it is there.
+    // SAFETY: the first two pages are in the map while the map exists.
     let metas = (0..<Environment.metaPages).compactMap { page in
       PageFile.Meta(self.page(page).copied(160), page: page)
     }
@@ -47,12 +47,12 @@ extension PageVerifier {
     }
   }
 
-  /// Looks at the list of free pages, and takes note of what a commit freed.
+  /// Checks the list of free pages, and records what a commit freed.
   ///
-  /// The engine takes pages from this list when it next writes, without a look at it.
+  /// When the engine writes next, it takes pages from this list without checking them.
   /// - Parameters:
   ///   - roots: The commit's trees.
-  ///   - all: Whether all listed pages count as freed by it: they are in no tree.
+  ///   - all: Whether all listed pages count as freed by it, because they are in no tree.
   /// - Throws: `corrupt`.
   func readFreePages(_ roots: TreeRoots, all: Bool = false) throws(StoreError) {
     let root = roots[.freeList]
@@ -66,7 +66,7 @@ extension PageVerifier {
         FreePages.forEach(cursor.value) { marks.noteFreed($0, by: roots.number) }
         try cursor.advance()
       } else {
-        // Each page is looked at when it is met.
+        // Each page is checked when it is reached.
         try cursor.advanceLeaf()
       }
     }

@@ -1,21 +1,21 @@
 import CLMDB
 
-/// Looks at each page of the engine's map before the engine, or anybody else, walks over it.
+/// Checks each page of the engine's map before the engine, or any other code, traverses it.
 ///
-/// It is one environment's. Its marks say which pages need not be looked at again.
-// SAFETY: what changes is in the marks, which are used atomically, or under a lock.
+/// It belongs to one environment. Its marks say which pages need no further check.
+// SAFETY: the mutable state is in the marks, which are used atomically, or is protected by a lock.
 @safe final class PageVerifier: @unchecked Sendable {
-  /// Where the engine's map begins.
+  /// The start of the engine's map.
   let base: UnsafeRawPointer
   let marks: PageMarks
-  /// Pages of the map.
+  /// The number of pages of the map.
   let mapPages: Int
-  /// Pages that were there when the file was opened.
+  /// The number of pages when the file was opened.
   private let openedPages: Int
   private let state = Monitor(State())
-  /// Hears of each damaged page once, and whether readers are told by themselves.
+  /// Is called once with each damaged page, and with whether readers fail on the page itself.
   private let report: @Sendable (DamagedPage, _ isTold: Bool) -> Void
-  /// For a control: takes every page for what it is reached as.
+  /// For a control experiment: accepts every page without checks.
   private let trustsPages: Bool
 
   private struct State {
@@ -23,15 +23,15 @@ import CLMDB
     var damaged: [DamagedPage] = []
   }
 
-  /// So many damaged pages are remembered.
+  /// How many damaged pages are remembered.
   private static let limit = 1_000
 
   /// - Parameters:
-  ///   - base: Where the engine's map begins.
-  ///   - mapPages: The pages of the map.
-  ///   - openedPages: Pages of the file that the last commit may refer to.
-  ///   - trustsPages: Whether every page is taken for what it is reached as, for a control.
-  ///   - report: Hears of each damaged page once, and whether readers are told by themselves.
+  ///   - base: The start of the engine's map.
+  ///   - mapPages: The number of pages of the map.
+  ///   - openedPages: The number of pages of the file that the last commit may refer to.
+  ///   - trustsPages: Whether to accept every page without checks, for a control experiment.
+  ///   - report: Is called once with each damaged page, and with whether readers fail on the page itself.
   init(
     base: UnsafeRawPointer, mapPages: Int, openedPages: Int, trustsPages: Bool = false,
     report: @escaping @Sendable (DamagedPage, _ isTold: Bool) -> Void
@@ -48,43 +48,44 @@ import CLMDB
 
   // MARK: - What is known
 
-  /// Snapshots up to this one tell nothing any more of what was verified.
+  /// Verifications under snapshots up to this one no longer count.
   var floor: UInt64 { state.withLock { $0.floor } }
 
-  /// Forgets all that was verified up to a snapshot: somebody else has written since.
+  /// Forgets all verifications up to a snapshot, because another process has written since.
   func forget(through snapshot: UInt64) {
     state.withLock { $0.floor = max($0.floor, snapshot) }
   }
 
-  /// Damaged pages that were met.
+  /// The damaged pages found so far.
   var damagedPages: [DamagedPage] { state.withLock { $0.damaged } }
 
-  /// Whether a page is the one that it was when the file was opened.
+  /// Whether a page has not been written since the file was opened.
   func isOriginal(_ page: Int) -> Bool { page < openedPages && marks.freed(page) == 0 }
 
   @inline(__always)
   func page(_ number: Int) -> MappedPage {
-    // SAFETY: callers have compared the number with the pages of their commit, all of which lie in the map.
+    // SAFETY: callers have compared the number with their commit's page count, and all those pages are in the
+    // map.
     unsafe MappedPage(base + number &* Environment.pageBytes)
   }
 
-  // MARK: - Looking at a page
+  // MARK: - Checking a page
 
-  /// What a page is reached as.
+  /// What a page must be, according to the place from which it is reached.
   struct Expectation {
     let table: StoreTable
     let isLeaf: Bool
-    /// Whether the entries of a leaf have to be looked at as well.
+    /// Whether the entries of a leaf must be checked as well.
     var readsEntries = true
     let place: PageMarks.Place
-    /// The page above; ``PageMarks/Place/root`` for what names a root.
+    /// The page above; ``PageMarks/Place/root`` for the place that names a root.
     let parent: Int
     let bounds: MappedPage.Bounds
   }
 
-  /// Looks at a page that is not known to be what it is reached as.
+  /// Checks a page that is not known to match its place.
   ///
-  /// - Throws: `corrupt` when it is not.
+  /// - Throws: `corrupt` if it does not match.
   @inline(never)
   func meet(
     _ number: Int, as expected: Expectation, for snapshot: UInt64, pageCount: Int,
@@ -130,7 +131,7 @@ import CLMDB
       hasDamagedEntries: !isWhole, isLinked: isKnown && known.isLinked,
       hasUncheckedEntries: isLeaf && !expected.readsEntries)
     marks.noteVerified(number, by: snapshot, at: found)
-    // No reason not to walk over it: each entry is looked at when it is read.
+    // The page can still be traversed, because each entry is checked when it is read.
     if !isWhole {
       _ = note(
         PageDamage(page: number, what: "an entry is not whole"), expected.table, expected.bounds,
@@ -143,10 +144,10 @@ import CLMDB
     return freed != 0 && freed <= snapshot
   }
 
-  /// Looks at the entries of a leaf.
+  /// Checks the entries of a leaf.
   ///
-  /// - Returns: Whether all are whole.
-  /// - Throws: What makes the page one that cannot be walked over.
+  /// - Returns: Whether all are intact.
+  /// - Throws: Damage that makes it impossible to traverse the page.
   private func checkEntries(
     _ page: MappedPage, _ number: Int, _ table: StoreTable, _ snapshot: UInt64, _ pageCount: Int,
     all: Bool
@@ -161,13 +162,14 @@ import CLMDB
         if isOriginal(number), isFree(long, for: snapshot) {
           throw PageDamage(page: long, what: "it is used, and listed as free")
         }
-        // Looked at when it is read: a page may have hundreds.
+        // Checked when it is read, because a page may have hundreds.
         guard table == .freeList else { continue }
         unsafe start = self.page(long).start + MappedPage.headerBytes
       }
       guard all else { continue }
       let key = page.key(index)
-      // SAFETY: the page's own words were checked before, so that both lie inside it, or on the pages of the value.
+      // SAFETY: the page's own data was checked before, so both are inside the page, or on the pages of the
+      // value.
       let name = unsafe RawSpan(_unsafeStart: key.start, byteCount: key.count)
       let value = unsafe RawSpan(_unsafeStart: start, byteCount: byteCount)
       if table == .freeList {
@@ -181,7 +183,7 @@ import CLMDB
     return isWhole
   }
 
-  /// Looks at the head of a long value, the only one on its pages.
+  /// Checks the head of a long value, the only head on its pages.
   private func checkLong(_ number: Int, _ byteCount: Int, _ pageCount: Int) throws(PageDamage) {
     let needed = PageFile.pageCount(forValue: byteCount)
     guard Environment.metaPages..<pageCount ~= number else {
@@ -194,7 +196,7 @@ import CLMDB
     else { throw PageDamage(page: number, what: "the head of a long value is wrong") }
   }
 
-  /// Whether a long value is whole; looked at once.
+  /// Whether a long value is intact; it is checked once.
   func isWhole(
     _ key: RawSpan, _ value: RawSpan, in table: StoreTable, on page: Int, for snapshot: UInt64,
     above floor: UInt64
@@ -211,10 +213,10 @@ import CLMDB
   ///
   /// - Parameters:
   ///   - damage: What is wrong.
-  ///   - table: Whose page it is.
-  ///   - bounds: The keys that may stand there.
+  ///   - table: The table of the page.
+  ///   - bounds: The keys that the page may hold.
   ///   - isTold: Whether readers fail on the page itself, and not just on an entry.
-  /// - Returns: What readers fail with.
+  /// - Returns: The error for readers.
   func note(
     _ damage: PageDamage, _ table: StoreTable, _ bounds: MappedPage.Bounds = .init(), isTold: Bool = true
   ) -> StoreError {
@@ -235,14 +237,14 @@ import CLMDB
   }
 }
 
-/// A page that is not what it should be.
+/// A page that differs from what it should be.
 package struct DamagedPage: Hashable, Sendable {
   package let page: Int
   /// The table that it belongs to.
   package let table: String
   package let message: String
-  /// The least key that may stand there; `nil` for the least of all.
+  /// The least key that the page may hold; `nil` for no lower bound.
   package let from: [UInt8]?
-  /// A key that stands behind it; `nil` for none.
+  /// A key above all that the page may hold; `nil` for no upper bound.
   package let to: [UInt8]?
 }

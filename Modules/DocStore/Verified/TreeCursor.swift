@@ -1,27 +1,28 @@
-/// A place among the entries of a tree, as a commit has it, reached over verified pages alone.
-// SAFETY: whoever makes one lets it go before its transaction ends, which keeps the pages in place.
+/// A position among the entries of a commit's tree; it is reached only over verified pages.
+// SAFETY: the creator releases the cursor before its transaction ends, and the transaction keeps the pages in
+// place.
 @safe struct TreeCursor: ~Copyable {
-  /// Not counted, for a look-up costs as much as counting.
+  /// Not reference counted, because a look-up costs as little as counting.
   private let owned: Unmanaged<VerifiedSnapshot>
   let table: StoreTable
   private let readsEntries: Bool
   private let root: TreeRoot
-  /// From the root to the leaf: pages, and the entries in them.
+  /// The pages from the root to the leaf, and the positions of the entries in them.
   private var numbers = TreeLevels()
   private var indices = TreeLevels()
-  /// Levels of which the page is there.
+  /// The number of levels whose page has been entered.
   private var levels = 0
   private var leaf: MappedPage
   private(set) var index = 0
   private(set) var count = 0
-  /// Whether some entries of the page may not be whole.
+  /// Whether some entries of the page may be damaged.
   private(set) var hasDamagedEntries = false
 
   /// - Parameters:
   ///   - snapshot: The commit.
   ///   - table: The tree.
-  ///   - readsEntries: Whether entries are read, so that they are looked at; a transaction that only sees to the
-  ///     engine's ways need not, but for entries that lead it to other pages.
+  ///   - readsEntries: Whether entries are read, so that they must be checked. A transaction that only
+  ///     prepares pages for the engine does not need that, except for entries that name other pages.
   init(_ snapshot: VerifiedSnapshot, _ table: StoreTable, readsEntries: Bool = true) {
     self.readsEntries = readsEntries || table.hasPageNumbers
     unsafe owned = Unmanaged.passUnretained(snapshot)
@@ -33,18 +34,18 @@
   @inline(__always)
   private var snapshot: VerifiedSnapshot { unsafe owned._withUnsafeGuaranteedRef { $0 } }
 
-  // MARK: - Where it stands
+  // MARK: - Position
 
-  /// Whether it stands at no entry.
+  /// Whether it is at no entry.
   @inline(__always)
   var isAtEnd: Bool { index < 0 || index >= count }
 
-  /// The leaf page.
+  /// The number of the leaf page.
   var page: Int { mutating get { levels == 0 ? -1 : numbers[levels - 1] } }
 
   var keyBytes: KeyBytes { @inline(__always) get { leaf.key(index) } }
 
-  /// Of no meaning at the end, like ``value``.
+  /// The key of the entry; undefined at the end, like ``value``.
   var key: RawSpan {
     @inline(__always)
     @_lifetime(borrow self)
@@ -65,7 +66,7 @@
     }
   }
 
-  /// Where the value stands.
+  /// The bytes of the value.
   var valueBytes: KeyBytes { @inline(__always) get { value(index) } }
 
   @inline(__always)
@@ -79,15 +80,15 @@
       start: snapshot.page(page).start + MappedPage.headerBytes, count: byteCount)
   }
 
-  /// Key and value where it stands.
+  /// The key and the value of the current entry.
   var entryBytes: (key: KeyBytes, value: KeyBytes) { entryBytes(index) }
 
-  /// Key and value of an entry of the page.
+  /// The key and the value of an entry of the page.
   borrowing func entryBytes(_ index: Int) -> (key: KeyBytes, value: KeyBytes) {
     (leaf.key(index), value(index))
   }
 
-  /// Whether the entry has to be looked at before it is relied on.
+  /// Whether the entry must be checked before it is used.
   var isSuspect: Bool {
     @inline(__always)
     get {
@@ -104,16 +105,16 @@
       above: snapshot.floor)
   }
 
-  /// To be called where nothing was found: on a page with damaged entries one of them may be what was looked for.
+  /// Call it when nothing was found: on a page with damaged entries, one of them may be the missing one.
   func checkAbsence() throws(StoreError) {
     if hasDamagedEntries { throw StoreError.damagedEntry(table) }
   }
 
   // MARK: - Moving
 
-  /// Stands at the first entry whose key is not below `key`.
+  /// Moves to the first entry whose key is not below `key`.
   ///
-  /// - Returns: Whether it is the same.
+  /// - Returns: Whether that key is equal.
   @inline(__always)
   mutating func seek(_ key: RawSpan) throws(StoreError) -> Bool {
     let isSame = try find(key)
@@ -121,14 +122,14 @@
     return isSame
   }
 
-  /// Stands where an entry with the key `key` is or would be, be it at the end of a page.
+  /// Moves to the entry with the key `key`, or to its place, which may be the end of a page.
   ///
-  /// - Returns: Whether there is one.
+  /// - Returns: Whether there is such an entry.
   @inline(__always)
   mutating func find(_ key: RawSpan) throws(StoreError) -> Bool {
     guard !root.isEmpty else { return false }
     return try unsafe key.withUnsafeBytes { (bytes) throws(StoreError) in
-      // SAFETY: an empty key has no address, and none of its bytes are looked at.
+      // SAFETY: an empty key has no address, and none of its bytes are read.
       let start = unsafe bytes.baseAddress ?? UnsafeRawPointer(snapshot.base)
       return try unsafe find(KeyBytes(start: start, count: bytes.count))
     }
@@ -142,14 +143,14 @@
     return isSame
   }
 
-  /// Whether `key` is between the first and the last one of the page.
+  /// Whether `key` is between the first and the last key of the page.
   @inline(__always)
   private func isOnPage(_ key: KeyBytes) -> Bool {
     guard count > 0, levels == root.depth else { return false }
     return KeyBytes.order(leaf.key(0), key) <= 0 && KeyBytes.order(key, leaf.key(count - 1)) <= 0
   }
 
-  /// Stands at the beginning of the page on which an entry with the key `key` is or would be.
+  /// Moves to the beginning of the page on which an entry with the key `key` is or would be.
   mutating func goToLeaf(of key: KeyBytes) throws(StoreError) {
     guard !root.isEmpty else { return }
     count = 0
@@ -160,7 +161,7 @@
     settle()
   }
 
-  /// Stands at the first entry, or at the last one.
+  /// Moves to the first entry, or to the last one.
   mutating func go(toLast: Bool = false) throws(StoreError) {
     guard !root.isEmpty else { return }
     count = 0
@@ -178,7 +179,7 @@
     if index < 0 { try retreatLeaf() }
   }
 
-  /// Goes on at the first entry of the next leaf, if there is one.
+  /// Moves to the first entry of the next leaf, if there is one.
   mutating func advanceLeaf() throws(StoreError) {
     guard !root.isEmpty, try moveSideways(at: root.depth - 1, by: 1) else {
       index = count
@@ -187,7 +188,7 @@
     settle()
   }
 
-  /// Goes on at the last entry of the leaf before, if there is one.
+  /// Moves to the last entry of the previous leaf, if there is one.
   mutating func retreatLeaf() throws(StoreError) {
     guard !root.isEmpty, try moveSideways(at: root.depth - 1, by: -1) else {
       index = -1
@@ -197,9 +198,9 @@
     index = count - 1
   }
 
-  /// Goes over to the next page of a level, or the one before it.
+  /// Moves to the next page of a level, or to the previous one.
   ///
-  /// - Returns: `false`, with nothing moved, when there is none.
+  /// - Returns: `false`, without a move, when there is none.
   mutating func moveSideways(at level: Int, by step: Int) throws(StoreError) -> Bool {
     var upper = level - 1
     while upper >= 0 {
@@ -216,7 +217,7 @@
     return true
   }
 
-  /// Goes down from a level to the first leaf below, or the last one.
+  /// Moves down from a level to the first leaf below, or to the last one.
   private mutating func descend(from level: Int, toLast: Bool) throws(StoreError) {
     for level in level..<(root.depth - 1) {
       try enter(level, toLast ? snapshot.page(numbers[level]).count - 1 : 0)
@@ -225,7 +226,7 @@
     if toLast { index = count - 1 }
   }
 
-  /// Takes the leaf that was entered.
+  /// Sets the leaf that was entered.
   @inline(__always)
   private mutating func settle() {
     let number = numbers[root.depth - 1]
@@ -251,7 +252,7 @@
     levels = 1
   }
 
-  /// Goes from a page of `level` to the one below an entry, which is looked at unless it is verified.
+  /// Moves from a page of `level` to the page below an entry, and checks that page unless it is verified.
   @inline(__always)
   private mutating func enter(_ level: Int, _ index: Int) throws(StoreError) {
     if levels > level + 1, indices[level] == index { return }
@@ -272,7 +273,7 @@
   private mutating func meet(
     _ number: Int, at place: PageMarks.Place, _ level: Int, _ index: Int
   ) throws(StoreError) {
-    // Should it throw, it stands nowhere.
+    // If this throws, the cursor is at no entry.
     (count, self.index) = (0, 0)
     if level + 2 == root.depth { snapshot.prefetch(below: numbers[level], index + 1) }
     try snapshot.meet(
@@ -283,15 +284,15 @@
         bounds: bounds(level, index)))
   }
 
-  /// Goes down from a level to the first leaf below it; where it stands is of no meaning then.
+  /// Moves down from a level to the first leaf below it; the entry position is undefined then.
   mutating func goDown(from level: Int) throws(StoreError) {
     for level in level..<(root.depth - 1) { try enter(level, 0) }
     count = 0
   }
 
-  /// Looks at the long values of the page.
+  /// Checks the long values of the page.
   ///
-  /// - Returns: Whether all entries are whole.
+  /// - Returns: Whether all entries are intact.
   mutating func lookAtPage() -> Bool {
     var isWhole = !hasDamagedEntries
     for place in 0..<count {
@@ -302,9 +303,9 @@
     return isWhole
   }
 
-  // MARK: - Passing over damage
+  // MARK: - Skipping damage
 
-  /// After a move that failed on a damaged page: the keys that stand below it.
+  /// After a move that failed on a damaged page: the bounds of the keys below that page.
   var missedKeys: (from: [UInt8]?, to: [UInt8]?) {
     mutating get {
       guard levels > 0 else { return (nil, nil) }
@@ -313,9 +314,9 @@
     }
   }
 
-  /// After a move forward that failed on a damaged page: goes on behind it.
+  /// After a forward move that failed on a damaged page: continues behind that page.
   ///
-  /// - Returns: `false` when nothing more can be reached.
+  /// - Returns: `false` when no further entry can be reached.
   mutating func passOver() throws(StoreError) -> Bool {
     guard levels > 0, try moveSideways(at: levels, by: 1) else {
       (index, count) = (0, 0)
@@ -325,12 +326,12 @@
     return true
   }
 
-  /// After a move forward that failed: goes on behind the damaged pages, as far as `missed` says.
+  /// After a forward move that failed: continues behind the damaged pages while `missed` allows it.
   ///
   /// - Parameters:
-  ///   - failure: Why it failed.
-  ///   - missed: Gets that, and why a further move failed; `false` ends the walk.
-  /// - Throws: What `missed` throws: what is not to be passed over.
+  ///   - failure: The failure of the move.
+  ///   - missed: Is called with that failure, and with the failures of further moves; `false` ends the walk.
+  /// - Throws: What `missed` throws, for failures that must not be skipped.
   mutating func passOver(
     after failure: StoreError, _ missed: (StoreError) throws(StoreError) -> Bool
   ) throws(StoreError) {
@@ -346,7 +347,7 @@
     (index, count) = (0, 0)
   }
 
-  /// The page that it has come to on a level.
+  /// The page entered on a level.
   mutating func page(at level: Int) -> Int { numbers[level] }
 
   /// The keys that the leaf may hold.
@@ -356,7 +357,7 @@
     }
   }
 
-  /// The keys that stand below an entry, as the pages above say.
+  /// The bounds of the keys below an entry, according to the pages above.
   mutating func bounds(_ level: Int, _ index: Int) -> MappedPage.Bounds {
     var bounds = MappedPage.Bounds()
     for upper in (0...max(level, 0)).reversed() where upper <= level {

@@ -1,7 +1,7 @@
-/// A number for each level of a tree, in place: with no memory of its own, for a look-up costs little more than that.
+/// A number for each level of a tree, stored inline; an allocation would cost almost as much as a look-up.
 ///
-/// It serves where `InlineArray` would, which needs macOS 26 and iOS 26. Reading is a change, too, because only what may
-/// change has an address: the numbers would be copied otherwise.
+/// It is used instead of `InlineArray`, which needs macOS 26 and iOS 26. Reading is mutating, too, because
+/// only a mutable value has an address; otherwise the numbers would be copied.
 struct TreeLevels {
   private typealias Twelve = (Int, Int, Int, Int, Int, Int, Int, Int, Int, Int, Int, Int)
 
@@ -13,7 +13,7 @@ struct TreeLevels {
     @inline(__always)
     mutating get {
       Self.check(level)
-      // SAFETY: the level is one of those that there is a number for.
+      // SAFETY: the level is in bounds.
       return unsafe withUnsafeBytes(of: &numbers) {
         unsafe $0.load(fromByteOffset: level &* MemoryLayout<Int>.stride, as: Int.self)
       }

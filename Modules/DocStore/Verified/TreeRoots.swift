@@ -1,29 +1,29 @@
 import CLMDB
 import CRDTCore
 
-/// Where a tree begins, and what the engine counts in it.
+/// The root of a tree, and the engine's counts for it.
 struct TreeRoot: Sendable {
-  /// The topmost page; negative for an empty tree, and for one that there is not.
+  /// The topmost page; negative for an empty tree, and for one that does not exist.
   let page: Int
   let depth: Int
   let entries: Int
   let pages: Int
 
-  /// Of a table that the file does not have.
+  /// The root for a table that the file does not have.
   static let none = TreeRoot(page: -2, depth: 0, entries: 0, pages: 0)
-  /// No tree of a file that fits a disk is deeper.
+  /// A greater depth is impossible in a file that fits on a disk.
   static let maximumDepth = TreeLevels.count
 
   var isEmpty: Bool { page < 0 }
 
-  /// Whether there is no such table.
+  /// Whether the table does not exist.
   var isMissing: Bool { page == Self.none.page }
 
   private init(page: Int, depth: Int, entries: Int, pages: Int) {
     (self.page, self.depth, self.entries, self.pages) = (page, depth, entries, pages)
   }
 
-  /// Reads what the engine keeps of a tree; `nil` where that cannot be.
+  /// Reads the engine's entry of a tree; `nil` if it is not valid.
   init?(_ tree: PageFile.Tree, isFreeList: Bool = false) {
     guard tree.isPlausible, tree.flags & 0xFF == (isFreeList ? TreePage.Flag.integerKeys : 0),
       tree.depth <= Self.maximumDepth, tree.entries >= 0,
@@ -39,7 +39,7 @@ struct TreeRoot: Sendable {
 final class TreeRoots: Sendable {
   /// The commit's number.
   let number: UInt64
-  /// Pages that it may refer to.
+  /// The number of pages that the commit may refer to.
   let pageCount: Int
   private let trees: ContiguousArray<TreeRoot>
 
@@ -47,7 +47,7 @@ final class TreeRoots: Sendable {
     (self.number, self.pageCount, self.trees) = (number, pageCount, trees)
   }
 
-  /// The list of tables and that of free pages alone, which a meta page names.
+  /// Only the list of tables and the list of free pages, which a meta page names.
   convenience init?(_ meta: PageFile.Meta) {
     guard let list = TreeRoot(meta.tables), let free = TreeRoot(meta.freeList, isFreeList: true)
     else {
@@ -59,9 +59,9 @@ final class TreeRoots: Sendable {
     self.init(number: meta.transaction, pageCount: meta.lastPage + 1, trees)
   }
 
-  /// The same with the named tables, whose roots the list of tables has.
+  /// The same trees and the named tables, whose roots are in the list of tables.
   ///
-  /// - Parameter fill: Sets them.
+  /// - Parameter fill: Sets the roots of the named tables.
   /// - Returns: The trees of the commit.
   /// - Throws: What `fill` throws.
   func adding<E: Error>(_ fill: (inout ContiguousArray<TreeRoot>) throws(E) -> Void) throws(E) -> TreeRoots {
@@ -70,7 +70,7 @@ final class TreeRoots: Sendable {
     return TreeRoots(number: number, pageCount: pageCount, trees)
   }
 
-  /// Before the first commit is known.
+  /// The value before the first commit is known.
   static let none = TreeRoots(number: 0, pageCount: 0, empty)
 
   private static let empty = ContiguousArray(repeating: TreeRoot.none, count: StoreTable.count)
@@ -89,29 +89,30 @@ struct StoreTable: Hashable, Sendable {
   static let list = StoreTable(rawValue: 18)
   static let freeList = StoreTable(rawValue: 19)
 
-  /// Tables that the engine numbers before the named ones.
+  /// How many tables the engine numbers before the named ones.
   private static let first: MDB_dbi = 2
 
   private init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// The table of a handle: named ones are opened in the order of ``Tables/names``.
+  /// The table of a handle; named tables are opened in the order of ``Tables/names``.
   @inline(__always)
   init(_ handle: MDB_dbi) {
-    // The list of free pages is 0, that of tables 1.
+    // The list of free pages has the handle 0, the list of tables 1.
     rawValue = handle >= Self.first ? Int(handle &- Self.first) : 19 &- Int(handle)
   }
 
-  /// A named table; `nil` for one of another release.
+  /// A named table; `nil` for a table of another release.
   init?(named name: String) {
     guard let place = Tables.names.firstIndex(where: { $0.isSame(as: name) }) else { return nil }
     rawValue = place
   }
 
-  /// The same by the bytes of its name; the tables are likely to be asked for in the order of their names.
+  /// The same for the bytes of a name; callers usually ask for the tables in the order of their names.
   ///
   /// - Parameters:
   ///   - name: The name.
-  ///   - next: Which name is expected, counted in their order; afterwards the one behind what was found.
+  ///   - next: The position of the expected name in the sorted names; afterwards the position after the found
+  ///     one.
   init?(spelled name: RawSpan, _ next: inout Int) {
     let spellings = Self.spellings
     func isAt(_ place: Int) -> Bool {
@@ -124,13 +125,13 @@ struct StoreTable: Hashable, Sendable {
     next = place + 1
   }
 
-  /// In the order of the bytes.
+  /// The names sorted by their bytes.
   private static let spellings = named.map { (table: $0, bytes: Array($0.name.utf8)) }
     .sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
 
   static let named = Tables.names.indices.map { StoreTable(rawValue: $0) }
 
-  /// Those that hold one side table each.
+  /// The tables that each hold one working table.
   static let working: [StoreTable] = [siteKeyed, StoreTable(rawValue: 15), StoreTable(rawValue: 16)]
 
   /// The engine's number.
@@ -158,7 +159,7 @@ struct StoreTable: Hashable, Sendable {
     }
   }
 
-  /// Whether its entries name pages.
+  /// Whether its entries contain page numbers.
   var hasPageNumbers: Bool { self == .list || self == .freeList }
 
   static let ids = StoreTable(rawValue: 5)
@@ -166,7 +167,7 @@ struct StoreTable: Hashable, Sendable {
   static let documents = StoreTable(rawValue: 7)
   static let log = StoreTable(rawValue: 8)
   static let rows = StoreTable(rawValue: 11)
-  /// The working table whose keys are sites: they stay in the store as long as they stand there.
+  /// The working table whose keys are sites; the store keeps these sites while they are in it.
   static let siteKeyed = StoreTable(rawValue: 14)
   static let side = StoreTable(rawValue: 17)
 }

@@ -1,16 +1,16 @@
 import CLMDB
 
-/// One commit as one transaction sees it: its trees, and what tells which of their pages are verified.
+/// One commit as one transaction sees it: its trees, and which of their pages are verified.
 ///
-/// A transaction that writes has that of the commit that it builds on.
-// SAFETY: used by one thread at a time, whoever has the transaction.
+/// A write transaction has one of the commit on which it builds.
+// SAFETY: used by one thread at a time, the thread that has the transaction.
 @safe final class VerifiedSnapshot: @unchecked Sendable {
   private(set) var verifier: PageVerifier
   private(set) var roots: TreeRoots
   private(set) var base: UnsafeRawPointer
   private(set) var floor: UInt64
   private(set) var marks: PageMarks
-  /// What a transaction that writes has made ready.
+  /// What a write transaction has verified in advance.
   let preparation: WritePreparation?
 
   init(_ verifier: PageVerifier, _ roots: TreeRoots, isWriting: Bool) {
@@ -22,7 +22,7 @@ import CLMDB
     preparation = isWriting ? WritePreparation() : nil
   }
 
-  /// Goes on with another commit.
+  /// Continues with another commit.
   func begin(_ verifier: PageVerifier, _ roots: TreeRoots) {
     if self.verifier !== verifier {
       self.verifier = verifier
@@ -37,12 +37,13 @@ import CLMDB
 
   @inline(__always)
   func page(_ number: Int) -> MappedPage {
-    // SAFETY: callers have a page that was verified, which lies in the map.
+    // SAFETY: callers have a verified page, which is in the map.
     unsafe MappedPage(base + number &* Environment.pageBytes)
   }
 
-  /// Tells the processor that the page below an entry is likely to be looked at whole, while the one before it is: a
-  /// page takes as long to come from memory as its check does.
+  /// Asks the processor to fetch the page below an entry, which is probably read in full soon.
+  ///
+  /// The page before it is checked meanwhile: fetching a page from memory takes as long as checking one.
   func prefetch(below parent: Int, _ index: Int) {
     let page = page(parent)
     guard index < page.count else { return }
@@ -51,7 +52,7 @@ import CLMDB
     unsafe dunlin_prefetch(UInt(bitPattern: self.page(number).start), Environment.pageBytes)
   }
 
-  /// Whether a page is known to be what it is reached as.
+  /// Whether a page is known to match its place.
   @inline(__always)
   func isVerified(
     _ number: Int, at place: PageMarks.Place, parent: Int, _ needsEntries: Bool

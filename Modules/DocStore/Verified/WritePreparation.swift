@@ -1,18 +1,18 @@
 /// What the engine is about to do with a key.
 enum WriteUse {
-  /// To look up what is looked at whole.
+  /// To look up the key; the caller checks the entry itself.
   case path
-  /// To put it where nothing stands.
+  /// To insert where there is no entry.
   case adding
   /// To look it up.
   case looking
-  /// To put another value in place of what stands there.
+  /// To replace the value of the entry.
   case replacing
   /// To remove it.
   case neighbours
-  /// To read on from it, in either direction.
+  /// To read from it, in either direction.
   case reading
-  /// To read on from it, to greater keys alone.
+  /// To read from it, only to greater keys.
   case readingForward
 
   var changes: Bool {
@@ -22,28 +22,29 @@ enum WriteUse {
     }
   }
 
-  /// Whether entries are relied on as they stand.
+  /// Whether entries are used without further checks.
   var readsEntries: Bool { self == .looking || self == .reading || self == .readingForward }
 }
 
-/// What a transaction that writes has made sure of: the pages that the engine may walk over.
+/// The pages that a write transaction has verified, and that the engine may therefore traverse.
 ///
-/// Before a key is looked up or put, the way to it is verified in the commit that the transaction builds on. When one
-/// is removed the engine reads more: a page that becomes too empty is filled from the page beside it, or merged with
-/// it, and for the page above the least key below is looked up. So then the pages beside it are verified too, on each
-/// level, and the first pages below all these.
+/// Before a key is looked up or inserted, the path to it is verified in the commit on which the transaction
+/// builds. When a key is removed, the engine reads more. It fills a page that becomes too empty from the page
+/// beside it, or merges the two. For the page above, it looks up the least key below. So then the pages
+/// beside it are verified too, on each level, and the first pages below all these.
 ///
-/// Pages that are nearly empty do not count as neighbours, nor do those on which the transaction replaced values, by
-/// smaller ones maybe. For a page that the engine made of several can reach beyond them, but not beyond one that is a
-/// third full, unless the transaction removes from that one as well, and then its own neighbours are verified.
-// SAFETY: it owns the memory that it points to, and looks at no place of it that there is not.
+/// Pages that are nearly empty do not count as neighbours, nor do pages on which the transaction replaced
+/// values, possibly by smaller ones. A page that the engine merges from several pages can reach beyond such
+/// pages. It cannot reach beyond a page that is a third full, unless the transaction removes from that page
+/// as well. Then that page's own neighbours are verified.
+// SAFETY: it owns the memory that it points to, and accesses it only in bounds.
 @safe final class WritePreparation {
   private var tables: [PreparedTable?] = Array(repeating: nil, count: StoreTable.count)
-  /// The tables that the transaction has written to, or was about to.
+  /// The tables to which the transaction has written, or was about to write.
   private var changed: UInt32 = 0
-  /// By table, the page of the commit on which the key that was asked for last stands, or would.
+  /// By table: the page of the commit that holds, or would hold, the key that was asked for last.
   ///
-  /// In memory of its own and not in an array, for which each change would ask whether somebody else has it, too.
+  /// They are in separate memory and not in an array, for which each change would check for other owners.
   private let pages: UnsafeMutablePointer<Int>
 
   init() {
@@ -53,13 +54,13 @@ enum WriteUse {
 
   deinit { unsafe pages.deallocate() }
 
-  /// Whether what the commit says of a table may no longer be all that the transaction should see.
+  /// Whether the commit's table may lack changes that the transaction should see.
   @inline(__always)
   func isChanged(_ table: StoreTable) -> Bool { changed >> UInt32(table.rawValue) & 1 != 0 }
 
-  /// Makes sure of what a use of `key` may walk over.
+  /// Verifies the pages that the engine may traverse for a use of `key`.
   ///
-  /// - Returns: Whether what stands there has to be looked at before it is relied on.
+  /// - Returns: Whether the entry must be checked before it is used.
   @inline(__always)
   func prepare(
     _ snapshot: VerifiedSnapshot, _ table: StoreTable, _ key: RawSpan, for use: WriteUse
@@ -71,7 +72,7 @@ enum WriteUse {
     return isSuspect
   }
 
-  /// Makes sure of what going to the last entry may walk over.
+  /// Verifies the pages that the engine may traverse to reach the last entry.
   func prepareEnd(_ snapshot: VerifiedSnapshot, _ table: StoreTable) throws(StoreError) {
     changed |= 1 << UInt32(table.rawValue)
     try prepared(snapshot, table).prepareEnd()
@@ -85,12 +86,13 @@ enum WriteUse {
     return made
   }
 
-  /// Notes where a key was looked up in the commit itself.
+  /// Records where a key was looked up in the commit itself.
   @inline(__always)
   func note(_ page: Int, of table: StoreTable) { unsafe pages[Self.checked(table)] = page }
 
-  /// The page of the commit on which the key that was asked for last stands, or would; -1 where none of the table's
-  /// pages needs another look.
+  /// The page of the commit that holds, or would hold, the key that was asked for last.
+  ///
+  /// It is -1 if none of the table's pages needs another check.
   func page(_ table: StoreTable) -> Int { unsafe pages[Self.checked(table)] }
 
   @inline(__always)
@@ -101,53 +103,53 @@ enum WriteUse {
   }
 }
 
-/// The same for one table.
-// SAFETY: the snapshot owns what owns this.
+/// The verified pages of one table.
+// SAFETY: the snapshot owns this object's owner.
 @safe final class PreparedTable {
   private unowned(unsafe) let snapshot: VerifiedSnapshot
   private let table: StoreTable
   private let isEmpty: Bool
   @exclusivity(unchecked) private var cursor: TreeCursor
-  /// The keys of the page that was made sure of last.
+  /// The bounds of the keys on the page that was verified last.
   private var bounds = MappedPage.Bounds()
   private var ready: Ready = []
   private var hasDamagedEntries = false
-  /// Pages of which the neighbours are verified.
+  /// Pages whose neighbours are verified.
   private var readyPages: Set<Int> = []
   /// Pages on which values were replaced.
   private var replacedPages: Set<Int> = []
   private var isEndReady = false
-  /// How often another page was looked for.
+  /// How often the search moved to another page.
   private var moves = 0
-  /// Whether all pages of the table are verified, and none needs another look.
+  /// Whether all pages of the table are verified, and none needs another check.
   private var isWhole = false
 
-  /// The page that was made sure of last.
+  /// The page that was verified last.
   var page: Int { unsafe ready.contains(.path) ? cursor.page : -1 }
 
-  /// What was made sure of for that page.
+  /// What has been verified for that page.
   private struct Ready: OptionSet {
     let rawValue: UInt8
 
-    /// The way to it.
+    /// The path to it.
     static let path = Ready(rawValue: 1)
     /// The pages on both sides of it, on each level.
     static let neighbours = Ready(rawValue: 2)
-    /// Those behind it.
+    /// The pages behind it.
     static let next = Ready(rawValue: 16)
-    /// That values may be replaced there.
+    /// Values may be replaced on it.
     static let replacing = Ready(rawValue: 4)
-    /// Whether its entries are whole.
+    /// Its entries have been checked.
     static let entries = Ready(rawValue: 8)
   }
 
   private enum Enough {
-    /// A leaf with so much, in percent, and more than so many entries is not merged away.
+    /// A leaf that is at least this full, in percent, and has more than `entries` entries is not merged.
     static let fill = 34
     static let entries = 2
-    /// The same for a page above.
+    /// A branch page with this many children is not merged.
     static let children = 4
-    /// Neighbours of a leaf, and of a page above, that have as much.
+    /// How many such neighbours of a leaf, and of a branch page, are enough.
     static let leaves = 1
     static let branches = 2
   }
@@ -163,7 +165,7 @@ enum WriteUse {
   func prepare(_ key: RawSpan, for use: WriteUse) throws(StoreError) -> Bool {
     if isEmpty || isWhole && !use.readsEntries { return false }
     return try unsafe key.withUnsafeBytes { (bytes) throws(StoreError) in
-      // SAFETY: an empty key has no address, and none of its bytes are looked at.
+      // SAFETY: an empty key has no address, and none of its bytes are read.
       let start = unsafe bytes.baseAddress ?? UnsafeRawPointer(snapshot.base)
       let key = unsafe KeyBytes(start: start, count: bytes.count)
       if !ready.contains(.path) || !isWithin(key) { try go(to: key) }
@@ -200,7 +202,7 @@ enum WriteUse {
   private func go(to key: KeyBytes) throws(StoreError) {
     ready = []
     moves += 1
-    // Another way would cost as much as all pages.
+    // From now on, single paths would cost more than verifying all pages.
     if unsafe moves == snapshot.roots[table].pages {
       lookAtAll()
       if isWhole { return }
@@ -211,7 +213,7 @@ enum WriteUse {
     ready = .path
   }
 
-  /// Verifies the whole table, unless some of it is damaged: then each way is looked at by itself.
+  /// Verifies the whole table, unless some of it is damaged: then each path is verified separately.
   private func lookAtAll() {
     var all = unsafe TreeCursor(snapshot, table, readsEntries: false)
     do throws(StoreError) {
@@ -223,7 +225,7 @@ enum WriteUse {
       }
       isWhole = true
     } catch {
-      // The verifier has noted it.
+      // The verifier has recorded it.
     }
   }
 
@@ -235,7 +237,7 @@ enum WriteUse {
   }
 
   private func noteReplaced() {
-    // What was no reason to look beyond the page may be one now.
+    // A page with replaced values no longer counts as a neighbour, so earlier results may be wrong now.
     if unsafe replacedPages.insert(cursor.page).inserted {
       readyPages.removeAll(keepingCapacity: true)
     }
@@ -256,11 +258,11 @@ enum WriteUse {
     ready.insert(.next)
   }
 
-  /// Verifies what stands on the sides of the page of `key`: before it for -1, behind it for 1.
+  /// Verifies the pages beside the page of `key`: before it for -1, behind it for 1.
   private func verifyNeighbours(of key: KeyBytes, _ sides: [Int] = [-1, 1]) throws(StoreError) {
     let depth = unsafe snapshot.roots[table].depth
     var other = unsafe TreeCursor(snapshot, table, readsEntries: false)
-    // The root is merged with nothing.
+    // The root is never merged.
     for level in 1..<max(depth, 1) {
       // The least key below.
       _ = try other.find(key)
@@ -276,7 +278,7 @@ enum WriteUse {
     }
   }
 
-  /// Whether nothing beyond a page is reached from the other side of it.
+  /// Whether the engine cannot reach beyond a page when it comes from its other side.
   private func isEnough(_ number: Int, isLeaf: Bool) -> Bool {
     let page = unsafe snapshot.page(number)
     guard isLeaf else { return page.count >= Enough.children }

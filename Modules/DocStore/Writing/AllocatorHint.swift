@@ -1,18 +1,18 @@
 import Platform
 
-/// Keeps the system's allocator from handing memory back after each transaction, to get it again for the next.
+/// Keeps the system's allocator from returning memory after each transaction, only to request it again.
 ///
-/// The GNU C library learns from large blocks that are given back: it keeps free memory up to twice the largest one.
-/// What it does not know yet when the store opens it would learn only from documents of such a size.
+/// The GNU C library adapts to large blocks that are freed: it keeps free memory up to twice the largest one.
+/// Without this hint it would adapt only once a document of such a size is freed.
 enum AllocatorHint {
-  /// About what the records and pages of a large transaction take.
+  /// About the size of the records and pages of a large transaction.
   private static let blockBytes = 4 << 20
 
-  /// Once a process.
+  /// The hint is given once in a process.
   static let given: Void = {
     #if canImport(Glibc)
-      // SAFETY: nothing is read or written. A block that nobody uses could be optimised away, hence the function that
-      // the compiler does not know the meaning of.
+      // SAFETY: nothing is read or written. The compiler could optimise away a block that nobody uses, hence
+      // a function whose meaning it does not know.
       unsafe free(realloc(nil, blockBytes))
     #endif
   }()

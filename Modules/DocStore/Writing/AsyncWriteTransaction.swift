@@ -1,11 +1,12 @@
-/// The writer's side of an asynchronous transaction, for use in its body.
+/// The handle of an asynchronous transaction, for use in its body.
 public struct AsyncWriteTransaction: Sendable {
   let mailbox: Mailbox
 
-  /// Runs a statement on the writer thread and returns what it returns.
+  /// Runs a statement on the writer's thread and returns its result.
   ///
-  /// A statement that throws undoes nothing by itself: let the error leave the body to roll back.
-  /// - Throws: `deadline` or `closed` when the transaction is over; `CancellationError`; what `body` throws.
+  /// A statement that throws undoes nothing by itself. To roll back, let the error leave the body.
+  /// - Throws: `deadline` or `closed` when the transaction has ended; `CancellationError`; what `body`
+  ///   throws.
   public func run<R: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> R) async throws -> R {
     try Task.checkCancellation()
     return try await withCheckedThrowingContinuation { continuation in

@@ -1,33 +1,33 @@
-/// What a call that blocks its thread must know about that thread.
+/// What a blocking call must know about the thread it blocks.
 ///
-/// Swift's tasks share a few threads, about one a core. One that blocks until another task goes on may keep that
-/// task from ever running, so such a wait has a limit.
+/// Swift's tasks share a few threads, about one for each core. A task that blocks its thread until another
+/// task continues may keep that task from ever running. So such a wait has a limit.
 enum BlockingCaller {
-  /// How long a task's thread waits while an asynchronous transaction is open.
+  /// How long a thread that runs tasks waits while an asynchronous transaction is open.
   static let patience = Duration.seconds(1)
-  /// How often a wait looks whether such a transaction has been opened meanwhile.
+  /// How often a waiting call checks whether such a transaction has been opened meanwhile.
   static let pollInterval = Duration.milliseconds(100)
 
   /// Whether the calling thread runs a task.
   ///
-  /// The runtime keeps the current task in the thread: a synchronous function that a task calls sees it, and a
-  /// thread of the application's own, or of a dispatch queue, has none. All that a cooperative thread runs is tasks.
+  /// The runtime stores the current task in the thread, so a synchronous function that a task calls sees it.
+  /// A thread of the application, or of a dispatch queue, has none. A cooperative thread runs only tasks.
   static var isTask: Bool { unsafe withUnsafeCurrentTask { unsafe $0 != nil } }
 
-  /// Whether the calling thread may carry out a transaction in the writer's place: no task's, and with a deep stack.
+  /// Whether the calling thread may execute a transaction itself: it runs no task, and its stack is deep.
   static var mayCarryOut: Bool { !isTask && CallerStack.isDeep }
 }
 
 extension Writer {
-  /// Queues a job whose caller blocks until it is over.
+  /// Queues a job, and blocks the caller until the job has ended.
   ///
   /// - Parameters:
   ///   - job: The job.
-  ///   - latch: What the job's completion sets.
-  ///   - form: What the caller should have awaited, for the error.
-  /// - Returns: What the job's caller gets.
-  /// - Throws: `wouldBlock` when a task's thread waited too long for an asynchronous transaction to end, and then the
-  ///   job has not run; what the job throws.
+  ///   - latch: The latch that the job's completion sets.
+  ///   - form: The form that the caller should have awaited, for the error.
+  /// - Returns: The job's result.
+  /// - Throws: `wouldBlock` when a thread that runs tasks waited too long for an asynchronous transaction to
+  ///   end, and the job has not run; what the job throws.
   func carryOut(
     _ job: Job, _ latch: Latch<Job.Outcome>, awaitedForm form: String?
   ) throws -> CommitReceipt {
@@ -47,17 +47,17 @@ extension Writer {
       }
       switch verdict {
       case .goesOn: continue
-      // From here on it depends on no task: an asynchronous transaction begins a batch of its own.
+      // From here on the job depends on no task, because an asynchronous transaction begins its own batch.
       case .started: return try latch.wait().get()
       case .refused: job.finish(.failure(StoreError.wouldBlock(awaitedForm: form)))
       }
     }
   }
 
-  /// Waits until the thread has ended.
+  /// Waits until the writer's thread has ended.
   ///
-  /// A caller on a thread that tasks run on gives the body of an asynchronous transaction a second; then the
-  /// transaction is rolled back, because its task may need this very thread.
+  /// If the caller's thread runs tasks, the wait gives the body of an asynchronous transaction one second.
+  /// Then the transaction is rolled back, because its task may need this thread.
   func awaitEnd() {
     guard BlockingCaller.isTask else { return _ = ended.wait { $0 ? true : nil } }
     let start = StoreOptions.systemMonotonic()
@@ -76,9 +76,9 @@ extension Writer {
 }
 
 extension StoreError {
-  /// The error of a blocking call that gave up, so that the tasks it waited for can go on.
+  /// The error of a blocking call that gave up, so that the tasks for which it waited can continue.
   ///
-  /// - Parameter form: What can be awaited in its place; `nil` where nothing can.
+  /// - Parameter form: The form to await instead; `nil` if there is none.
   /// - Returns: The error, which names the form.
   package static func wouldBlock(awaitedForm form: String?) -> StoreError {
     let advice = form.map { "call `\($0)`" } ?? "call it on a thread that runs no task"

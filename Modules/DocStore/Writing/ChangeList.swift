@@ -2,40 +2,40 @@ import CRDTCore
 
 /// The documents that a running transaction has touched, group by group.
 struct ChangeList {
-  /// In the order of the first touch; a document appears once a group.
+  /// In the order of the first touch; a document appears once for each group.
   private(set) var changes: [Change] = []
   /// The last touch of each document.
   private var touches: [Touch] = []
   private var places = HashPlaces()
   private var group = 0
   private var groupStart = 0
-  /// The sequence of the present group, once it has a change.
+  /// The sequence of the current group, once it has a change.
   var groupSequence: UInt64? {
     didSet { lastSequence = groupSequence ?? lastSequence }
   }
   private(set) var lastSequence: UInt64 = 0
 
-  /// An empty list with room for so many documents.
+  /// An empty list with room for a number of documents.
   init(capacity: Int) {
     changes.reserveCapacity(capacity)
     touches.reserveCapacity(capacity)
     places = HashPlaces(capacity: capacity)
   }
 
-  /// What the application did to a document by name: removing and upserting it do not go together.
+  /// What the application did to a document by name; removing and upserting it contradict each other.
   enum Intent: Sendable { case upsert, remove, other }
 
-  /// Where a document stands in the list, or would stand.
+  /// The place of a document in the list, and what was done to it.
   struct Touch: Equatable {
     fileprivate var hash: UInt64
-    /// The place of the document's latest change; -1 for a document that was not touched.
+    /// The position of the document's latest change; -1 for a document without one.
     fileprivate var change = -1
     fileprivate var group = 0
     fileprivate var intent = Intent.other
 
     var isFirst: Bool { change < 0 }
 
-    /// Whether `next` contradicts what this transaction did to the document before.
+    /// Whether `next` contradicts what this transaction already did to the document.
     func conflicts(with next: Intent) -> Bool {
       switch (intent, next) {
       case (.upsert, .remove), (.remove, .upsert): true
@@ -44,7 +44,7 @@ struct ChangeList {
     }
   }
 
-  /// What this transaction did to a document so far; changes nothing, and so is not handed a copy of all.
+  /// What this transaction did to a document so far; changes nothing, and is `mutating` only to avoid a copy.
   mutating func touch(of key: DocumentKey) -> Touch {
     let hash = key.mixed
     guard let place = places.place(of: hash, where: { changes[touches[$0].change].key == key }) else {
@@ -53,7 +53,7 @@ struct ChangeList {
     return touches[place]
   }
 
-  /// Notes a change: the first one of a group keeps what was before, the last one what came of it.
+  /// Records a change; a group keeps the state before its first change and after its last one.
   mutating func note(_ change: Change, _ intent: Intent, after touch: Touch) {
     let isKnown = !touch.isFirst
     var next = touch
@@ -75,7 +75,7 @@ struct ChangeList {
 
   var currentGroup: Int { group }
 
-  /// The changes of the present group.
+  /// The changes of the current group.
   var groupChanges: ArraySlice<Change> { changes[groupStart...] }
 
   mutating func endGroup() {
@@ -86,7 +86,7 @@ struct ChangeList {
 }
 
 extension Change {
-  /// This and the change of the same document before it, as one.
+  /// Joins the previous change of the same document and this one.
   fileprivate func following(_ former: Change) -> Change {
     Change(
       key, number: number, kind: kind, sequence: former.sequence, group: former.group, before: former.before,

@@ -1,34 +1,34 @@
 import CRDTCore
 import Synchronization
 
-/// Lines of the log that each document of a peer may call for: at most one a minute of each kind, or one an hour.
+/// Limits log lines that any document of a peer may cause: one a minute or an hour for each kind.
 final class ClockLines: Sendable {
   enum Kind: Hashable, Sendable {
-    /// A document from a time so far ahead that it is not taken in.
+    /// A document from so far in the future that it is rejected.
     case farFuture
-    /// A document from ahead of what this store's clock follows.
+    /// A document from further in the future than this store's clock follows.
     case ahead
     /// The wall clock is behind the store's own writes.
     case behind
 
-    /// Milliseconds for which another line is passed over.
+    /// For how many milliseconds further lines are suppressed.
     var interval: UInt64 { self == .behind ? 3_600_000 : 60_000 }
   }
 
   private struct Said {
-    /// By wall time, in milliseconds.
+    /// The wall time of the line, in milliseconds.
     let time: UInt64
     var passedOver = 0
   }
 
   private let said = Mutex<[Kind: Said]>([:])
 
-  /// Whether a line of this kind is to be written now.
+  /// Whether to write a line of this kind now.
   ///
   /// - Parameters:
-  ///   - kind: What the line tells.
-  ///   - now: Wall time in milliseconds; a clock that went back hides no line.
-  /// - Returns: How many were passed over since the last one; `nil` when this one is passed over, too.
+  ///   - kind: The kind of the line.
+  ///   - now: Wall time in milliseconds; a clock that went back suppresses no line.
+  /// - Returns: How many lines were suppressed since the last one; `nil` if this one is suppressed, too.
   func passedOver(before kind: Kind, now: UInt64) -> Int? {
     said.withLock { said in
       if let last = said[kind], now >= last.time, now - last.time < kind.interval {
@@ -42,10 +42,10 @@ final class ClockLines: Sendable {
 }
 
 extension WriterSettings {
-  /// Milliseconds that the store's clock may be ahead of the wall clock without a word.
+  /// How many milliseconds the store's clock may be ahead of the wall clock without a log line.
   static let tolerableLead = UInt64(HybridClock.maximumLead / .milliseconds(1))
 
-  /// Says that the wall clock is behind the store's own writes.
+  /// Logs that the wall clock is behind the store's own writes.
   func warnOfLead(_ reading: ClockReading, _ now: UInt64) {
     let seconds = (reading.milliseconds - now) / 1_000
     write(
@@ -55,7 +55,7 @@ extension WriterSettings {
     )
   }
 
-  /// Writes a line to the log, unless one of its kind was written within a minute.
+  /// Writes a line to the log, unless one of its kind was written recently.
   func write(_ level: StoreLogLevel, _ kind: ClockLines.Kind, _ line: String) {
     guard let passedOver = clockLines.passedOver(before: kind, now: options.now()) else { return }
     let note = passedOver == 0 ? "" : " (\(passedOver) such lines were passed over)"

@@ -1,13 +1,13 @@
-/// Jobs that share one commit of the engine's, from their first statement until their callers know.
+/// Jobs that share one commit of the engine, from their first statement until their callers are informed.
 final class CommitBatch {
   let environment: Environment
-  /// What the writer knew before.
+  /// The writer's state before the batch.
   let old: StoreState
-  /// For listeners that come while the jobs run.
+  /// For listeners that are added while the jobs run.
   let previous: PreviousSnapshot?
   let access: PageAccess
   var finished: [(job: Job, outcome: FinishedJob)] = []
-  /// How far the batch has come.
+  /// The stage that the batch has reached.
   var stage = CommitStage.executed
   private var transaction: LMDBTransaction?
 
@@ -21,7 +21,7 @@ final class CommitBatch {
   }
 
   deinit {
-    // Before the environment is let go of.
+    // Before the environment is released.
     _ = transaction.take()
   }
 

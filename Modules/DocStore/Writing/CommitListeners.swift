@@ -1,4 +1,4 @@
-/// A registration for what a store tells; it ends when it is cancelled or let go of.
+/// A registration for the store's events; it ends when it is cancelled or released.
 public final class CommitListener: Sendable {
   private let end: @Sendable () -> Void
 
@@ -6,21 +6,21 @@ public final class CommitListener: Sendable {
 
   deinit { cancel() }
 
-  /// Ends the registration; a call that is under way on the writer thread still ends by itself.
+  /// Ends the registration; a call that is already running on the writer's thread is not interrupted.
   public func cancel() { end() }
 }
 
-/// Who is told of commits.
+/// The listeners for commits.
 typealias CommitListeners = StoreListeners<Commit>
 
-/// Who is told of one kind of event.
+/// The listeners for one kind of event.
 final class StoreListeners<Event: Sendable>: Sendable {
   typealias Body = @Sendable (Event) -> Void
 
   private struct State {
     var nextID: UInt64 = 1
     var bodies: [(id: UInt64, body: Body)] = []
-    /// So many of them come before the others.
+    /// How many of the listeners are called before the others.
     var aheadCount = 0
   }
 
@@ -28,7 +28,7 @@ final class StoreListeners<Event: Sendable>: Sendable {
 
   var isEmpty: Bool { state.withLock { $0.bodies.isEmpty } }
 
-  /// One that is added `ahead` is called before those that are not.
+  /// Adds a listener; one that is added `ahead` is called before those that are not.
   func add(ahead: Bool = false, _ body: @escaping Body) -> CommitListener {
     let id = state.withLock { state in
       let id = state.nextID
@@ -48,7 +48,7 @@ final class StoreListeners<Event: Sendable>: Sendable {
     }
   }
 
-  /// Calls every listener, those ahead first and then in the order of registration, without holding the lock.
+  /// Calls every listener without holding the lock: first those ahead, then in the order of registration.
   func call(_ events: [Event]) {
     guard !events.isEmpty else { return }
     let bodies = state.withLock { $0.bodies }

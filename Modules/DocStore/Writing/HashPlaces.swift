@@ -1,10 +1,10 @@
-/// A hash table of places in somebody's array: open addressing with linear probing, no allocation per entry.
+/// A hash table of positions in another array: open addressing, linear probing, no allocation per entry.
 struct HashPlaces {
-  /// Place + 1; 0 is free.
+  /// The position plus 1; 0 is free.
   private var slots: [UInt32] = []
   private var count = 0
 
-  /// An empty table with room for so many places; for none it takes no memory.
+  /// An empty table with room for a number of positions; a capacity of 0 takes no memory.
   init(capacity: Int = 0) {
     guard capacity > 0 else { return }
     var size = 16
@@ -12,7 +12,7 @@ struct HashPlaces {
     slots = Array(repeating: 0, count: size)
   }
 
-  /// The place among those with `hash` that `matches`.
+  /// The position with `hash` for which `matches` returns `true`.
   func place(of hash: UInt64, where matches: (Int) -> Bool) -> Int? {
     guard !slots.isEmpty else { return nil }
     let mask = slots.count - 1
@@ -25,7 +25,7 @@ struct HashPlaces {
     return nil
   }
 
-  /// Adds a place that is not there yet; `hash` gives those of the others when the table grows.
+  /// Adds a position that is not in the table; `hashOf` returns the others' hashes when the table grows.
   mutating func insert(_ place: Int, _ hash: UInt64, _ hashOf: (Int) -> UInt64) {
     if (count + 1) * 2 > slots.count {
       let old = slots

@@ -1,27 +1,27 @@
-/// How to end a job that waits for the statements of a task.
+/// Ends a job that waits for the statements of a task.
 struct Interaction: Sendable {
   /// Rolls the transaction back and refuses its further statements.
   let abort: @Sendable (StoreError) -> Void
 }
 
 /// One transaction on its way to the writer thread.
-// SAFETY: `body` is taken once, by whoever holds the job after the queue gave it up, or was
-// lent for it: the thread that writes, or the canceller; all else never changes, or is guarded by the queue's lock.
+// SAFETY: `body` is taken once, by the thread that has the job after the queue gave it up or was lent for it:
+// the writing thread, or the canceller. Everything else never changes, or is guarded by the queue's lock.
 final class Job: @unchecked Sendable {
   typealias Outcome = Result<CommitReceipt, any Error>
 
   let origin: Origin
-  /// What the caller calls it.
+  /// The caller's name for the transaction.
   let hint: String?
-  /// Whether the job runs as long as a task's asynchronous body does, rather than by itself.
+  /// For a job that runs as long as a task's asynchronous body does; `nil` for other jobs.
   let interaction: Interaction?
   /// By the options' monotonic clock.
   let queuedAt: Duration
-  /// What the job does in place of a transaction, with the writer and its files to itself.
+  /// What the job does instead of a transaction, with exclusive use of the writer and its files.
   let maintenance: ((Writer) throws -> CommitReceipt)?
   private var body: ((WriteTransaction) throws -> Void)?
   private let completion: (Outcome) -> Void
-  /// When the job's wait is to be logged next, and how often it was; guarded by the queue's lock.
+  /// When to log the job's wait next, and how often it was logged; guarded by the queue's lock.
   var nextWarning: Duration
   var warnings = 0
   /// Whether the caller gave up before the job was queued; guarded by the queue's lock.
@@ -41,7 +41,7 @@ final class Job: @unchecked Sendable {
     nextWarning = queuedAt + options.waitWarning
   }
 
-  /// A job that is no transaction.
+  /// A job that is not a transaction.
   init(
     maintenance: @escaping (Writer) throws -> Void, _ options: StoreOptions,
     completion: @escaping (Outcome) -> Void
@@ -58,23 +58,23 @@ final class Job: @unchecked Sendable {
     nextWarning = queuedAt + options.waitWarning
   }
 
-  /// Who writes, and what that is called.
+  /// The writer and the hint, for log lines.
   var title: String { Self.title(origin, hint) }
 
   static func title(_ origin: Origin, _ hint: String?) -> String {
     hint.map { "\(origin) '\($0.prefix(hintLimit))'" } ?? origin.description
   }
 
-  /// Characters of a hint that are shown.
+  /// The maximum number of characters of a hint that are shown.
   static let hintLimit = 64
 
-  /// Runs the body, which is released afterwards: its captures are the caller's.
+  /// Runs the body, which is released afterwards, because its captures belong to the caller.
   func run(_ transaction: WriteTransaction) throws {
     defer { body = nil }
     try body?(transaction)
   }
 
-  /// Tells the caller how it went; to be called once.
+  /// Reports the outcome to the caller; call it once.
   func finish(_ outcome: Outcome) {
     body = nil
     completion(outcome)

@@ -1,20 +1,19 @@
-/// The transactions that wait for the writer thread: those of the application in the order they came, and those of remote
-/// sources.
+/// The transactions that wait for the writer: those of the application in order, and those of remote sources.
 ///
-/// Both take turns, a batch each, so that what comes from elsewhere keeps no write of the application's waiting for more than
-/// the one that runs, and is not kept waiting for ever itself. Of the sources the one comes first that has cost the least of
-/// late: one that brings little need not wait for all that bring much.
+/// The two kinds alternate, batch by batch. So a write of the application waits at most for the remote batch
+/// that is running, and remote writes are not delayed for ever. Among the sources, the one with the least
+/// recent cost comes first. So a source with few writes need not wait for all that have many.
 struct JobQueue {
   private var own = WaitingJobs()
   private var remote = WaitingJobs()
   private var costs = SourceCosts()
-  /// Whether the last batch began with a job of the application's.
+  /// Whether the last batch began with a job of the application.
   private var wasOwn = false
-  /// Whose job runs now.
+  /// The origin and the hint of the running job.
   private(set) var running: (origin: Origin, hint: String?)?
-  /// The asynchronous transaction whose body is open, and since when by the system's clock.
+  /// The asynchronous transaction whose body is open, and its start by the system's clock.
   private(set) var open: (interaction: Interaction, since: Duration)?
-  /// Whether a caller carries out its job itself, so that the writer's thread keeps still.
+  /// Whether a caller executes its job itself, so that the writer's thread does nothing.
   private(set) var isLent = false
   /// Whether the writer keeps its last commits, which it frees when it has no job.
   var keepsCommits = false
@@ -32,7 +31,7 @@ struct JobQueue {
     if job.origin == .user { own.append(job) } else { remote.append(job) }
   }
 
-  /// Hands over the next job, which then counts as running and begins a batch.
+  /// Returns the next job, which then counts as running and begins a batch.
   mutating func take() -> Job? {
     let isOwn = !own.isEmpty && (!wasOwn || remote.isEmpty)
     guard let job = isOwn ? own.take() : takeRemote() else { return nil }
@@ -43,7 +42,7 @@ struct JobQueue {
 
   private mutating func takeRemote() -> Job? { remote.take { costs.cost(of: $0.origin) } }
 
-  /// Takes note that a transaction has read and written so many bytes of records.
+  /// Records how many bytes of records a transaction has read and written.
   mutating func note(_ recordBytes: Int, of origin: Origin) { costs.note(recordBytes, of: origin) }
 
   private mutating func begin(_ job: Job) {
@@ -51,18 +50,18 @@ struct JobQueue {
     open = job.interaction.map { ($0, StoreOptions.systemMonotonic()) }
   }
 
-  /// Lets somebody do what else the writer's thread does, where nothing runs or waits.
+  /// Lets another thread do the work of the writer's thread, if no job runs or waits.
   ///
-  /// - Returns: `false` where that has to be queued.
+  /// - Returns: `false` if the work must be queued instead.
   mutating func lend(to origin: Origin, _ hint: String? = nil) -> Bool {
     guard running == nil, isEmpty, !isClosing else { return false }
     (running, isLent) = ((origin, hint), true)
     return true
   }
 
-  /// Takes in that this is over.
+  /// Records that the other thread has finished.
   ///
-  /// - Returns: Whether the writer's thread has something to do.
+  /// - Returns: Whether the writer's thread has work to do.
   mutating func takeBack(keepsCommits: Bool) -> Bool {
     let wasKeeping = self.keepsCommits
     (isLent, self.keepsCommits) = (false, keepsCommits)
@@ -70,10 +69,10 @@ struct JobQueue {
     return !isEmpty || isClosing || keepsCommits && !wasKeeping
   }
 
-  /// Hands over the next job if it may share the commit of a batch that has begun.
+  /// Returns the next job if it may share the commit of a batch that has begun.
   ///
-  /// An asynchronous transaction begins a batch of its own: those whose bodies have run would else wait for the
-  /// task that its body belongs to, which may wait for them.
+  /// An asynchronous transaction begins its own batch. Otherwise, the jobs whose bodies have run would wait
+  /// for the task of its body, and that task may wait for them.
   mutating func takeWriting() -> Job? {
     guard let next = own.first ?? remote.first, next.maintenance == nil, next.interaction == nil,
       let job = own.take() ?? takeRemote()
@@ -82,12 +81,12 @@ struct JobQueue {
     return job
   }
 
-  /// Records that the running job waits for no task any more.
+  /// Records that the running job no longer waits for a task.
   mutating func endInteraction() { open = nil }
 
   mutating func idle() { (running, open) = (nil, nil) }
 
-  /// Hands over all that wait, and closes the queue.
+  /// Returns all waiting jobs, and closes the queue.
   mutating func abandon() -> [Job] {
     (isClosing, isAbandoned) = (true, true)
     defer { (own, remote) = (WaitingJobs(), WaitingJobs()) }
@@ -96,13 +95,13 @@ struct JobQueue {
 
   func isWaiting(_ job: Job) -> Bool { waiting.contains { $0 === job } }
 
-  /// Takes a waiting job out of the queue.
+  /// Removes a waiting job from the queue.
   ///
-  /// - Returns: `false` when it does not wait any more.
+  /// - Returns: `false` when it no longer waits.
   mutating func remove(_ job: Job) -> Bool { own.remove(job) || remote.remove(job) }
 }
 
-/// Jobs in the order in which they came.
+/// Jobs in the order of their arrival.
 private struct WaitingJobs {
   private var all: [Job] = []
   private var head = 0
@@ -126,7 +125,7 @@ private struct WaitingJobs {
     head = 0
   }
 
-  /// Takes the one out for which `cost` is the least, the first of several.
+  /// Removes the job with the least `cost`, the first of several.
   mutating func take(_ cost: (Job) -> Int) -> Job? {
     guard jobs.count > 1, let cheapest = jobs.indices.min(by: { cost(all[$0]) < cost(all[$1]) }) else {
       return take()
@@ -142,11 +141,11 @@ private struct WaitingJobs {
   }
 }
 
-/// What sources have cost the writer of late, in bytes of records.
+/// The recent costs of sources to the writer, in bytes of records.
 struct SourceCosts {
-  /// What a transaction costs by itself.
+  /// The base cost of a transaction.
   private static let transactionBytes = 64 << 10
-  /// After so much of all sources what each has cost counts half.
+  /// After this much cost of all sources, all costs are halved.
   private static let span = 64 << 20
 
   private var costs: [UInt64: Int] = [:]

@@ -1,4 +1,4 @@
-/// A value that one thread waits for and another gives, once.
+/// A value that one thread waits for and another thread sets, once.
 final class Latch<Value>: Sendable {
   private let value = Monitor<Value?>(nil)
 
@@ -10,6 +10,6 @@ final class Latch<Value>: Sendable {
     }
   }
 
-  /// Waits for at most `timeout`; `nil` when that passed first.
+  /// Waits for at most `timeout`; returns `nil` when that has passed.
   func wait(for timeout: Duration) -> Value? { value.wait(for: timeout, until: { $0 }) }
 }

@@ -1,19 +1,19 @@
 package import CRDTCore
 
-/// What a running transaction has yet to write to the log.
+/// What a running transaction must still write to the log.
 struct LogDraft {
   /// Documents that were written one by one since the last entry.
   var loose: [DocumentPlace] = []
-  /// The sequence of the last of them.
+  /// The sequence of the last of these documents.
   var looseSequence: UInt64 = 0
   private(set) var evicted: [DocumentKey] = []
   private var evictedBytes = 0
   private(set) var isEvictionComplete = true
 
-  /// Beyond these an entry only says that there were more.
+  /// Beyond these limits, an entry only says that there were more.
   static let evictedLimit = 4_096
   static let evictedByteLimit = 128 << 10
-  /// So many documents that were written one by one make an entry.
+  /// How many documents that were written one by one make an entry.
   static let looseLimit = 65_536
 
   mutating func noteEviction(of key: DocumentKey) {
@@ -27,10 +27,10 @@ struct LogDraft {
 }
 
 extension WriteTransaction {
-  /// Tells the log from which peer the transaction's documents come.
+  /// Sets the peer that sent the transaction's documents, for the log.
   package func noteSender(_ site: SiteID) { logOrigin = LogOrigin(peer: site) }
 
-  /// Enters the group that ends.
+  /// Writes a log entry for the group that ends.
   func logGroup(_ changes: ArraySlice<Change>, sequence: UInt64, _ access: PageAccess) throws(StoreError) {
     guard changes.count > 1 else {
       guard let change = changes.first, change.kind == .write else { return }
@@ -62,7 +62,9 @@ extension WriteTransaction {
     try putLog(.loose, log.looseSequence, LogRecord.encode(logHead(), runs: runs), access)
   }
 
-  /// Enters what is left at the end of the transaction, and forgets the oldest entries where they are too many.
+  /// Writes the remaining entries at the end of the transaction.
+  ///
+  /// If the log has too many entries, it removes the oldest ones.
   func finishLog(through sequence: UInt64, _ access: PageAccess) throws(StoreError) {
     try flushLoose(access)
     if didEvict {
@@ -89,10 +91,11 @@ extension WriteTransaction {
     }
   }
 
-  /// Removes the oldest entries of the log, those alone that are older than `horizon`.
+  /// Removes the oldest entries of the log, but only entries older than `horizon`.
   ///
-  /// A damaged one goes with the first that is old behind it, for they stand in the order of their time.
-  /// - Returns: How many went, at most `limit`.
+  /// A damaged entry is removed together with the first old entry behind it, because entries are in the order
+  /// of time.
+  /// - Returns: How many were removed, at most `limit`.
   func trimLog(_ access: PageAccess, before horizon: UInt64 = .max, limit: Int) throws(StoreError) -> Int {
     var old: [[UInt8]] = []
     var ageless: [[UInt8]] = []

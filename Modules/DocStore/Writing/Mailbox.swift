@@ -1,10 +1,10 @@
 import CRDTCore
 
-/// Where the statements of an asynchronous transaction wait for the writer thread.
+/// The queue of statements of an asynchronous transaction, which the writer's thread executes.
 final class Mailbox: Sendable {
   typealias Statement = (Result<WriteTransaction, StoreError>) -> Void
 
-  /// A result that a task waits for and another thread gives, once.
+  /// A result that a task waits for and another thread sets, once.
   final class Outcome: Sendable {
     private enum State {
       case empty
@@ -40,11 +40,11 @@ final class Mailbox: Sendable {
   private struct State {
     var statements: [Statement] = []
     var ending: Ending?
-    /// Why no statement is taken any more.
+    /// Why no further statements are accepted.
     var isOver: StoreError?
   }
 
-  /// The body threw, so the job does; its caller has the body's own error.
+  /// Thrown by the job when the body threw; the caller gets the body's own error.
   private struct RolledBack: Error {}
 
   private let state = Monitor(State())
@@ -54,20 +54,20 @@ final class Mailbox: Sendable {
 
   init(deadline: Duration) { self.deadline = deadline }
 
-  /// The job that holds the writer thread for this transaction.
+  /// The job that occupies the writer's thread for this transaction.
   func makeJob(_ origin: Origin, hint: String?, options: StoreOptions) -> Job {
     let interaction = Interaction { [weak self] in self?.abort($0) }
     return Job(origin, hint: hint, options, interaction: interaction) { transaction in
       self.start.set(.success(CommitReceipt()))
       try self.serve(transaction, hint)
     } completion: { outcome in
-      // A job that never ran tells those who wait for its start; otherwise nobody waits for that.
+      // If the job never ran, this informs those who wait for its start; otherwise nobody waits for that.
       if case .failure = outcome { self.start.set(outcome) }
       self.outcome.set(outcome)
     }
   }
 
-  /// Runs statements until the body ends or falls silent.
+  /// Runs statements until the body ends or sends none within the deadline.
   private func serve(_ transaction: WriteTransaction, _ hint: String?) throws {
     while true {
       enum Next { case statement(Statement), end(Ending) }
@@ -97,7 +97,7 @@ final class Mailbox: Sendable {
     }
   }
 
-  /// Refuses what waits and what may still come.
+  /// Refuses waiting statements and all later ones.
   private func close(with error: StoreError) {
     let refused = state.withLock { state in
       state.isOver = error

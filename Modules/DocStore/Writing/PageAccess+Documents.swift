@@ -2,24 +2,27 @@ import CLMDB
 import CRDTCore
 
 extension PageAccess {
-  /// Looks whether a document may be added, before anything is written: what is damaged on the way fails it alone.
+  /// Checks whether a document may be added, before anything is written.
   ///
-  /// - Returns: `false` when it is known.
+  /// If it finds damage on the way, only this write fails.
+  ///
+  /// - Returns: `false` when the document is known.
   func mayAdd(_ row: DocumentRow.Draft, _ path: RawSpan, _ tables: Tables) throws(StoreError) -> Bool {
     let place = DocumentPlace(DocumentPath.collection(of: path) ?? 0, row.number)
     try place.withKey { (key) throws(StoreError) in _ = try prepare(tables.documents, key) }
     return try IDPages(access: self, tables: tables).mayAdd(at: path)
   }
 
-  /// Adds a document that is new here, under a new number, and that may be added.
+  /// Adds a document that is new here, under a new number, after ``mayAdd(_:_:_:)`` has allowed it.
   ///
   /// - Parameters:
-  ///   - row: What to write; its number is above all that the collection has.
+  ///   - row: The row to write; its number is above all numbers of the collection.
   ///   - path: The document's key.
   ///   - tables: The store's tables.
-  ///   - behindAll: Whether no collection with a greater number has documents, as far as is known.
+  ///   - behindAll: Whether probably no collection with a greater number has documents.
   /// - Returns: `false`, with nothing changed, when the document is known.
-  /// - Throws: `corrupt` when the number is taken, `limit` when there is none left, or what the engine reports.
+  /// - Throws: `corrupt` when the number is in use, `limit` when there is no number left, or what the engine
+  ///   reports.
   func add(
     _ row: DocumentRow.Draft, _ path: RawSpan, _ tables: Tables, behindAll: Bool
   ) throws(StoreError) -> Bool {
@@ -34,7 +37,7 @@ extension PageAccess {
     return true
   }
 
-  /// Puts a document's row in place of the one that has its number, and that `cursor` may have found.
+  /// Replaces the row with this document's number; `cursor` may already be at it.
   func replace(_ row: DocumentRow.Draft, _ path: RawSpan, at cursor: WritingCursor) throws(StoreError) {
     let place = DocumentPlace(DocumentPath.collection(of: path) ?? 0, row.number)
     try place.withKey { (key) throws(StoreError) in

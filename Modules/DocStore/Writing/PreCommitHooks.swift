@@ -30,8 +30,8 @@ final class Registrations<Body: Sendable>: Sendable {
 extension Store {
   /// Runs `body` in every transaction before it commits; an error that it throws undoes the transaction.
   ///
-  /// `body` runs on the writer's thread and must be quick. ``WriteTransaction/pendingChanges`` has what the transaction
-  /// changed. The registration ends when the returned listener is released.
+  /// `body` runs on the writer's thread and must be quick. ``WriteTransaction/pendingChanges`` contains the
+  /// changes of the transaction. The registration ends when the returned listener is released.
   package func beforeCommit(
     _ body: @escaping @Sendable (WriteTransaction) throws -> Void
   ) -> CommitListener {

@@ -1,15 +1,15 @@
 import CRDTCore
 
-/// The store as it was before a batch of commits, for a listener that comes while the batch runs.
+/// The store before a batch of commits, for a listener that is added while the batch runs.
 ///
-/// Nobody listened when the batch began, so no records were copied; but whoever registers is promised
+/// There was no listener when the batch began, so no records were copied. But a new listener is promised
 /// every commit that a snapshot taken afterwards lacks.
 final class PreviousSnapshot {
   private let environment: Environment
   private let reader: ReaderSlot
   private let pages: DocumentPages
 
-  /// Keeps hold of the last commit's pages; it pins no more of them than the engine keeps anyway.
+  /// Keeps the pages of the last commit; the engine keeps these pages anyway.
   init?(_ environment: Environment) {
     guard let reader = try? environment.beginRead() else { return nil }
     self.environment = environment
@@ -19,12 +19,12 @@ final class PreviousSnapshot {
 
   deinit { environment.recycle(reader) }
 
-  /// Makes one commit, with records, of several that were run without them.
+  /// Merges several commits that ran without records into one commit with records.
   ///
   /// - Parameters:
-  ///   - missed: What was run without records, oldest first.
-  ///   - later: What was run after that in the same batch, with records.
-  ///   - environment: Where the batch was committed.
+  ///   - missed: The jobs that ran without records, oldest first.
+  ///   - later: The jobs that ran after these in the same batch, with records.
+  ///   - environment: The environment in which the batch was committed.
   /// - Returns: `nil` when the records cannot be read.
   func restore(_ missed: [FinishedJob], before later: ArraySlice<FinishedJob>, _ environment: Environment)
     -> FinishedJob?
@@ -33,7 +33,7 @@ final class PreviousSnapshot {
     defer { environment.recycle(reader) }
     let now = DocumentPages(access: reader.access, tables: environment.tables)
     let next = Self.states(before: later)
-    // Of each document the last change counts, at the place of the first and on what stood before that.
+    // For each document: the last change, at the place of the first one, with the state before the first one.
     var latest: [DocumentKey: (change: Change, group: Int, place: Int, wasOversize: Bool)] = [:]
     var groups = 0
     for job in missed {
@@ -58,7 +58,7 @@ final class PreviousSnapshot {
     return merged
   }
 
-  /// What the later commits found: the state at the end of the missed ones.
+  /// The states that the later jobs found, which are the states after the missed ones.
   private static func states(before later: ArraySlice<FinishedJob>) -> [DocumentKey: (Record?, Summary?)] {
     var states: [DocumentKey: (Record?, Summary?)] = [:]
     for job in later {

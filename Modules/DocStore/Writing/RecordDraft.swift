@@ -1,25 +1,26 @@
 import CRDTCore
 
-/// The record of a peer's document, made before its write transaction: right where the document is new.
+/// The record of a peer's document, made before its write transaction; correct if the document is new.
 package struct RecordDraft: Sendable {
   let document: EncodedDocument
 
-  /// Bytes of the record.
+  /// The size of the record in bytes.
   package var byteCount: Int { document.record.count }
 
-  /// Whether the site that it names is in memory still: another one may be collected.
+  /// Whether the site that it names is still in memory; otherwise the site may have been removed.
   func isCurrent(_ sites: SiteTable) -> Bool {
     RecordView(document.record.rawBytes).mainSite >= UInt32(sites.firstKept)
   }
 }
 
-/// Makes records of peers' documents on the thread of whoever receives them, so that the writer need not.
+/// Makes records of peers' documents on the receiving thread, so that the writer need not.
 ///
-/// Field names and sites have numbers that only the writer gives. Those that committed records refer to stay, so a
-/// document that needs no others can be made anywhere; the first one that does is left to the writer, with all
-/// of its collection that come before the writer has done it.
+/// Only the writer gives numbers to field names and sites. The numbers that committed records refer to do not
+/// change. So a document that needs no other names can be encoded on any thread. The first document that
+/// needs new names is left to the writer. So are all later ones of its collection, until the writer has
+/// stored it.
 package struct RecordDrafter {
-  /// The dictionaries of a collection; `nil` where the writer has to do it all.
+  /// The dictionaries of a collection; `nil` if the writer must make the records.
   private struct Dictionaries {
     @TextKey var collection: String
     var tables: RecordTables?
@@ -28,10 +29,10 @@ package struct RecordDrafter {
   private let store: Store
   private var catalogue: Catalogue
   private var known: [TextKey: RecordTables?] = [:]
-  /// Those of the last document, out of which nothing has to be looked up for the next.
+  /// The dictionaries of the last document, so that nothing must be looked up for the next one.
   private var active: Dictionaries?
 
-  /// Larger documents are as well made by the writer: they would take their memory twice while they wait.
+  /// Larger documents are left to the writer, because they would take their memory twice while they wait.
   private static let maximumBytes = 16 << 10
 
   package init(_ store: Store) {
@@ -39,7 +40,7 @@ package struct RecordDrafter {
     catalogue = store.writer.catalogue
   }
 
-  /// Takes note of what the writer has numbered; before any group of documents.
+  /// Gets the names that the writer has numbered; call it before each group of documents.
   package mutating func refresh() {
     let latest = store.writer.catalogue
     guard latest !== catalogue else { return }
@@ -53,7 +54,7 @@ package struct RecordDrafter {
   /// - Parameters:
   ///   - wire: A wire document.
   ///   - collection: Its collection's name.
-  /// - Returns: `nil` where the writer has to make it, for whatever reason.
+  /// - Returns: `nil` if the writer must make it, for any reason.
   package mutating func draft(_ wire: RawSpan, in collection: String) -> RecordDraft? {
     guard wire.byteCount <= Self.maximumBytes, WireDocument.isUniform(wire) else { return nil }
     if active?.collection.isSame(as: collection) != true { activate(collection) }
@@ -66,7 +67,7 @@ package struct RecordDrafter {
       }
       return RecordDraft(document: document)
     } catch {
-      // What the writer makes of it, it says.
+      // The writer will meet the same error and report it.
       if active?.tables?.names != names { active?.tables = nil }
       return nil
     }
@@ -86,7 +87,7 @@ package struct RecordDrafter {
 }
 
 extension RecordTables {
-  /// How many names there are of either kind.
+  /// The total number of field names and sites.
   fileprivate var names: Int { keys.count + sites.count }
 
   fileprivate mutating func record(ofUniform wire: RawSpan) throws(CodecError) -> EncodedDocument? {

@@ -18,7 +18,7 @@ final class SizeLimits: Sendable {
 
   func update(_ body: (inout Values) -> Void) { values.withLock { body(&$0) } }
 
-  /// Prints a finding, unless this document was warned about in this class before.
+  /// Logs a finding, unless the store has already warned about this document in this size class.
   func report(_ finding: SizeFinding, _ options: StoreOptions) {
     let isNew = warned.withLock { warned in
       guard warned[finding.key].map({ $0 < finding.sizeClass }) ?? true else { return false }
@@ -32,7 +32,7 @@ final class SizeLimits: Sendable {
   }
 }
 
-/// How large a document is, as far as anybody is told.
+/// The size of a document, compared with the limits.
 enum SizeClass: Int, Comparable, Sendable {
   case soft = 1
   case hard = 2
@@ -55,7 +55,7 @@ struct SizeFinding {
   let key: DocumentKey
   let document: OversizeDocument
   let sizeClass: SizeClass
-  /// Whether a later write of the same transaction did not replace the document.
+  /// Whether this state is stored; a later write of the same transaction may have replaced it.
   var isStored = true
 
   func line(_ limits: SizeLimits.Values) -> String {

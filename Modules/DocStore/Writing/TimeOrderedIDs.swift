@@ -1,9 +1,9 @@
 import CRDTCore
 
-/// Makes ids for documents that come without one: 26 characters that sort by time of creation.
+/// Makes ids for documents without one: 26 characters that sort by time of creation.
 ///
-/// 48 bits of milliseconds and 80 random bits in Crockford's base 32, like a ULID; within a millisecond,
-/// and when the clock steps back, the random part of the last id is counted up.
+/// They are 48 bits of milliseconds and 80 random bits in Crockford's base 32, like a ULID. Within a
+/// millisecond, and when the clock steps back, the random part of the last id is incremented.
 struct TimeOrderedIDs: Sendable {
   private var milliseconds: UInt64 = 0
   private var high: UInt16 = 0
@@ -11,11 +11,11 @@ struct TimeOrderedIDs: Sendable {
 
   private static let digits = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
 
-  /// The next id, above all before it.
+  /// The next id, above all previous ones.
   mutating func next(now: UInt64, random: () -> UInt64) -> String {
     if now > milliseconds {
       milliseconds = now & 0xFFFF_FFFF_FFFF
-      // The top bit stays free, so that counting up does not run over.
+      // The top bit stays free, so that incrementing does not overflow.
       high = UInt16(truncatingIfNeeded: random()) & 0x7FFF
       low = random()
     } else {

@@ -1,25 +1,26 @@
 import CRDTCore
 
-/// The commits that listeners were told of last, kept until those after them are told or the writer has nothing to do.
+/// The commits last passed to listeners, kept until the next ones are, or until the writer is idle.
 ///
-/// Their changes are many small pieces of memory, which the writer's thread has taken. Whoever lets go of them last gives
-/// them back; were that another thread, each piece would cost it a lock of the allocator that the writer needs for the next
-/// commit, and both would wait for each other. By the time they are let go of here, listeners are done with them.
+/// Their changes are many small allocations made by the writer's thread. The thread that releases them last
+/// frees them. If that were another thread, each allocation would cost it a lock of the allocator, which the
+/// writer needs for the next commit, and the two would wait for each other. By the time they are released
+/// here, listeners have finished with them.
 struct ToldCommits {
-  /// Larger ones are not kept, so that a busy store does not hold their memory for longer than it must.
+  /// Larger commits are not kept, so that a busy store does not hold their memory for too long.
   private static let byteLimit = 4 << 20
-  /// Neither are those of large records, which are few pieces of much memory, beyond so many bytes.
+  /// Commits whose large records exceed this many bytes are not kept either: they are few allocations.
   private static let recordBytes = 256 << 10
-  /// Bytes of the records of a change up to which they are small.
+  /// A change is small if its records have at most this many bytes.
   private static let smallRecordBytes = 1 << 10
-  /// What a change takes beside its records, about.
+  /// The approximate size of a change without its records.
   private static let changeBytes = 256
 
   private var commits: [Commit] = []
 
   var isEmpty: Bool { commits.isEmpty }
 
-  /// Lets go of those before, and keeps the latest ones.
+  /// Releases the previous commits, and keeps the latest ones.
   mutating func keep(_ latest: [Commit]) { commits = Self.areSmall(latest) ? latest : [] }
 
   private static func areSmall(_ commits: [Commit]) -> Bool {

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// Marks the tasks of an asynchronous transaction's body, so that a write among them is refused and
-/// does not wait for its own end.
+/// Marks the tasks of an asynchronous transaction's body.
+///
+/// A write in one of these tasks is refused, because it would wait for its own end.
 final class TransactionToken: Sendable {
   @TaskLocal static var current: TransactionToken?
 
   private let store: ObjectIdentifier
   private let outer: TransactionToken?
-  // Relaxed: the flag alone is read, and a task that outlives the body sees it late at worst.
+  // Relaxed: nothing else is read with the flag; at worst, a task that outlives the body sees it late.
   private let hasEnded = Atomic(false)
 
   init(store: ObjectIdentifier, outer: TransactionToken?) {
@@ -17,7 +18,7 @@ final class TransactionToken: Sendable {
 
   func end() { hasEnded.store(true, ordering: .relaxed) }
 
-  /// Whether the current task belongs to a transaction of `store` that is under way.
+  /// Whether the current task belongs to an open transaction of `store`.
   static func isOpen(_ store: ObjectIdentifier) -> Bool {
     var token = current
     while let open = token {

@@ -1,6 +1,6 @@
-/// Logs transactions that wait long for their turn, and whom they wait for.
+/// Logs transactions that wait long for their turn, and the transactions for which they wait.
 ///
-/// Its thread starts with the first job that has to wait, and sleeps while none does.
+/// Its thread starts with the first job that must wait, and sleeps while none does.
 final class WaitWatch: Sendable {
   private struct State {
     var isAwake = false
@@ -17,7 +17,7 @@ final class WaitWatch: Sendable {
     self.options = options
   }
 
-  /// Tells the watch that a job waits.
+  /// Informs the watch that a job waits.
   func wake() {
     let starts = state.withLock(wake: true) { state in
       state.isAwake = true
@@ -46,9 +46,9 @@ final class WaitWatch: Sendable {
     } ?? false
   }
 
-  /// Logs what is due.
+  /// Logs the waits that are due.
   ///
-  /// - Returns: When to look again; `nil` when nobody waits.
+  /// - Returns: When to check again; `nil` when no job waits.
   private func logWaiting() -> Duration? {
     var lines: [(StoreLogLevel, String)] = []
     let due = queue.withLock { queue -> Duration? in

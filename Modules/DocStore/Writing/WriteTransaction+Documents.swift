@@ -2,14 +2,14 @@ public import CRDTCore
 import Failpoints
 
 extension WriteTransaction {
-  /// Writes fields into a document, which is made if need be.
+  /// Writes fields into a document, or creates the document with them.
   ///
   /// - Parameters:
-  ///   - fields: What to write; an `_id` among them names the document.
-  ///   - id: Names the document in place of an `_id` among the fields.
-  ///   - collection: The collection's name; it is made if need be.
-  ///   - strategy: How to treat what is there.
-  /// - Returns: The document's id: the given one, or a fresh one that sorts after those made before.
+  ///   - fields: The fields to write; an `_id` among them names the document.
+  ///   - id: Names the document instead of an `_id` among the fields.
+  ///   - collection: The collection's name; the collection is created if there is none.
+  ///   - strategy: How to treat an existing document.
+  /// - Returns: The document's id: the given one, or a new one that sorts after earlier new ones.
   /// - Throws: `document`, `invalidCollectionName`, `removedInTransaction`, or what the engine reports.
   @discardableResult
   public func upsert(
@@ -28,17 +28,17 @@ extension WriteTransaction {
     return id
   }
 
-  /// Writes a document from its JSON text, which is made if need be.
+  /// Writes a document from its JSON text, or creates it.
   ///
-  /// A text with the fields that the collection's documents have becomes a record without the detour by values.
+  /// If the text has only fields that the collection already knows, it is encoded directly into a record.
   ///
   /// - Parameters:
   ///   - json: One JSON object; its `_id` names the document.
-  ///   - collection: The collection's name; it is made if need be.
-  ///   - strategy: How to treat what is there.
+  ///   - collection: The collection's name; the collection is created if there is none.
+  ///   - strategy: How to treat an existing document.
   ///   - options: How to read the text.
-  /// - Returns: The document's id: its `_id`, or a fresh one.
-  /// - Throws: A `JSONError`; else as the form that takes fields.
+  /// - Returns: The document's id: its `_id`, or a new one.
+  /// - Throws: A `JSONError`, and what the form that takes fields throws.
   @discardableResult
   public func upsert(
     json: RawSpan, into collection: String, strategy: WriteStrategy = .merge,
@@ -73,7 +73,7 @@ extension WriteTransaction {
 
   /// Applies edits to a living document, all or none.
   ///
-  /// - Returns: `false` when there is no living document, or nothing in it changes.
+  /// - Returns: `false` when there is no living document, or the edits change nothing.
   @discardableResult
   public func update(_ id: DocumentID, in collection: String, _ edits: [Edit]) throws -> Bool {
     guard index(of: collection) != nil else { return false }
@@ -84,7 +84,7 @@ extension WriteTransaction {
     }
   }
 
-  /// Deletes a document here and at every peer that syncs it.
+  /// Removes a document here and at every peer that syncs it.
   ///
   /// - Returns: `false` when there is no living document.
   @discardableResult

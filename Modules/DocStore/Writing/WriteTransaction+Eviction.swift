@@ -1,14 +1,14 @@
 public import CRDTCore
 
 extension WriteTransaction {
-  /// Rises with every transaction that evicts; what this one evicts does not count yet.
+  /// Increases with every transaction that evicts; evictions of this transaction do not count yet.
   package var evictionEpoch: UInt64 { withState { $0.log.evictionEpoch } }
 
-  /// Removes a document from this store alone; peers keep theirs.
+  /// Removes a document from this store only; peers keep theirs.
   ///
-  /// It leaves with all that is known of it, so it comes back if a subscription matches it. Of a removed one
-  /// a death certificate stays, so that no peer brings it back.
-  /// - Returns: `false` when the document is unknown here, or a death certificate is all that is known.
+  /// All knowledge of the document is removed, so it comes back if a subscription matches it. A removed
+  /// document leaves a compacted tombstone, so that no peer brings it back.
+  /// - Returns: `false` when the document is unknown here, or only its compacted tombstone is left.
   @discardableResult
   public func evict(_ id: DocumentID, in collection: String) throws -> Bool {
     let access = try pagesToWrite("evict")
@@ -39,17 +39,17 @@ extension WriteTransaction {
     return true
   }
 
-  /// Whether there are ids whose documents are nowhere, rather than ids that no document has.
+  /// Whether some ids have no row.
   private func hasLostRows(_ access: PageAccess) throws(StoreError) -> Bool {
     try IDPages(access: access, tables: tables).count > access.entryCount(tables.documents)
   }
 
-  /// What is about to leave; `nil` when the document is unknown here.
+  /// The document to evict; `nil` when it is unknown here.
   ///
-  /// A damaged document can be evicted: that is how it is got rid of, and fetched anew.
+  /// A damaged document can be evicted. That is how to get rid of it and receive it again.
   private func leaving(_ path: RawSpan) throws -> (Standing, Former)? {
     var pages = try pages()
-    // What is listed goes with the document, so that is what it is found by.
+    // The entry in the table of ids is removed as well, so look the document up there and not in the cache.
     pages.numbers = .none
     var found: (Standing, Former)?
     var vector: VersionVector?
@@ -75,7 +75,7 @@ extension WriteTransaction {
 }
 
 extension DocumentPages {
-  /// Looks through the collection for the row of a document whose number does not lead to it.
+  /// Searches the collection for the row of a document whose number does not lead to it.
   ///
   /// - Complexity: O(*n*) in the documents of the collection.
   fileprivate func stray(
@@ -93,7 +93,7 @@ extension DocumentPages {
         found = (WriteTransaction.Standing(isKnown: true, number: place.number), WriteTransaction.Former())
         return true
       }
-      // One that its number leads to names another document: it is that one's, unless it is damaged.
+      // A row under its number that names another document belongs to that one, unless the row is damaged.
       let isIts =
         row.id.isEqual(to: DocumentPath.id(of: path))
         || row.number == number && !row.isIntact(in: collection)

@@ -1,57 +1,57 @@
 public import CRDTCore
 import Failpoints
 
-/// What merging a peer's document came to.
+/// The result of merging a peer's document.
 public enum MergeResult: Hashable, Sendable {
-  /// Everything in it was known already.
+  /// Everything in it was already known.
   case unchanged
   case changed
-  /// It is a delta of what is not here; the whole document, or a larger delta, is needed.
+  /// It is a delta whose base is missing here; the full state, or a larger delta, is needed.
   case missingBase
-  /// Both together are more than a document may be; what is here stays as it is.
+  /// The merged document would exceed the limits; the document here stays as it is.
   case refused(DocumentError)
 }
 
-/// What to do with a peer's document, seeing what is here.
+/// What to do with a peer's document, given the document here.
 package enum MergeWay: Sendable {
   /// Joins both.
   case join
-  /// Takes the whole of the peer's document in: what that has seen and does not hold is gone.
+  /// Takes over the peer's full state: what the peer has seen and no longer holds is removed.
   case repair
-  /// Leaves what is here as it is, for it is not what the peer's document builds on.
+  /// Leaves the document here as it is, because the peer's document does not build on it.
   case leave
 }
 
-/// A peer's document merged with the one here, and not stored yet.
+/// A peer's document, merged with the one here and not stored yet.
 package struct PreparedMerge {
-  /// What storing it will come to.
+  /// The result once it is stored.
   package let result: MergeResult
   fileprivate let change: WriteTransaction.PreparedChange?
   fileprivate let times: MergeTimes
 
-  /// Of the state that storing it will come to, where that is another.
+  /// The summary of the merged state, if that differs from the stored one.
   package var summary: Summary? { change?.summary }
 }
 
 /// When a peer's document was written, and by whom.
 struct MergeTimes: Sendable {
-  /// The greatest reading that the document mentions.
+  /// The greatest reading that the document contains.
   var latest: ClockReading
   /// The last writes that it includes.
   var vector: VersionVector
-  /// When it came to life or died, which the vector of a certificate does not include.
+  /// When it was created or removed; the vector of a compacted tombstone does not include that.
   var life: Stamp
-  /// In place of both, the one write that a successor is.
+  /// The one write of an operation delta, instead of the vector and the life.
   var author: (site: SiteID, reading: ClockReading)?
 
-  /// Those of a document that was written at once.
+  /// The times of a document that was written by one write.
   init(ofUniform vector: VersionVector) {
     self.vector = vector
     life = vector.elements.first.map { Stamp(reading: $0.reading, site: $0.writer.site) } ?? .zero
     latest = life.reading
   }
 
-  /// Those that a document tells; a successor tells them but beside what it builds on.
+  /// The times that a document contains; an operation delta contains them only relative to its base.
   init(_ basis: WireBasis) {
     switch basis {
     case .vectors(_, let vector, let life): (self.vector, self.life) = (vector, life)
@@ -62,23 +62,23 @@ struct MergeTimes: Sendable {
 }
 
 extension WriteTransaction {
-  /// Decides by what stands here of a document, a bare tombstone where it is a death certificate.
+  /// Decides what to do, given the document here; a compacted tombstone is passed as a bare tombstone.
   ///
-  /// It may be called twice, first as if the document were unknown: the last call counts.
+  /// It may be called twice, first as if the document were unknown. The last call counts.
   package typealias MergeChoice = (StoredDocument?, SiteTable) throws -> MergeWay
 
-  /// Merges a peer's document, whole or a delta, with the one here, which is read once.
+  /// Merges a peer's document, a full state or a delta, with the one here, which is read once.
   ///
   /// - Parameters:
   ///   - wire: A wire document.
-  ///   - basis: What `WireDocument.basis` finds in it, where it has been looked at already.
+  ///   - basis: The result of `WireDocument.basis` for it, if that is already known.
   ///   - id: The document's id.
-  ///   - collection: The collection's name; it is made if need be.
+  ///   - collection: The collection's name; the collection is created if there is none.
   ///   - draft: What a ``RecordDrafter`` of this store made of `wire`.
-  ///   - choose: Sees what stands here and tells what to do; by default both are joined.
-  /// - Returns: What it came to.
-  /// - Throws: `corrupt` when either document is damaged, `invalidCollectionName`, what `choose` throws, or what
-  ///   the engine reports.
+  ///   - choose: Receives the document here and decides what to do; by default both are joined.
+  /// - Returns: The result of the merge.
+  /// - Throws: `corrupt` when either document is damaged, `invalidCollectionName`, what `choose` throws, or
+  ///   what the engine reports.
   package func merge(
     wire: RawSpan, basis: WireBasis? = nil, id: DocumentID, in collection: String, draft: RecordDraft? = nil,
     choosing choose: MergeChoice = { _, _ in .join }
@@ -90,7 +90,7 @@ extension WriteTransaction {
         return .unchanged
       }
       var result = MergeResult.unchanged
-      // What many have written is rarely new here, and the sites of what is refused are not to stay.
+      // A document of many writers is rarely new here, and the sites of a refused document must not be kept.
       let mayBeNew = WireDocument.isUniform(wire)
       try change(id, in: collection, as: .other, "merge", mayBeNew: mayBeNew) { existing, tables in
         let (outcome, document) = try join(wire, draft, existing, &tables, &times, true, choose)
@@ -102,12 +102,12 @@ extension WriteTransaction {
     }
   }
 
-  /// Merges a peer's document with the one here and stores nothing, so that others can be looked at first.
+  /// Merges a peer's document with the one here and stores nothing, so that others can be examined first.
   ///
-  /// - Parameters: As those of the form that stores; without `checkingResult`, what a successor announces to come to
-  ///   is not compared with what it comes to.
-  /// - Returns: What it came to, for ``store(_:)``.
-  /// - Throws: As the form that stores.
+  /// - Parameters: Those of the form that stores. Without `checkingResult`, the state that an operation delta
+  ///   announces is not compared with the state that it produces.
+  /// - Returns: The result, for ``store(_:)``.
+  /// - Throws: What the form that stores throws.
   package func prepare(
     wire: RawSpan, basis: WireBasis? = nil, id: DocumentID, in collection: String,
     checkingResult: Bool = true, choosing choose: MergeChoice = { _, _ in .join }
@@ -128,15 +128,16 @@ extension WriteTransaction {
     }
   }
 
-  /// Makes another store's write on top of the state that stands here, and stores nothing.
+  /// Applies another store's write to the state stored here, and stores nothing.
   ///
   /// - Parameters:
-  ///   - stamp: When and by whom it was written.
+  ///   - stamp: The time and the site of the write.
   ///   - id: The document's id.
   ///   - collection: The collection's name.
-  ///   - make: Makes it on what stands here, for a store of that site; `nil` when it does not fit.
-  /// - Returns: What it came to; `nil` when there is no document, or the write does not fit on it.
-  /// - Throws: As the form that stores.
+  ///   - make: Applies the write to the state here; gets this store's site, and returns `nil` when the write
+  ///     does not fit.
+  /// - Returns: The result; `nil` when there is no document, or the write does not fit it.
+  /// - Throws: What the form that stores throws.
   package func prepare(
     at stamp: Stamp, id: DocumentID, in collection: String,
     making make: (StoredDocument, SiteID, inout RecordTables) throws -> EncodedDocument?
@@ -155,13 +156,13 @@ extension WriteTransaction {
     }
   }
 
-  /// The order in which the rows of documents stand, as far as it is remembered: the one in which to merge many.
+  /// The order of the documents' rows in the store, as far as it is cached; merge documents in this order.
   ///
-  /// Rows that stand side by side are found by the same inner pages, which are at hand after the first of them.
+  /// Rows that are side by side are found through the same inner pages, which are cached after the first row.
   ///
   /// - Returns: The positions in `ids`.
-  /// - Throws: `closed` when the transaction is over.
-  /// - Complexity: O(n log n), without a look at the store.
+  /// - Throws: `closed` when the transaction has ended.
+  /// - Complexity: O(n log n), without reading the store.
   package func storedOrder(of ids: [DocumentID], in collection: String) throws -> [Int] {
     guard let index = index(of: collection) else { return Array(ids.indices) }
     return try pages().numbers.order(of: ids, in: number(at: index))
@@ -169,7 +170,7 @@ extension WriteTransaction {
 
   /// Stores what ``prepare(wire:id:in:choosing:)`` made in this transaction.
   ///
-  /// - Returns: `false`, with nothing done, when the document was written meanwhile: it is to be merged anew.
+  /// - Returns: `false`, with nothing done, when the document was written meanwhile and must be merged again.
   package func store(_ prepared: borrowing PreparedMerge) throws -> Bool {
     guard let change = prepared.change else { return true }
     guard try store(change) else { return false }
@@ -199,7 +200,7 @@ extension WriteTransaction {
     case .refused(let error): return (.refused(error), nil)
     case .changed(let document):
       guard try draft != nil || !exceedsMerges(document, tables) else { return (.refused(.tooLarge), nil) }
-      // A successor tells its time only beside what it builds on.
+      // An operation delta contains its time only relative to its base.
       if let existing, WireDocument.isSuccessor(wire) {
         times.author = try WireDocument.authorship(of: wire, onto: existing.record, sites: tables.sites)
         times.latest = times.author?.reading ?? .zero
@@ -220,7 +221,7 @@ extension WriteTransaction {
     if let (site, reading) = times.author { noteMet(site, reading) }
   }
 
-  /// Shows what stands here of a document that is not taken in.
+  /// Calls `choose` with the document here, for a peer's document that is rejected.
   private func look(at id: DocumentID, in collection: String, _ choose: MergeChoice) throws {
     let sites = sites
     let found: MergeWay? =

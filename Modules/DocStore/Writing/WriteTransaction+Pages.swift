@@ -1,21 +1,21 @@
 import CRDTCore
 
 extension WriteTransaction {
-  /// What stood under a document's key.
+  /// What was stored under a document's key.
   struct Standing {
     var isAlive = false
     var isKnown = false
-    /// The document's number; that of the next new one where it is not known.
+    /// The document's number; if it is unknown, the next new number.
     var number: DocumentNumber
-    /// Whether it is entered among what is forgotten in time.
+    /// Whether it is in the table of expiry times.
     var isForgettable = false
-    /// Whether a death certificate is all that is known.
+    /// Whether only a compacted tombstone is stored.
     var isCertified = false
-    /// How many sites have written to what leaves.
+    /// How many sites have written to the record that is removed.
     var writerCount = 0
   }
 
-  /// The state of before, copied only for those who listen to commits.
+  /// The state before the change, copied only if there are listeners for commits.
   struct Former {
     var record: Record?
     var summary: Summary?
@@ -28,7 +28,7 @@ extension WriteTransaction {
     }
   }
 
-  /// What a change of one document goes by.
+  /// The inputs of a change of one document.
   struct ChangeStep {
     let key: DocumentKey
     let collection: String
@@ -39,9 +39,9 @@ extension WriteTransaction {
     let maintainer: IndexMaintainer?
   }
 
-  /// A new record of a document, worked out and not stored.
+  /// A new record of a document that is computed and not stored.
   ///
-  /// An object, for what it holds would be counted anew each time that a struct of it goes from hand to hand.
+  /// It is an object, because a struct would retain all its members whenever it is passed on.
   final class PreparedChange {
     fileprivate let step: ChangeStep
     fileprivate let standing: Standing
@@ -56,23 +56,24 @@ extension WriteTransaction {
       self.document = document
     }
 
-    /// Of what the document becomes.
+    /// The summary of the new state.
     var summary: Summary { document.summary }
   }
 
   typealias Making = (StoredDocument?, inout RecordTables) throws -> EncodedDocument?
 
-  /// Changes one document: reads it in place, has `edit` make the new record, and stores that.
+  /// Changes one document: reads it in place, calls `edit` to make the new record, and stores that.
   ///
   /// - Parameters:
   ///   - id: The document's id.
-  ///   - collection: The collection's name; it is made if need be.
-  ///   - intent: What the application does, by name.
-  ///   - operation: The same in words.
-  ///   - mayBeNew: Whether to try first as if nothing were known of the document, which saves looking for it.
-  ///   - edit: May be called twice: without the document, then with it.
-  /// - Returns: `false` when `edit` made none.
-  /// - Throws: What `edit` throws; `removedInTransaction` when the intents contradict; a failed read or write.
+  ///   - collection: The collection's name; the collection is created if there is none.
+  ///   - intent: What the application does to the document by name.
+  ///   - operation: The name of the operation, for errors.
+  ///   - mayBeNew: Whether to try first as if the document were unknown, which saves looking it up.
+  ///   - edit: Makes the record; may be called twice: without the document, then with it.
+  /// - Returns: `false` when `edit` made no record.
+  /// - Throws: What `edit` throws; `removedInTransaction` when the intents contradict each other; a failed
+  ///   read or write.
   @discardableResult
   func change(
     _ id: DocumentID, in collection: String, as intent: ChangeList.Intent, _ operation: String,
@@ -81,7 +82,7 @@ extension WriteTransaction {
     let access = try pagesToWrite(operation)
     let (index, isNew) = try intern(collection, operation: operation)
     var isStored = false
-    // A collection comes into being with its first document, not with a write that came to nothing.
+    // A collection is created with its first document, not by a write without effect.
     defer { if isNew, !isStored { forgetLastCollection() } }
     let step = try step(id, in: collection, at: index, as: intent, operation)
     if mayBeNew, !findsKnown, step.touch.isFirst, try access.entryCount(tables.certificates) == 0,
@@ -97,19 +98,19 @@ extension WriteTransaction {
     if mayBeNew { findsKnown = standing.isKnown }
     guard let document = made else { return false }
     isStored = try store(document, step, standing, former)
-    // The record is in the store now, so that its memory is free for the next one.
+    // The record is in the store now, so the next one can use its memory.
     if !isCapturing { room = document.record }
     return true
   }
 
-  /// Works a change of one document out as ``change(_:in:as:_:mayBeNew:_:)`` does, and stores nothing.
+  /// Computes a change of one document like ``change(_:in:as:_:mayBeNew:_:)``, and stores nothing.
   ///
   /// - Returns: `nil` when `edit` made no record.
   func prepareChange(
     _ id: DocumentID, in collection: String, as intent: ChangeList.Intent, _ operation: String, _ edit: Making
   ) throws -> PreparedChange? {
     _ = try pagesToWrite(operation)
-    // Those that are worked out one after the other mostly stand side by side.
+    // Documents whose changes are computed one after another are usually side by side.
     _ = try cursor()
     let (index, isNew) = try intern(collection, operation: operation)
     defer { if isNew { forgetLastCollection() } }
@@ -120,7 +121,7 @@ extension WriteTransaction {
     return PreparedChange(step, standing, former, document)
   }
 
-  /// Stores what was worked out.
+  /// Stores a computed change.
   ///
   /// - Returns: `false`, with nothing changed, when the document was written meanwhile.
   func store(_ change: PreparedChange) throws -> Bool {
@@ -131,7 +132,7 @@ extension WriteTransaction {
     }
     var standing = change.standing
     if !standing.isKnown { standing.number = nextNumber }
-    // The rows of others may have been worked out since.
+    // The index rows of other changes may have been computed since.
     if let maintainer = change.step.maintainer { try readRows(change, standing.number, maintainer) }
     return try store(change.document, change.step, standing, change.former)
   }
@@ -170,7 +171,7 @@ extension WriteTransaction {
       maintainer: maintainer(at: index))
   }
 
-  /// Reads a document in place and has `edit` make the new record.
+  /// Reads a document in place and calls `edit` to make the new record.
   private func workOut(
     _ step: ChangeStep, _ standing: inout Standing, _ former: inout Former, _ edit: Making
   ) throws -> EncodedDocument? {
@@ -184,7 +185,7 @@ extension WriteTransaction {
     return isKnown ? made : try makeAnew(step, &standing, edit)
   }
 
-  /// Has `edit` make the new record, and takes the rows of both in the collection's indexes.
+  /// Calls `edit` to make the new record, and computes the index rows of both records.
   private func make(
     _ step: ChangeStep, from existing: StoredDocument?, _ number: DocumentNumber, _ edit: Making
   ) throws -> EncodedDocument? {
@@ -211,7 +212,7 @@ extension WriteTransaction {
     }
   }
 
-  /// Has `edit` make a record where none is: over the certificate, should there be one.
+  /// Calls `edit` to make a record where there is none, or only a compacted tombstone.
   private func makeAnew(
     _ step: ChangeStep, _ standing: inout Standing, _ edit: Making
   ) throws -> EncodedDocument? {
@@ -234,7 +235,7 @@ extension WriteTransaction {
 
   /// Stores a record.
   ///
-  /// - Returns: `false`, with nothing changed, when the document was taken for new and is not.
+  /// - Returns: `false`, with nothing changed, when the document was expected to be new and is not.
   private func store(
     _ document: EncodedDocument, _ step: ChangeStep, _ standing: Standing, _ former: Former
   ) throws -> Bool {
@@ -268,9 +269,9 @@ extension WriteTransaction {
     return true
   }
 
-  /// Writes a row, and what else the store keeps by the document's key.
+  /// Writes a row, and everything else that the store keeps under the document's key.
   ///
-  /// - Returns: `false`, with nothing changed, when the document was taken for new and is not.
+  /// - Returns: `false`, with nothing changed, when the document was expected to be new and is not.
   private func put(
     _ row: DocumentRow.Draft, at path: RawSpan, _ standing: Standing, behindAll: Bool, _ access: PageAccess
   ) throws(StoreError) -> Bool {
@@ -290,10 +291,10 @@ extension WriteTransaction {
     }
   }
 
-  /// Compares a living document's size with the limits and keeps the list of those never sent.
+  /// Compares a living document's size with the limits, and maintains the list of oversize documents.
   ///
-  /// A removed one has no size: that it is removed must travel, whatever it held.
-  /// - Returns: Whether the document was and is above the hard limit.
+  /// A removed document has no size: the removal must be sent, whatever the document contained.
+  /// - Returns: Whether the document was above the hard limit, and whether it is now.
   private func weigh(
     _ record: Record?, _ key: DocumentKey, _ collection: String, _ index: Int
   ) throws -> (before: Bool, isNow: Bool) {
@@ -321,13 +322,13 @@ extension WriteTransaction {
     return (wasOversize, isOversize)
   }
 
-  /// A document's canonical size; for one far below the limits its record's, which is about the same.
+  /// A document's canonical size; far below the limits, the size of its record, which is about the same.
   private func canonicalBytes(_ record: Record, _ index: Int) throws -> Int {
     guard record.bytes.count > min(limits.soft, limits.hard) / 4 else { return record.bytes.count }
     return try withTables(of: index) { try Self.canonicalBytes(record.bytes, $0) }
   }
 
-  /// Whether two states of a document come to more than peers exchange.
+  /// Whether the merge of two states is larger than peers exchange.
   func exceedsMerges(_ document: EncodedDocument, _ tables: RecordTables) throws(CodecError) -> Bool {
     guard document.isAlive, document.record.count > Limits.mergedDocumentBytes / 4 else { return false }
     return try Self.canonicalBytes(document.record, tables) > Limits.mergedDocumentBytes

@@ -1,7 +1,7 @@
 public import CRDTCore
 
 extension WriteTransaction {
-  /// The last commit before this transaction, or the sequence of its own last change.
+  /// The sequence of this transaction's last change, or of the last commit if it has changed nothing.
   public var sequence: UInt64 { withState { $0.log.sequence } }
 
   /// The sites that records refer to now.
@@ -21,15 +21,15 @@ extension WriteTransaction {
     }
   }
 
-  /// The collection called `name` with the field names of now; `nil` when it was never written.
+  /// The collection called `name` with its current field names; `nil` when it was never written.
   public func collection(_ name: String) throws -> Collection? {
     _ = try pages()
     return withState { state in state.index(of: name).map { state.collections[$0].collection } }
   }
 
-  /// Hands a document's record, which may be a tombstone, to `body` in place; `body` cannot write.
+  /// Passes a document's record, which may be a tombstone, to `body` in place; `body` cannot write.
   ///
-  /// A death certificate is handed over as the bare tombstone that it stands for.
+  /// A compacted tombstone is passed as a bare tombstone.
   ///
   /// - Returns: `nil` when the document is unknown here.
   public func withRecord<R>(
@@ -43,9 +43,9 @@ extension WriteTransaction {
     }
   }
 
-  /// Looks whether a document's record can be read, and stands as it was written.
+  /// Checks whether a document's record can be read, and is as it was written.
   ///
-  /// - Returns: `nil` when it does, or when the document is unknown here.
+  /// - Returns: `nil` when it is, or when the document is unknown here.
   package func damage(of id: DocumentID, in collection: String) throws -> DamagedRecord? {
     guard let known = try self.collection(collection) else { return nil }
     return try reading { pages in
@@ -64,15 +64,17 @@ extension WriteTransaction {
     try withRecord(collection, id) { record, _ in Record(copying: record) }
   }
 
-  /// Visits a collection's records in the order in which the store has them until `body`, which cannot
-  /// write, returns `false`.
+  /// Visits a collection's records in the order in which they are stored until `body` returns `false`.
+  ///
+  /// `body` cannot write.
   ///
   /// - Parameters:
-  ///   - collection: What to visit.
-  ///   - number: The first number, included; by default the first there is.
-  ///   - verify: Whether each record's checksum is computed.
-  ///   - body: Gets the number, the id's bytes, the summary and the record, all in place.
-  /// - Throws: `corrupt` for a damaged record, as far as that is looked for; what `body` throws.
+  ///   - collection: The collection.
+  ///   - number: The first number, included; by default the first existing one.
+  ///   - verify: Whether to verify each record's checksum.
+  ///   - body: Is called with the number, the id's bytes, the summary and the record, all in place.
+  /// - Throws: `corrupt` for a damaged record, if `verify` or reading it detects the damage; what `body`
+  ///   throws.
   public func forEachStoredRecord(
     in collection: Collection, from number: DocumentNumber? = nil, verify: Bool = false,
     _ body: (
@@ -87,7 +89,7 @@ extension WriteTransaction {
     }
   }
 
-  /// Hands the record of a number, which may be a tombstone, and its id to `body`, which cannot write.
+  /// Passes the record of a number, which may be a tombstone, and its id to `body`, which cannot write.
   ///
   /// - Returns: `nil` when no document has the number.
   public func withRecord<R>(
@@ -104,12 +106,13 @@ extension WriteTransaction {
   /// Visits a collection's records by ascending id bytes until `body`, which cannot write, returns `false`.
   ///
   /// - Parameters:
-  ///   - collection: What to visit.
+  ///   - collection: The collection.
   ///   - from: The first id's bytes, included.
-  ///   - to: The id's bytes to stop before.
-  ///   - verify: Whether each record's checksum is computed.
-  ///   - body: Gets the id's bytes, the summary and the record, all in place.
-  /// - Throws: `corrupt` for a damaged record, as far as that is looked for; what `body` throws.
+  ///   - to: The bytes of the id before which to stop.
+  ///   - verify: Whether to verify each record's checksum.
+  ///   - body: Is called with the id's bytes, the summary and the record, all in place.
+  /// - Throws: `corrupt` for a damaged record, if `verify` or reading it detects the damage; what `body`
+  ///   throws.
   public func forEachRecord(
     in collection: Collection, from: [UInt8]? = nil, to: [UInt8]? = nil, verify: Bool = false,
     _ body: (_ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView) throws -> Bool

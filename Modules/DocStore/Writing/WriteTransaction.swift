@@ -1,60 +1,62 @@
 import CRDTCore
 
-/// The store's only writer for as long as the body that was handed it runs.
+/// The store's only writer while the body that received it runs.
 ///
-/// Everything written in it becomes durable together, or not at all. It reads its own writes. It is of
-/// no use outside its body: every call then throws `closed`.
+/// Everything written in it becomes durable together, or not at all. It reads its own writes. Outside its
+/// body, every call throws `closed`.
 public final class WriteTransaction {
   public let origin: Origin
   let tables: Tables
   let settings: WriterSettings
-  /// Whether records before and after are kept, for those who listen to commits.
+  /// Whether records before and after are kept, for listeners of commits.
   let isCapturing: Bool
   private var stored: DocumentPages
   private let startPages: Int
   private var isOver = false
-  /// Why nothing of this transaction can last, whatever its body makes of the error.
+  /// Why this transaction cannot be committed, even if its body ignores the error.
   private var doom: StoreError?
   private var readDepth = 0
   private var state: StoreState
   private var activeTables = RecordTables()
   private var activeIndex: Int?
   private var stamp: Stamping?
-  /// Whether a write of this site's has come from elsewhere that this store has not made: it was put back, or has a twin.
+  /// Whether a write of this site has arrived that this store did not make.
+  ///
+  /// Then the store was restored from an earlier state, or it has a clone.
   package private(set) var hasMetLaterSelf = false
-  /// By a collection's position, for those that have indexes.
+  /// By a collection's position, for the collections that have indexes.
   private var maintainers: [Int: IndexMaintainer] = [:]
   var rows = IndexWriteBuffer()
   var changes: ChangeList
-  /// What the changes refer to.
+  /// The names to which the changes refer.
   let names = CommitNames()
   var log = LogDraft()
-  /// Who wrote all this, as the log tells it.
+  /// The writer of the transaction, for the log.
   var logOrigin: LogOrigin
   private var drawnCommitID: UInt64?
   private var firstTime: UInt64?
-  /// The limits on documents' sizes as this transaction began.
+  /// The limits on documents' sizes when this transaction began.
   let limits: SizeLimits.Values
-  /// Bytes of records that were read to be changed, and written: what the transaction has cost so far.
+  /// The bytes of records that were read for changes, or written: the cost of the transaction so far.
   package internal(set) var recordBytes = 0
-  /// Whether the last document to be written that might have been new was known.
+  /// Whether the last written document that might have been new was already known.
   var findsKnown = false
   var encoder = JSONRecordEncoder()
-  /// Memory of the record that was changed last, for the next one.
+  /// Memory of the last changed record, for the next one.
   var room: [UInt8] = []
-  /// The collection that was written last, which has been checked.
+  /// The collection that was written last, whose name has been checked.
   private var latest: (name: String, index: Int)?
-  /// Whether how far the store has lived is to last, also where nothing is written.
+  /// Whether to save the store's lived time, even if nothing is written.
   var keepsTime = false
   var didEvict = false { didSet { makesRoom = true } }
-  /// Whether the transaction does what helps a full disk, and so may use the last of its room.
+  /// Whether the transaction frees space on a full disk, and so may use the reserve.
   var makesRoom = false
   var sizes: [SizeFinding] = []
-  /// The reading of another site that was noted last: the documents of one import tell the same over and over.
+  /// The reading of another site that was last recorded: the documents of one import repeat it.
   private var lastMet = (site: SiteID.zero, reading: ClockReading.zero)
-  /// What is known of all sites as this transaction began.
+  /// The counts of sites when this transaction began.
   private let formerSites: SiteCounts
-  /// Whether sites are being collected, so that records are marked.
+  /// Whether sites are being collected, so that written records must be marked.
   let isMarking: Bool
 
   init(
@@ -84,7 +86,7 @@ public final class WriteTransaction {
     return stored
   }
 
-  /// The pages, for writing: not while a read of this transaction holds on to them.
+  /// The pages, for writing; throws while a read of this transaction uses them.
   func pagesToWrite(_ operation: String) throws(StoreError) -> PageAccess {
     let pages = try pages()
     guard readDepth == 0 else {
@@ -94,7 +96,7 @@ public final class WriteTransaction {
     return pages.access
   }
 
-  /// Where a row was looked up that may be replaced.
+  /// The cursor with which rows that may be replaced are looked up.
   func cursor() throws(StoreError) -> WritingCursor {
     if let cursor = stored.cursor { return cursor }
     let cursor = try WritingCursor(stored.access, tables.documents)
@@ -102,20 +104,20 @@ public final class WriteTransaction {
     return cursor
   }
 
-  /// Runs an update of pages; when it fails, the transaction cannot be committed any more.
+  /// Runs an update of pages; if it fails, the transaction can no longer be committed.
   func update<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
     do { return try body() } catch {
       throw doomed(by: error)
     }
   }
 
-  /// Sees to it that nothing of this transaction lasts.
+  /// Ensures that nothing of this transaction is committed.
   func doomed(by error: StoreError) -> StoreError {
     doom = doom ?? error
     return error
   }
 
-  /// Lets the transaction fail as a whole: nothing of it lasts, and nothing more can be done in it.
+  /// Makes the whole transaction fail: nothing of it is committed, and nothing more can be done in it.
   package func giveUp(_ reason: String) {
     _ = doomed(by: StoreError(.closed, "The transaction was given up: \(reason)", operation: "giveUp"))
   }
@@ -129,7 +131,7 @@ public final class WriteTransaction {
     return try body(pages)
   }
 
-  /// Hands the dictionaries of a collection to `body`, which may add to them.
+  /// Passes the dictionaries of a collection to `body`, which may add to them.
   func withTables<R>(of index: Int, _ body: (inout RecordTables) throws -> R) rethrows -> R {
     if activeIndex != index {
       settleTables()
@@ -139,7 +141,7 @@ public final class WriteTransaction {
     return try body(&activeTables)
   }
 
-  /// Takes what was added to the active dictionaries into the state.
+  /// Moves additions to the active dictionaries into the state.
   private func settleTables() {
     guard let index = activeIndex else { return }
     state.collections[index].keys = activeTables.keys
@@ -147,13 +149,13 @@ public final class WriteTransaction {
     activeIndex = nil
   }
 
-  /// The state with all dictionaries in place.
+  /// Passes the state with all dictionaries in place.
   func withState<R>(_ body: (inout StoreState) throws -> R) rethrows -> R {
     settleTables()
     return try body(&state)
   }
 
-  /// What keeps the indexes of a collection; `nil` when it has none.
+  /// The object that maintains the indexes of a collection; `nil` when it has none.
   func maintainer(at index: Int) -> IndexMaintainer? {
     if state.collections[index].indexes.isEmpty { return nil }
     if let known = maintainers[index] { return known }
@@ -162,7 +164,7 @@ public final class WriteTransaction {
     return maintainer
   }
 
-  /// Takes the numbers of rows into the state; changes from here on go by the state of the indexes.
+  /// Moves the counts of rows into the state; later changes use the state of the indexes.
   func settleIndexes() {
     let minimum = settings.options.statisticsMinimum
     for (index, maintainer) in maintainers {
@@ -172,13 +174,13 @@ public final class WriteTransaction {
     maintainers.removeAll()
   }
 
-  /// Writes the rows of indexes that were put off.
+  /// Writes the deferred rows of indexes.
   func flushRows(_ access: PageAccess) throws(StoreError) {
     try update { () throws(StoreError) in try rows.flush(access, tables) }
     settleIndexes()
   }
 
-  /// Takes ids of new documents to the others when there are many.
+  /// Moves ids of new documents to the main table of ids when there are many.
   private func settleIDs(_ access: PageAccess) throws(StoreError) {
     try update { () throws(StoreError) in
       try state.settling.run(
@@ -191,7 +193,7 @@ public final class WriteTransaction {
     return state.index(of: collection)
   }
 
-  /// The index of a collection to be written, which is made if need be, and whether it was.
+  /// The position of a collection to be written, which is created if necessary, and whether it is new.
   func intern(_ collection: String, operation: String) throws(StoreError) -> (index: Int, isNew: Bool) {
     if let latest, latest.name.isSame(as: collection) { return (latest.index, false) }
     try CollectionName.check(collection, operation: operation)
@@ -201,7 +203,7 @@ public final class WriteTransaction {
     return (index, isNew)
   }
 
-  /// Takes back the collection that was made last, which nothing refers to.
+  /// Removes the collection that was created last, to which nothing refers.
   func forgetLastCollection() {
     latest = nil
     settleTables()
@@ -214,15 +216,15 @@ public final class WriteTransaction {
   /// The number of the next document that is new here.
   var nextNumber: DocumentNumber { state.log.lastNumber.next }
 
-  /// Remembers under which number a document came, so that reading it need not look that up.
+  /// Caches a document's number, so that reading the document need not look it up.
   func noteNumber(_ number: DocumentNumber, _ path: RawSpan) {
     stored.numbers.note(number, under: stored.numbers.hash(of: path))
   }
 
-  /// The greatest number that was given so far.
+  /// The greatest number given so far.
   var lastNumber: DocumentNumber { state.log.lastNumber }
 
-  /// Gives ``nextNumber`` away.
+  /// Uses up ``nextNumber``.
   func drawNumber() { state.log.lastNumber = nextNumber }
 
   func number(at index: Int) -> UInt32 { state.collections[index].id }
@@ -246,14 +248,14 @@ public final class WriteTransaction {
     state.collections[index].isDirty = true
   }
 
-  /// Counts a record that came into being, or one that is gone.
+  /// Counts a record that was created or removed.
   func countRecord(_ change: Int, at index: Int) {
     let count = state.collections[index].recordCount
     state.collections[index].recordCount = change > 0 ? count + 1 : count &- min(count, 1)
     state.collections[index].isDirty = true
   }
 
-  /// An id for a document that came without one.
+  /// An id for a document without one.
   func freshID() -> String { state.ids.next(now: settings.options.now(), random: settings.options.random) }
 
   /// The site and time of this transaction's writes: one reading for all its documents.
@@ -269,44 +271,45 @@ public final class WriteTransaction {
     return stamping
   }
 
-  /// The highest reading of this site's that is known and may be on record nowhere.
+  /// The highest known reading of this site that may not be stored in any record.
   private var beyond: ClockReading { state.own.site == settings.site ? state.own.met : .zero }
 
-  /// Takes note of a write of this site's that comes from elsewhere.
+  /// Records a write of this site that arrives from another store.
   ///
-  /// An earlier one than this store's last tells of a twin as well, but of one that may have another site by now.
+  /// A write older than this store's last also shows that there was a clone. But that clone may have another
+  /// site by now.
   func noteOwn(_ reading: ClockReading, born birth: ClockReading = .zero) {
     if !settings.issued.reaches(reading) || !settings.issued.reaches(birth: birth) { hasMetLaterSelf = true }
   }
 
-  /// Remembers a write of this site's that is above its clock, and about to leave the store.
+  /// Records a write of this site that is above its clock, and about to be evicted.
   func noteLeaving(_ vector: VersionVector) {
     let own = vector.elements.lazy.filter { $0.writer.site == self.settings.site }.map(\.reading).max()
     guard let own, own > state.log.clock.latest else { return }
     if !state.log.clock.goOn(from: own, now: settings.options.now()) { noteMet(settings.site, own) }
-    // What this transaction has yet to write comes after it, too.
+    // Later writes of this transaction must come after it, too.
     stamp = nil
   }
 
-  /// Takes note of the reading of a site's clock that a record tells, or told.
+  /// Records the reading of a site's clock that a record contains or contained.
   func noteMet(_ site: SiteID, _ reading: ClockReading) {
     if site == lastMet.site, reading <= lastMet.reading { return }
-    // Default data is of no time.
+    // Default data has no time.
     guard site != .zero else { return }
     lastMet = (site, reading)
     if site == state.own.site { state.own.met = max(state.own.met, reading) }
     let known = activeIndex == nil ? state.sites.ordinal(of: site) : activeTables.sites.ordinal(of: site)
     if let known { return state.note(reading, at: Int(known)) }
-    // One that no record here names, or one that is no longer in memory, and so is entered once more.
+    // The site is in no record here, or is no longer in memory; in the second case it is stored once more.
     guard state.sites.firstKept > 0 else { return }
     let ordinal = withState { $0.sites.intern(site) }
     recordBytes += Self.siteBytes
     state.note(reading, at: Int(ordinal))
   }
 
-  /// Whether a peer's document may be taken in, as far as the times in it go.
+  /// Whether a peer's document may be accepted, judged by the times in it.
   func isAccepted(_ latest: ClockReading) -> Bool {
-    // What is not above the clock has been looked at before.
+    // A reading that is not above the clock has been checked before.
     if latest <= state.log.clock.latest { return true }
     if HybridClock.accepts(latest, now: settings.options.now()) { return true }
     settings.write(
@@ -315,17 +318,17 @@ public final class WriteTransaction {
     return false
   }
 
-  /// The time by which lifetimes count.
+  /// The time by which lifetimes are measured.
   func livedTime() -> UInt64 {
     state.log.lived.advance(to: settings.options.now())
     if firstTime == nil { firstTime = state.log.lived.now }
     return state.log.lived.now
   }
 
-  /// The lived time from which on anything of this transaction may be.
+  /// The earliest lived time of anything in this transaction.
   func logTime() -> UInt64 { firstTime ?? livedTime() }
 
-  /// Takes note of the times in a peer's data.
+  /// Records a reading in a peer's data.
   func observe(_ reading: ClockReading) {
     if reading <= state.log.clock.latest { return }
     if !state.log.clock.observe(reading, now: settings.options.now()) {
@@ -343,12 +346,12 @@ public final class WriteTransaction {
     return sequence
   }
 
-  /// The sequence that ``drawSequence()`` gives.
+  /// The sequence that ``drawSequence()`` will give.
   var nextSequence: UInt64 { changes.groupSequence ?? state.log.sequence + 1 }
 
   // MARK: - Groups and the end
 
-  /// Lets the changes from here on become visible together at receivers, apart from those before.
+  /// Begins a group: changes from here on become visible together at receivers, apart from earlier ones.
   public func beginGroup() throws {
     let access = try pagesToWrite("beginGroup")
     try closeGroup(access)
@@ -359,7 +362,7 @@ public final class WriteTransaction {
     changes.endGroup()
   }
 
-  /// The random number that names the commit to come.
+  /// The random number that names this transaction's commit.
   func commitID() -> UInt64 {
     if let drawnCommitID { return drawnCommitID }
     let id = max(settings.options.random(), 1)
@@ -367,26 +370,27 @@ public final class WriteTransaction {
     return id
   }
 
-  /// From where on the log is whole.
+  /// The log is complete from this sequence on.
   var logStart: UInt64 {
     get { state.log.logStart }
     set { state.log.logStart = newValue }
   }
 
-  /// How many bytes are free on the disk of the store; all there are where nobody can tell.
+  /// How many bytes are free on the store's disk; the maximum if that is unknown.
   var freeDiskBytes: Int {
     if let fault = settings.options.freeDiskBytes { return fault() }
     return (try? stored.access.freeDiskBytes()) ?? .max / 2
   }
 
-  /// How many entries the log may have.
+  /// The maximum number of entries in the log.
   var logLimit: Int { settings.options.logEntries }
 
-  /// Ends the body's part; what comes after is the commit.
+  /// Ends the body's part, before the commit.
   ///
-  /// - Parameter keepsReserve: Whether a full disk could still be made room on with so many pages in use.
-  /// - Returns: What the job came to, and the store's state after it.
-  /// - Throws: What forbids the commit, also where the body passed over it.
+  /// - Parameter keepsReserve: Whether a full disk would still have enough reserve with this many pages in
+  ///   use.
+  /// - Returns: The job's result, and the store's state after it.
+  /// - Throws: What prevents the commit, even if the body ignored it.
   func finish(
     _ keepsReserve: (_ tablePages: Int) throws(StoreError) -> Bool
   ) throws(StoreError) -> (FinishedJob, StoreState) {
@@ -417,17 +421,17 @@ public final class WriteTransaction {
     return (job, state)
   }
 
-  /// Makes the transaction useless; to be called before the engine's own ends.
+  /// Makes the transaction unusable; call it before the engine's transaction ends.
   func end() {
     isOver = true
     stored.cursor?.close()
     stored.cursor = nil
   }
 
-  /// Why the engine refused, when it did.
+  /// The engine's failure, if there was one.
   var engineFailure: StoreError? { doom }
 
-  /// Keeps the last pages for transactions that make room.
+  /// Reserves the last pages for transactions that free space.
   private func checkRoom(
     _ access: PageAccess, _ keepsReserve: (_ tablePages: Int) throws(StoreError) -> Bool
   ) throws(StoreError) {
@@ -435,7 +439,7 @@ public final class WriteTransaction {
     if pages > settings.pageLimit, pages > startPages {
       throw StoreError(.full, "The store has reached its size limit", operation: "commit")
     }
-    // What changes nothing is no write; what makes room may use the last of it.
+    // Only transactions that change something are checked; those that free space may use the reserve.
     guard changes.lastSequence > 0 || pages > startPages else { return }
     if pages <= startPages, makesRoom || pages < startPages { return }
     if !(try keepsReserve(pages)) {
@@ -444,9 +448,9 @@ public final class WriteTransaction {
   }
 }
 
-/// What a writer goes by.
+/// The settings of a writer.
 struct WriterSettings: Sendable {
-  /// Whose entries are written now.
+  /// The site of new writes.
   var site: SiteID
   /// The first reading of this opening of the store, which writes under names of its own.
   var opening: ClockReading

@@ -1,11 +1,11 @@
 import CRDTCore
 import Failpoints
 
-/// Who carries out what is written to a store.
+/// Who executes writes to a store.
 package enum StoreDrive: Hashable, Sendable {
   /// A thread of the store's own.
   case thread
-  /// Whoever uses the store, one thread at a time, in steps: for tests that decide what happens when.
+  /// The user of the store, one thread at a time, in steps: for tests that control the order of events.
   case manual
 }
 
@@ -13,29 +13,30 @@ package enum StoreDrive: Hashable, Sendable {
 package enum CommitStage: Int, Comparable, CaseIterable, Sendable {
   /// Their bodies have run; a crash loses them.
   case executed
-  /// They are durable, and nobody knows.
+  /// They are durable, and neither listeners nor callers have been informed.
   case committed
-  /// Listeners and callers have been told.
+  /// Listeners and callers have been informed.
   case announced
 
   package static func < (a: CommitStage, b: CommitStage) -> Bool { a.rawValue < b.rawValue }
 }
 
 extension Writer {
-  /// Carries what waits on to `stage`: the batch that is under way, else the next one.
+  /// Advances to `stage` the batch in progress, or otherwise a new batch of what waits.
   ///
-  /// - Returns: `false` when nothing waits, the batch under way is as far already, or a step is being taken.
+  /// - Returns: `false` when nothing waits, the batch in progress has already reached the stage, or another
+  ///   step is in progress.
   func step(upTo stage: CommitStage) -> Bool {
     guard !isStepping else { return false }
     isStepping = true
     let hasMoved = advance(to: stage)
     isStepping = false
-    // Somebody who was told of something may have closed the store, and could not wait for that.
+    // A listener or a caller may have closed the store, and could not wait for that.
     if hasMoved, batch == nil, queue.withLock({ $0.isClosing }) { close(waits: true) }
     return hasMoved
   }
 
-  /// Carries out all that waits.
+  /// Executes everything that waits.
   func drive() { while step(upTo: .announced) {} }
 
   private func advance(to stage: CommitStage) -> Bool {

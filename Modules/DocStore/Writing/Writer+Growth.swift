@@ -1,10 +1,10 @@
 extension Writer {
-  /// How long readers may keep the map from growing before the transaction goes on in the one there is.
+  /// How long readers may block the growth of the map before the transaction continues in the current one.
   private static let growthDeadline = Duration.milliseconds(50)
 
-  /// Gives the store more room where it began with less than asked.
+  /// Enlarges the map of a store that was opened with a smaller one than requested.
   func grow(_ environment: Environment) {
-    // Also where the process could not have the new map after the old one was given up.
+    // This also covers a failure to create the new map after the old one was given up.
     defer { poison(ifLost: environment) }
     do throws(StoreError) {
       guard try environment.growIfNeeded(deadline: Self.growthDeadline) else { return }
@@ -16,7 +16,7 @@ extension Writer {
     }
   }
 
-  /// Refuses all writes once the map was lost while it was moved.
+  /// Refuses all writes if the map was lost while it was moved.
   func poison(ifLost environment: Environment) {
     if let failure = environment.readers.withLock({ $0.failure }) { poison(by: failure) }
   }

@@ -3,34 +3,34 @@ import CRDTCore
 import Platform
 import Synchronization
 
-/// The thread that writes: it takes jobs in order, and those that wait share one sync.
-// SAFETY: `state`, `environment` and what is under way belong to one thread at a time: to the writer's, or to a caller's
-// while the queue is lent, which the queue's lock hands over; driven by hand, to whoever uses the store. The rest is
-// guarded or never changes.
+/// The writer of a store: it takes jobs in order, and waiting jobs share one sync.
+// SAFETY: `state`, `environment` and the current batch belong to one thread at a time: to the writer's, or to
+// a caller's while the queue is lent, and the queue's lock hands them over. In a store that is driven by
+// hand, they belong to its user. The rest is guarded or never changes.
 final class Writer: @unchecked Sendable {
   private(set) var settings: WriterSettings
   let listeners = CommitListeners()
   let siteListeners = StoreListeners<IdentityChange>()
   let preCommitHooks = PreCommitHooks()
-  /// Who the store is now, and what made it so in this session.
+  /// The store's current identity, and what changed it in this session.
   let identity: Monitor<(current: StoreIdentity, change: IdentityChange?)>
   let queue = Monitor(JobQueue())
   private let published: Monitor<Catalogue>
   let ended = Monitor(false)
   private let thread = Monitor<StoreThread?>(nil)
-  /// The thread of a caller that carries out its own job; 0 for none.
+  /// The thread of a caller that executes its own job; 0 for none.
   ///
-  /// Relaxed: each thread compares it with itself.
+  /// Relaxed: each thread compares it only with itself.
   private let borrower = Atomic<UInt>(0)
   private let watch: WaitWatch
   private(set) var environment: Environment?
-  /// Environments that a compaction replaced, and that snapshots may still be open on.
+  /// Environments that a compaction replaced, on which snapshots may still be open.
   private var retired: [Retired] = []
   private var state: StoreState
   private var reserve: DiskReserve
-  /// Driven by hand: what was executed or committed, and not announced yet.
+  /// In a store that is driven by hand: the batch that was executed or committed, and not announced yet.
   var batch: CommitBatch?
-  /// Driven by hand: whether a step is being taken.
+  /// In a store that is driven by hand: whether a step is in progress.
   var isStepping = false
   private var told = ToldCommits()
   let keeper: InstanceKeeper
@@ -38,9 +38,9 @@ final class Writer: @unchecked Sendable {
   let siteMarks: SiteMarks
   /// The failure that poisoned the store.
   private var failure: StoreError? { health.withLock { $0.failure } }
-  /// What others may know of the writer's doings.
+  /// The parts of the writer's status that other threads may read.
   let health = Monitor(Health())
-  /// Hears on the writer's thread that the statistics of indexes have become too old; set before the start.
+  /// Is called on the writer's thread when statistics of indexes are outdated; set before the start.
   var noteStale: () -> Void = {}
 
   private struct Retired {
@@ -54,12 +54,12 @@ final class Writer: @unchecked Sendable {
     var failure: StoreError?
   }
 
-  /// Documents that the last transaction changed: the next one may change as many.
+  /// How many documents the last transaction changed: the next one may change as many.
   private var lastChanges = 0
-  /// For more than these no room is kept.
+  /// The maximum number of changes for which room is reserved.
   private static let expectedChanges = 4_096
 
-  /// After this long a commit takes no more waiting jobs along, so that the first ones do not wait for the last.
+  /// How long a batch accepts further waiting jobs, so that the first jobs do not wait for the last.
   private static let batchDuration = Duration.milliseconds(20)
 
   init(
@@ -83,10 +83,10 @@ final class Writer: @unchecked Sendable {
 
   var catalogue: Catalogue { published.withLock { $0 } }
 
-  /// Whether the store has no thread, so that its owner carries out what is queued.
+  /// Whether the store has no thread, so that its owner executes queued jobs.
   var isManual: Bool { settings.options.drive == .manual }
 
-  /// Whether the caller is inside a body or a listener, on the writer's thread or on one that stands in for it.
+  /// Whether the caller is inside a body or a listener, on the writer's thread or one that replaces it.
   var isCurrentThread: Bool {
     if isManual { return isStepping }
     return borrower.load(ordering: .relaxed) == StoreThread.current
@@ -103,7 +103,7 @@ final class Writer: @unchecked Sendable {
     thread.withLock { $0 = started }
   }
 
-  /// Queues a job, or finishes it at once where the store is closing or its caller gave up.
+  /// Queues a job, or finishes it at once if the store is closing or the job's caller gave up.
   func enqueue(_ job: Job) {
     enum Verdict { case queued(watch: Bool), closed, cancelled }
     let verdict = queue.withLock(wake: true) { queue -> Verdict in
@@ -121,13 +121,13 @@ final class Writer: @unchecked Sendable {
     }
   }
 
-  /// Queues a job that its caller waits for; driven by hand, it is carried out before this returns.
+  /// Queues a job for which its caller waits; driven by hand, it is executed before this returns.
   func submit(_ job: Job) {
     enqueue(job)
     if isManual { drive() }
   }
 
-  /// Takes a job back unless it runs already.
+  /// Removes a job from the queue unless it is already running.
   func cancel(_ job: Job) {
     let isWaiting = queue.withLock { queue in
       job.isCancelled = true
@@ -138,7 +138,7 @@ final class Writer: @unchecked Sendable {
 
   /// Lets the queued jobs finish, then ends the thread and waits for that.
   ///
-  /// - Parameter waits: Whether the caller may wait; one that the writer itself waits for must not.
+  /// - Parameter waits: Whether the caller may wait; a caller for which the writer itself waits must not.
   func close(waits: Bool) {
     queue.withLock(wake: true) { $0.isClosing = true }
     watch.close()
@@ -151,10 +151,10 @@ final class Writer: @unchecked Sendable {
     }
   }
 
-  /// Ends as a killed process would: what is not committed is lost, and nothing is noted down.
+  /// Ends like a killed process: what is not committed is lost, and nothing is saved for the next session.
   ///
-  /// A thread may carry one commit to its end first, and those who wait behind it are told that the store is
-  /// closed. Driven by hand, everything ends where it is, and nobody is told anything.
+  /// With a thread, one commit may be completed first, and waiting jobs fail because the store is closed.
+  /// Driven by hand, everything ends where it is, and nobody is informed.
   func crash() {
     let lost = queue.withLock(wake: true) { $0.abandon() }
     watch.close()
@@ -184,10 +184,10 @@ final class Writer: @unchecked Sendable {
     ended.withLock(wake: true) { $0 = true }
   }
 
-  /// Carries out a job on its caller's thread, with those that come meanwhile and share its commit.
+  /// Executes a job on its caller's thread, with the jobs that arrive meanwhile and share its commit.
   ///
-  /// That saves two changes of thread, which take longer than a commit in memory.
-  /// - Returns: `false` where others write or wait to, so that the job has to be queued.
+  /// That saves two context switches, which take longer than a commit in memory.
+  /// - Returns: `false` if other jobs run or wait, so that the job must be queued.
   func carryOutHere(_ job: Job) -> Bool {
     guard queue.withLock({ $0.lend(to: job.origin, job.hint) }) else { return false }
     borrower.store(StoreThread.current, ordering: .relaxed)
@@ -198,7 +198,7 @@ final class Writer: @unchecked Sendable {
     return true
   }
 
-  /// The writer frees its last commits after so long without a job.
+  /// After this long without a job, the writer frees its last commits.
   private static let rest = Duration.milliseconds(200)
 
   private enum Call { case job(Job), commitsKept, close }
@@ -222,14 +222,14 @@ final class Writer: @unchecked Sendable {
     }
   }
 
-  /// Frees the last commits, unless another thread writes just now.
+  /// Frees the last commits, unless another thread is writing now.
   private func letGoOfTold() {
     guard queue.withLock({ $0.lend(to: .user) }) else { return }
     told.keep([])
     _ = queue.withLock { $0.takeBack(keepsCommits: false) }
   }
 
-  /// Lets go of the files, the last job being over.
+  /// Releases the files after the last job.
   func end() {
     guard environment != nil else { return }
     if failure == nil, !queue.withLock({ $0.isAbandoned }) { keeper.finish(state.log) }
@@ -238,9 +238,9 @@ final class Writer: @unchecked Sendable {
     environment = nil
   }
 
-  /// Runs a job and those that wait behind it, as far as the commit.
+  /// Runs a job and those that wait behind it, up to the commit.
   ///
-  /// - Returns: What is to be committed; `nil` when the job is over, and has been told so.
+  /// - Returns: The batch to commit; `nil` when the job has ended and its caller has been informed.
   func execute(_ first: Job) -> CommitBatch? {
     guard failure == nil, let environment else {
       refuse(first)
@@ -277,7 +277,7 @@ final class Writer: @unchecked Sendable {
 
   /// Makes a batch durable.
   ///
-  /// - Returns: `false` when that failed, and everybody in it has been told.
+  /// - Returns: `false` when that failed and all its callers have been informed.
   func commit(_ batch: CommitBatch) -> Bool {
     let environment = batch.environment
     let changesAnything = batch.changesAnything
@@ -299,18 +299,21 @@ final class Writer: @unchecked Sendable {
     return true
   }
 
-  /// Tells everybody of a batch that is durable.
+  /// Informs the listeners and the callers of a durable batch.
   func announce(_ batch: CommitBatch) {
     noteStatistics()
     let commits = announce(batch.finished.map(\.outcome), batch.previous, batch.environment)
-    // Before the writers go on, who may look at once whether a snapshot of theirs is still good.
+    // Before the callers continue, because they may check at once whether one of their snapshots is still
+    // valid.
     warnOfOldReaders(batch.environment)
     for (job, outcome) in batch.finished { job.finish(.success(outcome.receipt)) }
     keeper.catchUp(state.log)
     told.keep(commits)
   }
 
-  /// Whether a full disk could still be made room on, were a transaction committed that leaves so many pages in use.
+  /// Whether the disk's reserve can be kept after a commit that leaves this many pages in use.
+  ///
+  /// A full disk needs the reserve so that space can be freed.
   private func keepsReserve(_ tablePages: Int, _ environment: Environment) throws(StoreError) -> Bool {
     let usedPages = tablePages + Environment.metaPages
     reserve.secure(
@@ -331,7 +334,7 @@ final class Writer: @unchecked Sendable {
     health.withLock { $0.lastCommit = now }
   }
 
-  /// Ends snapshots that are older than the deadline, which keep pages from being used again.
+  /// Expires snapshots that are older than the deadline, because their pages cannot be reused.
   private func warnOfOldReaders(_ environment: Environment) {
     let (deadline, now) = (settings.options.readerDeadline, settings.options.monotonic)
     retired.removeAll { $0.environment == nil }
@@ -394,7 +397,7 @@ final class Writer: @unchecked Sendable {
     }
   }
 
-  /// Gives readers the dictionaries that the commit to come needs, and those who are told of it after that.
+  /// Publishes the dictionaries that readers of the next commit need, and that its listeners need afterwards.
   func publish(to environment: Environment) {
     guard state.isCatalogueStale else { return }
     state.isCatalogueStale = false
@@ -403,9 +406,9 @@ final class Writer: @unchecked Sendable {
     published.withLock { $0 = catalogue }
   }
 
-  /// Tells listeners.
+  /// Calls the listeners.
   ///
-  /// - Returns: The commits of which they were told.
+  /// - Returns: The commits with which they were called.
   private func announce(
     _ jobs: [FinishedJob], _ previous: PreviousSnapshot?, _ environment: Environment
   ) -> [Commit] {
@@ -425,7 +428,7 @@ final class Writer: @unchecked Sendable {
     return commits
   }
 
-  /// Becomes a site of its own: later writes are those of another writer.
+  /// Changes the store's site: later writes are those of another writer.
   func renewSite(_ reason: IdentityChange.Reason, _ environment: Environment) throws(StoreError) {
     do throws(StoreError) {
       let change = try keeper.renewSite(reason, environment, state.log)
@@ -439,7 +442,7 @@ final class Writer: @unchecked Sendable {
     }
   }
 
-  /// Begins the clock anew at wall time, as another site, where it is ahead.
+  /// Resets a clock that is ahead to wall time, and changes the store's site.
   func trustClock(_ environment: Environment) throws(StoreError) {
     let former = state.log.clock
     guard former.latest.milliseconds > settings.options.now() else { return }
@@ -455,9 +458,9 @@ final class Writer: @unchecked Sendable {
     environment.publish(state.log)
   }
 
-  /// Goes on in another environment with the same contents.
+  /// Continues in another environment with the same contents.
   func adopt(_ environment: Environment) {
-    // Its transactions are numbered anew, and all of them have the indexes of now.
+    // The new environment numbers transactions from the beginning, and all of them have the current indexes.
     state.noteIndexes(in: 0)
     archive.adopt(environment)
     publish(to: environment)
@@ -468,7 +471,7 @@ final class Writer: @unchecked Sendable {
     reserve = DiskReserve(settings.options.reserveFault)
   }
 
-  /// Notes that the environment has another size.
+  /// Adopts the new size of the environment.
   func adoptSize() { if let environment { settings.pageLimit = environment.pageLimit } }
 
   /// Refuses all writes from now on, because nobody knows what is durable.
@@ -477,14 +480,16 @@ final class Writer: @unchecked Sendable {
     settings.options.write(.error, "The store takes no more writes until it is opened anew: \(error)")
   }
 
-  /// After a write or sync that failed nobody knows what reached the disk: nothing more is acknowledged.
+  /// Poisons the store after an error, unless the error leaves no doubt about what reached the disk.
+  ///
+  /// After a failed write or sync, nobody knows what is durable, so nothing more is acknowledged.
   private func poison(unlessHarmless error: StoreError) {
     guard settings.options.poisonsAfterFailure else { return }
     switch error.code {
     case .full, .transactionTooLarge, .tooManyReaders, .limit, .closed, .document, .removedInTransaction,
       .writeInsideRead:
       return
-    // Met before anything was written there; what is on the disk is known.
+    // A read found this before anything was written there; the disk's contents are known.
     case .corrupt where error.operation.isSame(as: StoreError.meeting): return
     default:
       poison(by: error)

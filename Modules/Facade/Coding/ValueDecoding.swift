@@ -1,7 +1,7 @@
 import CRDTCore
 import Foundation
 
-/// Turns documents into what is `Decodable`.
+/// Decodes documents as `Decodable` types.
 enum ValueDecoding {
   /// - Throws: `decoding` with the path that does not fit.
   static func decode<T: Decodable>(_ type: T.Type, from value: Value) throws(DunlinError) -> T {
@@ -14,7 +14,7 @@ enum ValueDecoding {
     }
   }
 
-  /// One of several rows, which are counted from 0.
+  /// Decodes one of several rows, whose numbers count from 0.
   ///
   /// - Throws: `decoding` with the row and the path that does not fit.
   static func decode<T: Decodable>(
@@ -32,12 +32,12 @@ enum ValueDecoding {
   fileprivate static func decode<T: Decodable>(
     _ type: T.Type, from value: Value, at path: [any CodingKey]
   ) throws -> T {
-    // Two steps: where `T` is an optional, the cast of nothing would succeed.
+    // Two steps: where `T` is an optional, the cast of `nil` would succeed.
     if let known = try known(type, from: value, at: path), let decoded = known as? T { return decoded }
     return try T(from: ValueDecoder(value: value, codingPath: path))
   }
 
-  /// Types whose own decoding expects another form than documents hold.
+  /// Decodes the types whose own decoding expects another form than documents have.
   private static func known(_ type: any Any.Type, from value: Value, at path: [any CodingKey]) throws -> Any?
   {
     switch (ObjectIdentifier(type), value) {

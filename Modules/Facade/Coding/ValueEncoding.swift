@@ -1,12 +1,12 @@
 import CRDTCore
 import Foundation
 
-/// Turns what is `Encodable` into documents and their values.
+/// Encodes `Encodable` values as documents and their values.
 enum ValueEncoding {
   /// The fields of a document.
   ///
-  /// - Throws: `unsupportedValue` with the path of what documents do not hold, or when `value` is no map of
-  ///   fields; `limit` for too deep a nesting; what the type itself throws.
+  /// - Throws: `unsupportedValue` with the path of a value that documents cannot hold, or when `value` is not
+  ///   a map of fields; `limit` when it is nested too deeply; what the type itself throws.
   static func fields(_ value: some Encodable) throws -> WrittenFields {
     var counters: ReadCounters? = ReadCounters()
     let fields = try map(value, as: "a document is a map of fields", depth: 0, &counters)
@@ -34,12 +34,12 @@ enum ValueEncoding {
     throw DunlinError(.unsupportedValue, "\(wanted), which \(type(of: value)) does not encode as")
   }
 
-  /// One value.
+  /// Encodes one value.
   ///
   /// - Parameters:
-  ///   - value: What encodes itself.
-  ///   - depth: Containers around the place where it stands.
-  ///   - counters: Gets the counters that were read, below the path where it stands.
+  ///   - value: The value to encode.
+  ///   - depth: The number of containers around the value.
+  ///   - counters: Receives the counters that were read, with paths relative to the value.
   /// - Returns: What `value` encodes as.
   /// - Throws: `UnsupportedValue` with the path below the value; what the type itself throws.
   static func encode(
@@ -47,7 +47,7 @@ enum ValueEncoding {
   ) throws -> Value {
     let state = EncodingState(counters: counters, depth: depth)
     let encoded = try encode(value, at: Place(state: state))
-    // A container that is too deep cannot throw by itself.
+    // The encoding of a container that is nested too deeply cannot throw by itself.
     guard !state.isTooDeep else { throw UnsupportedValue(isTooDeep: true) }
     counters = state.counters
     return encoded
@@ -55,7 +55,7 @@ enum ValueEncoding {
 
   fileprivate static func encode(_ value: some Encodable, at place: Place) throws -> Value {
     if let known = try known(value, at: place) { return known }
-    // A scalar may stand one level below the deepest container.
+    // A scalar may be one level below the deepest container.
     guard place.depth <= Limits.depth + 1, place.calls <= Place.callLimit else {
       throw UnsupportedValue(isTooDeep: true)
     }
@@ -64,7 +64,7 @@ enum ValueEncoding {
     return slot.value ?? .map([:])
   }
 
-  /// Types whose own encoding would hide what they are.
+  /// Encodes the types whose own encoding would hide their type.
   private static func known(_ value: some Encodable, at place: Place) throws(UnsupportedValue) -> Value? {
     switch value {
     case is URL, is DunlinCounter, is Date, is Data, is Decimal, is DunlinDocumentID, is [UInt8],
@@ -84,7 +84,7 @@ enum ValueEncoding {
   }
 }
 
-/// What all places of one encoding share.
+/// The state that all places of one encoding share.
 private final class EncodingState {
   var counters: ReadCounters?
   /// Containers around the value.
@@ -97,9 +97,9 @@ private final class EncodingState {
   }
 }
 
-/// Where in a document something is being encoded.
+/// The place in a document that is being encoded.
 private struct Place {
-  /// Calls of types' own encoding inside each other: a value in a wrapper in a wrapper is no deeper for it.
+  /// The limit for nested calls of types' own encodings; a value inside wrappers is not deeper for them.
   static let callLimit = 4 * Limits.depth
 
   let state: EncodingState
@@ -123,14 +123,14 @@ private struct Place {
   /// Containers around this place.
   var depth: Int { state.depth + path.count }
 
-  /// Whether a map or an array may stand here; else the encoding fails when it ends.
+  /// Returns whether a map or an array may be here; if it may not, the encoding fails at its end.
   func allowsContainer() -> Bool {
     if depth > Limits.depth { state.isTooDeep = true }
     return depth <= Limits.depth
   }
 }
 
-/// What is being encoded at one place.
+/// The value that is being encoded at one place.
 private final class Slot {
   private enum Content {
     case empty
@@ -163,7 +163,7 @@ private final class Slot {
     guard case .map(var members) = content else { return Slot() }
     if let known = members[key] { return known }
     let slot = Slot()
-    // Else the dictionary would be copied for each member.
+    // Otherwise the dictionary would be copied for each member.
     content = .empty
     members[key] = slot
     content = .map(members)
@@ -254,7 +254,7 @@ private struct ArrayEncoder: UnkeyedEncodingContainer {
   func superEncoder() -> any Encoder { nested() }
 }
 
-/// A step of a coding path that no type declared.
+/// A step of a coding path that no type has declared.
 struct IndexKey: CodingKey {
   let stringValue: String
   let intValue: Int?

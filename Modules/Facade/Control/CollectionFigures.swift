@@ -2,7 +2,7 @@ import CRDTCore
 package import DocStore
 package import QueryEngine
 
-/// What a walk over a collection tells.
+/// The figures that a walk over a collection collects.
 package struct CollectionFigures {
   package private(set) var documents = 0
   package private(set) var tombstones = 0
@@ -10,16 +10,18 @@ package struct CollectionFigures {
   package private(set) var recordBytes = 0
   private var sum = Summary.zero
 
-  /// How many records are walked over between two looks whether to go on.
+  /// The number of records between two calls of `check`.
   private static let pace = 512
 
-  /// Walks a collection, or those of its documents that match; one that was never written has none.
+  /// Walks a collection, or those of its documents that match.
+  ///
+  /// A collection that was never written has no documents.
   ///
   /// - Parameters:
   ///   - name: The collection.
-  ///   - transaction: What is read.
-  ///   - matcher: Which documents; `nil` for all.
-  ///   - check: Asked now and then; what it throws ends the walk.
+  ///   - transaction: The transaction to read from.
+  ///   - matcher: Selects the documents; `nil` selects all.
+  ///   - check: Called every 512 records; what it throws ends the walk.
   /// - Throws: What the store reports; what `check` throws.
   package init(
     _ name: String, in transaction: borrowing ReadTransaction, matching matcher: RecordMatcher? = nil,
@@ -49,7 +51,7 @@ package struct CollectionFigures {
     )
   }
 
-  /// The sum of the documents' summaries: equal at two peers that hold the same.
+  /// The sum of the documents' summaries: equal at two peers that have the same documents.
   package var digest: String {
     let digits = String(sum.high ^ sum.low, radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits

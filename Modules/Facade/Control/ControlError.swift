@@ -2,7 +2,9 @@ package import CRDTCore
 import DocStore
 import QueryEngine
 
-/// Why a peer did not do what it was asked over its control socket; also for commands that ask a store that nobody has open.
+/// Why a peer did not do what a client asked for over its control socket.
+///
+/// Commands that open a store themselves use this error too.
 package struct ControlError: Error, CustomStringConvertible {
   /// A place in a statement.
   package struct Place: Hashable, Sendable {
@@ -10,17 +12,17 @@ package struct ControlError: Error, CustomStringConvertible {
     package let line: Int
     /// The column in Unicode scalars, from 1.
     package let column: Int
-    /// The line, cut to what is near, with a caret below the place.
+    /// The part of the line near the place, with a caret below the place.
     package let excerpt: String?
   }
 
   /// The code of the public error.
   package let code: DunlinError.Code
-  /// What is shown to the user of a command, without the place.
+  /// The text for the user of a command, without the place.
   package let message: String
-  /// Where in the statement, for errors that have a place there.
+  /// Where in the statement the error is; `nil` for errors without a place there.
   package let place: Place?
-  /// The document of a batch that is wrong, counted from 0.
+  /// The index of the faulty document in a batch, counted from 0.
   package let document: Int?
 
   package var description: String {
@@ -33,7 +35,7 @@ package struct ControlError: Error, CustomStringConvertible {
     (self.code, self.message, self.place, self.document) = (code, message, place, document)
   }
 
-  /// The error for an error of any kind, in the words that a command shows for it.
+  /// Makes the error for an error of any kind, with the text that a command shows for it.
   package init(any error: any Error, document: Int? = nil) {
     switch error {
     case let error as ControlError: self = error
@@ -55,7 +57,7 @@ package struct ControlError: Error, CustomStringConvertible {
     }
   }
 
-  /// What was sent as an error.
+  /// Reads an error that a peer has sent.
   package init(_ values: [TextKey: Value]) {
     self.init(
       DunlinError.Code(rawValue: values.string("code") ?? "other"),
@@ -68,7 +70,7 @@ package struct ControlError: Error, CustomStringConvertible {
       document: values.integer("document"))
   }
 
-  /// What is sent of it.
+  /// The fields of a message that contains this error.
   var values: [TextKey: Value] {
     var values: [TextKey: Value] = ["code": .string(code.rawValue), "message": .string(message)]
     if let place {
@@ -81,7 +83,7 @@ package struct ControlError: Error, CustomStringConvertible {
   }
 }
 
-/// Parts of a message.
+/// Reads fields of a message.
 extension [TextKey: Value] {
   package func string(_ name: TextKey) -> String? {
     if case .string(let text)? = self[name] { text } else { nil }
@@ -115,6 +117,6 @@ extension [TextKey: Value] {
 }
 
 extension Value {
-  /// A count, as far as an integer goes.
+  /// An integer with the value of a count, clamped to 64 bits.
   package static func count(_ number: some BinaryInteger) -> Value { .int(Int64(clamping: number)) }
 }

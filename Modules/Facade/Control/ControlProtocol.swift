@@ -1,23 +1,23 @@
 package import Transports
 
-/// What both ends of a control socket agree on: `Documentation/CommandLine.md` has the protocol.
+/// The constants of the control protocol; `Documentation/CommandLine.md` describes the protocol.
 package enum ControlProtocol {
-  /// Goes up when an older client would misunderstand what is said.
+  /// The protocol version; it is increased when an older client would misunderstand a message.
   package static let version = 1
   /// The socket's name in the database's directory.
   package static let socketName = "control.sock"
 
-  /// The bytes of a line that a client sends.
+  /// The greatest number of bytes of a line that a client sends.
   package static let lineBytes = 16 << 20
-  /// The bytes of documents that become visible together.
+  /// The greatest number of bytes of documents that become visible together.
   package static let batchBytes = 64 << 20
-  /// Clients at once.
+  /// The greatest number of clients at the same time.
   package static let clients = 32
-  /// Requests of one client at once.
+  /// The greatest number of requests of one client at the same time.
   package static let requests = 8
-  /// How long a client may ask for nothing, or take nothing of what it has asked for.
+  /// How long a client may send no request, or read nothing of the answers to its requests.
   package static let idleTime = Duration.seconds(600)
-  /// How often progress is told.
+  /// How often progress is sent.
   static let progressInterval = Duration.milliseconds(100)
 
   /// The socket of the database in a directory.

@@ -2,26 +2,28 @@ import CRDTCore
 import Synchronization
 import Transports
 
-/// One client of a control socket: its requests run beside one another, and its answers go as fast as it reads.
+/// One client of a control socket.
+///
+/// Its requests run in parallel. The session sends answers as fast as the client reads them.
 final class ControlSession: Sendable {
-  /// A request that has not been answered to its end.
+  /// A request that has not been answered completely.
   fileprivate enum Course {
-    /// Its documents still come.
+    /// More documents of the request are expected.
     case gathering(ControlRequest, [Value], bytes: Int)
     case running(Task<[TextKey: Value], any Error>)
   }
 
   private struct State {
     var requests: [Int: Course] = [:]
-    /// When the client last asked for something, or took something.
+    /// When the client last sent a request, or read a part of an answer.
     var lastSign = ContinuousClock.now
     var sendings = 0
-    /// Requests whose last answer is on its way.
+    /// The number of requests whose last answer is being sent.
     var endings = 0
-    /// Whether no request is taken any more.
+    /// Whether the session no longer accepts requests.
     var isEnding = false
 
-    /// Whether the client has been silent for too long.
+    /// Returns whether the client has been silent for too long.
     func isIdle(_ now: ContinuousClock.Instant, _ idleTime: Duration) -> Bool {
       guard requests.values.allSatisfy(\.isGathering) || sendings > 0 else { return false }
       return now - lastSign > idleTime
@@ -32,7 +34,7 @@ final class ControlSession: Sendable {
   private let actions: ControlActions
   private let idleTime: Duration
   private let state = Mutex(State())
-  /// How often in that time it is looked whether the client is idle.
+  /// How often within the idle time the session checks whether the client is idle.
   private static let checks = 20
 
   init(_ connection: LocalConnection, _ actions: ControlActions, idleTime: Duration) {
@@ -41,7 +43,7 @@ final class ControlSession: Sendable {
 
   // MARK: - The course of it
 
-  /// Serves the client until it goes, or is idle for too long, or the socket closes.
+  /// Serves the client until it disconnects, has been idle for too long, or the socket closes.
   func run() async {
     await connection.serve { lines in
       await withDiscardingTaskGroup { group in
@@ -66,7 +68,9 @@ final class ControlSession: Sendable {
     }
   }
 
-  /// Begins no request any more; those that run are cancelled, and answered to that effect.
+  /// Stops accepting requests, and cancels those that run.
+  ///
+  /// The client gets an answer that says so.
   func end() {
     state.withLock { $0.isEnding = true }
     cancelAll()
@@ -97,9 +101,9 @@ final class ControlSession: Sendable {
 
   // MARK: - Requests
 
-  /// Takes a line.
+  /// Processes a line of the client.
   ///
-  /// - Returns: The request that can begin, and its documents.
+  /// - Returns: The request that can start, and its documents.
   private func take(_ line: [UInt8]) async -> (ControlRequest, [Value])? {
     state.withLock { $0.lastSign = .now }
     var id: Int?
@@ -116,14 +120,14 @@ final class ControlSession: Sendable {
         return try add(documents, to: id, bytes: line.count, isLast: isLast)
       }
     } catch {
-      // The complaint is the end of the request's answer, so that no more documents of it are waited for.
+      // This error ends the answer to the request, so the session must not wait for more of its documents.
       if let id { drop(id) }
       await complain(error, about: id)
       return nil
     }
   }
 
-  /// Forgets a request whose documents still come.
+  /// Forgets a request of which more documents are expected.
   private func drop(_ id: Int) {
     state.withLock { state in
       if state.requests[id]?.isGathering == true { state.requests[id] = nil }
@@ -153,7 +157,7 @@ final class ControlSession: Sendable {
     _ more: [Value], to id: Int, bytes: Int, isLast: Bool
   ) throws(ControlError) -> (ControlRequest, [Value])? {
     try state.withLock { state throws(ControlError) in
-      // Taken out, so that the documents have one owner and are not copied.
+      // The value is removed, so that the documents have one owner and are not copied.
       guard case .gathering(let request, var documents, let sum)? = state.requests.removeValue(forKey: id)
       else {
         throw ControlError(.argument, "the request \(id) waits for no documents")
@@ -171,7 +175,7 @@ final class ControlSession: Sendable {
     }
   }
 
-  /// Runs a request beside the others, and answers it.
+  /// Runs a request in parallel with others, and answers it.
   private func begin(
     _ request: ControlRequest, _ documents: [Value], _ group: inout DiscardingTaskGroup
   ) {
@@ -190,7 +194,7 @@ final class ControlSession: Sendable {
       } catch {
         answer = ["error": .map(self.meaning(error).values)]
       }
-      // Before the answer, so that whoever has it may use the number again.
+      // Before the answer, so that the client can use the number again once it has the answer.
       self.state.withLock { state in
         state.requests[request.id] = nil
         state.endings += 1
@@ -218,7 +222,7 @@ final class ControlSession: Sendable {
 
   // MARK: - Answers
 
-  /// Tells the client what is wrong with what it has sent; whether it still listens does not matter.
+  /// Sends the client an error about its input; whether the client still reads does not matter.
   private func complain(_ error: ControlError, about id: Int? = nil) async {
     try? await send(["error": .map(error.values)], about: id)
   }

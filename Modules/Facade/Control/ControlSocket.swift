@@ -5,38 +5,39 @@ import Logging
 import Synchronization
 import Transports
 
-/// Answers other processes of the same user over a socket in the database's directory, while that is asked for.
+/// Answers other processes of the same user over a local socket, while the application asks for that.
 final class ControlSocket: Sendable {
   private struct State {
-    /// Where the socket is.
+    /// The path of the socket.
     var path = ""
     var listener: LocalListener?
     var accepting: Task<Void, Never>?
     var sessions: [UInt64: ControlSession] = [:]
     var nextID: UInt64 = 1
     var isClosed = false
-    /// Who hears how far indexes have come that are being built.
+    /// Called with the progress of indexes that are being built.
     var indexes: [UInt64: @Sendable (IndexProgress) -> Void] = [:]
   }
 
   private let idleTime: Duration
   private let isPlaceless: Bool
   private let state = Mutex(State())
-  /// Held while the socket is made, so that it is made once.
+  /// Held while the socket is created, so that it is created only once.
   private let opening = Mutex(())
   private let running = DispatchGroup()
-  /// How long closing waits for clients to be told.
+  /// How long closing waits until the clients have their last answers.
   private static let closingTime = DispatchTimeInterval.seconds(1)
 
   /// - Parameters:
-  ///   - idleTime: How long a client may ask for nothing, or take nothing.
-  ///   - isPlaceless: Whether no socket is made in the database's directory, as on a file system without sockets.
+  ///   - idleTime: How long a client may send no request, or read nothing.
+  ///   - isPlaceless: Whether the database's directory cannot hold a socket, as on a file system without
+  ///     sockets.
   init(idleTime: Duration, isPlaceless: Bool = false) {
     self.idleTime = idleTime
     self.isPlaceless = isPlaceless
   }
 
-  /// Begins to listen, unless it does.
+  /// Starts to listen, unless the socket listens already.
   ///
   /// - Returns: The socket's path.
   /// - Throws: `closed`, `permission`, `exists`, `unreachable`, `tooManyFiles`, `io`.
@@ -55,7 +56,7 @@ final class ControlSocket: Sendable {
     do throws(LinkError) {
       (socket, listener) = try bind(socket, core)
     } catch {
-      // A port is not what is in use.
+      // The link layer reports `portInUse`, but a socket has no port.
       let code: DunlinError.Code? = error.code == .portInUse ? .exists : nil
       throw DunlinError(
         code ?? DunlinError(error).code, error.message, context: ["path": socket.path], underlying: error)
@@ -77,7 +78,7 @@ final class ControlSocket: Sendable {
     throw DunlinError(.closed, "the database is closed")
   }
 
-  /// Makes the socket, elsewhere where none can stand in the database's directory.
+  /// Creates the socket: in the database's directory, or elsewhere if that directory cannot hold a socket.
   private func bind(
     _ socket: LocalSocket, _ core: Core
   ) throws(LinkError) -> (LocalSocket, LocalListener) {
@@ -100,7 +101,7 @@ final class ControlSocket: Sendable {
     }
   }
 
-  /// Stops listening, and tells clients that their requests have ended.
+  /// Stops listening, and informs the clients that their requests have ended.
   func stop() {
     let (listener, accepting, sessions) = state.withLock { state in
       defer { (state.listener, state.accepting) = (nil, nil) }
@@ -113,7 +114,7 @@ final class ControlSocket: Sendable {
     for session in sessions { session.close() }
   }
 
-  /// Stops for good.
+  /// Stops permanently.
   func close() {
     state.withLock { $0.isClosed = true }
     stop()
@@ -151,12 +152,12 @@ final class ControlSocket: Sendable {
 
   // MARK: - Indexes that are being built
 
-  /// Tells requests that run how far an index has come.
+  /// Passes the progress of an index to the requests that run.
   func report(_ progress: IndexProgress) {
     for body in state.withLock({ Array($0.indexes.values) }) { body(progress) }
   }
 
-  /// Has `report` called while `body` runs.
+  /// Calls `report` with the progress of indexes while `body` runs.
   func hearing<R>(
     _ report: @escaping @Sendable (IndexProgress) -> Void, _ body: () async throws -> R
   ) async throws -> R {

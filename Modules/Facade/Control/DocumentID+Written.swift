@@ -3,7 +3,9 @@ package import CRDTCore
 extension DocumentID {
   private static let hexPrefix = "hex:"
 
-  /// Reads an id as users write it: JSON, plain text for a string, or `hex:` and the digits that `verify` prints.
+  /// Reads an id as users write it.
+  ///
+  /// The text is JSON, plain text for a string, or `hex:` and the digits that `verify` prints.
   ///
   /// - Throws: `invalidDocumentID`.
   package init(written text: String) throws(ControlError) {
@@ -22,7 +24,7 @@ extension DocumentID {
     guard !bytes.isEmpty, bytes.count * 2 == digits.count else {
       throw ControlError(.invalidDocumentID, "\(text): after hex: come pairs of hexadecimal digits")
     }
-    // Not validated, for it may be the id that is damaged.
+    // The id is not validated, since it may be the damaged part.
     self.init(trusted: bytes)
   }
 }

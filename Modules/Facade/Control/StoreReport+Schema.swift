@@ -8,8 +8,8 @@ extension StoreReport {
   /// - Parameters:
   ///   - store: The store.
   ///   - name: A collection; `nil` for all.
-  ///   - documents: So many documents of a collection are looked at.
-  /// - Returns: What is to be shown.
+  ///   - documents: The number of documents of each collection to examine.
+  /// - Returns: The fields for display.
   /// - Throws: `notFound` for a collection that was never written, with the nearest name.
   package static func schema(
     of store: Store, _ name: String?, documents: Int
@@ -57,7 +57,7 @@ private struct FieldSample {
     (self.types, self.count) = (types, count)
   }
 
-  /// The fields by name; the types of each with the most frequent one first.
+  /// The fields by name, with the most frequent type of each first.
   var values: [Value] {
     types.sorted { $0.key < $1.key }.map { name, types in
       let listed = types.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(\.key)
@@ -70,7 +70,7 @@ private struct FieldSample {
 }
 
 extension Value {
-  /// What users call the type of a value.
+  /// The user's word for the type of a value.
   fileprivate var typeName: String {
     switch self {
     case .null: "null"

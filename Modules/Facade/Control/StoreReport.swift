@@ -3,14 +3,16 @@ package import DocStore
 import QueryEngine
 import Transports
 
-/// What commands say of a store, as JSON: the same whether they have it open themselves or ask the peer that has.
+/// What commands report of a store, as JSON.
+///
+/// The report is the same whether the command has opened the store or asks a peer that has opened it.
 package enum StoreReport {
-  /// Documents of a collection that are looked at for its schema.
+  /// The number of documents of a collection that are examined for its schema.
   package static let schemaDocuments = 1_000
 
   // MARK: - The whole store
 
-  /// How a store stands.
+  /// The figures of a store.
   package static func statistics(of store: Store) throws -> [TextKey: Value] {
     let statistics = try store.statistics()
     let collections = statistics.collections.map { info in
@@ -52,12 +54,12 @@ package enum StoreReport {
     ]
   }
 
-  /// How far a store's clock is ahead of the wall clock, which may be declared right.
+  /// Reports how far a store's clock is ahead of the wall clock, and resets the clock on request.
   ///
   /// - Parameters:
   ///   - store: The store.
-  ///   - isTrusted: Whether the clock begins anew at the wall clock.
-  /// - Returns: How far it was ahead, and whether it has begun anew.
+  ///   - isTrusted: Whether to declare the wall clock right and to restart the store's clock from it.
+  /// - Returns: How far the clock was ahead, and whether it was restarted.
   /// - Throws: What the store throws.
   package static func clock(of store: Store, isTrusted: Bool) throws -> [TextKey: Value] {
     let lead = try store.clockLead()
@@ -67,9 +69,9 @@ package enum StoreReport {
 
   // MARK: - What is not there
 
-  /// A collection that was written at some time.
+  /// Finds a collection that was written at some time.
   ///
-  /// - Throws: `notFound` for another one, with the nearest name; what the store throws.
+  /// - Throws: `notFound` for any other name, with the nearest existing one; what the store throws.
   package static func existing(
     _ name: String, in transaction: borrowing ReadTransaction
   ) throws -> DocStore.Collection {
@@ -79,13 +81,13 @@ package enum StoreReport {
     throw ControlError(.notFound, PlainText.of("there is no collection '\(name)'\(hint)"))
   }
 
-  /// The error for a document that is not there: its collection may be what is missing.
+  /// The error for a document that does not exist; the collection may be what is missing.
   ///
   /// - Parameters:
-  ///   - document: Its id, as users write it.
+  ///   - document: The document's id, as users write it.
   ///   - name: The collection.
-  ///   - transaction: What was read.
-  /// - Returns: What the reader is told.
+  ///   - transaction: The transaction that was read from.
+  /// - Returns: The error for the user.
   package static func absence(
     of document: String, in name: String, _ transaction: borrowing ReadTransaction
   ) -> any Error {
@@ -99,15 +101,15 @@ package enum StoreReport {
 
   // MARK: - Inspecting
 
-  /// What a store holds, or one of its collections, or one document of that.
+  /// Describes the content of a store, of one collection, or of one document.
   ///
   /// - Parameters:
   ///   - store: The store.
   ///   - collection: A collection, whose records are checked.
   ///   - document: The id of one document, as users write it.
-  ///   - check: Asked now and then; what it throws ends the work.
-  /// - Returns: What is to be shown.
-  /// - Throws: `notFound` for a collection or a document that is not there; what the store throws.
+  ///   - check: Called from time to time; what it throws ends the work.
+  /// - Returns: The fields for display.
+  /// - Throws: `notFound` for a collection or a document that does not exist; what the store throws.
   package static func inspect(
     _ store: Store, _ collection: String?, _ document: String?, check: () throws -> Void = {}
   ) throws -> [TextKey: Value] {

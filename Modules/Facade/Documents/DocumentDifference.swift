@@ -1,26 +1,27 @@
 import CRDTCore
 
-/// What has to be written so that a stored document becomes the one that an application saves, and no more.
+/// The writes that turn a stored document into the one that an application saves, and no others.
 ///
-/// It compares three states: the one that is wanted, the one that its author began with, and the one that stands. Where the
-/// first two are the same, the author has changed nothing, and what stands stays. An application that does not say what it
-/// began with means to change all that differs from what stands, which is then both.
+/// It compares three states: the saved one, the original that its author began with, and the stored one.
+/// Where the saved and the original state are equal, the author has changed nothing, and the stored value
+/// stays. An application that gives no original means to change everything that differs from the stored
+/// document. The stored document is then also the original.
 struct DocumentDifference {
   private(set) var edits: [Edit] = []
   private(set) var results: [DunlinUpdateResult] = []
   private let id: DunlinDocumentID
-  /// What counters that were read have counted since; `nil` where the original says how far each has come.
+  /// The counts since counters were read; `nil` where the original has the sum that each counter had.
   private let counted: [[TextKey]: Int64]?
   private let leavesOutNil: Bool
 
-  /// Compares what is saved with what stands.
+  /// Compares the saved state with the stored one.
   ///
   /// - Parameters:
-  ///   - saved: What is wanted.
-  ///   - original: What its author began with; `nil` for what stands.
+  ///   - saved: The state that the author wants.
+  ///   - original: The state that the author began with; `nil` for the stored one.
   ///   - standing: The fields of the stored document.
   ///   - id: The document.
-  /// - Complexity: O(*n*) in the fields of the three, and in the elements of arrays that are equal.
+  /// - Complexity: O(*n*) in the fields of the three states, and in the elements of equal arrays.
   init(
     _ saved: SavedFields, from original: SavedFields?, over standing: [TextKey: Value], id: DunlinDocumentID
   ) {
@@ -36,7 +37,8 @@ struct DocumentDifference {
     _ wanted: [TextKey: Value], _ original: [TextKey: Value], _ standing: [TextKey: Value], at path: [TextKey]
   ) {
     let gone = original.keys.filter { wanted[$0] == nil }
-    // What Swift takes for one text may be two keys: whoever reads a map by Swift's texts sees one of them.
+    // Two keys may be one text to Swift. A reader of a map with Swift's strings as keys sees only one of
+    // them.
     let spellings = gone.isEmpty ? [] : Set(wanted.keys.map(\.text))
     let removed = gone.filter { !spellings.contains($0.text) }
     for key in (Array(wanted.keys) + removed).sorted() where !(path.isEmpty && key == "_id") {
@@ -69,7 +71,7 @@ struct DocumentDifference {
     if case .map(let fields)? = standing {
       compare(wanted, former ?? [:], fields, at: path)
     } else if let former {
-      // What stood there is gone: what its author has changed comes back, and nothing else.
+      // The stored map is gone. What its author has changed is written again, and nothing more.
       compare(wanted, former, [:], at: path)
     } else if standing != nil {
       edits.append(.replace(path, Value.map(wanted).starting(counted ?? [:], at: path)))
@@ -81,16 +83,16 @@ struct DocumentDifference {
     }
   }
 
-  /// Whether the author has left it as it was.
+  /// Returns whether the author has left the value unchanged.
   private func isUnchanged(_ wanted: Value, _ original: Value?, at path: [TextKey]) -> Bool {
-    // What a counter has counted may come to nothing beside what stands.
+    // The author may have counted although the sum equals the stored one.
     if counted?[path] != nil { return false }
     return wanted.isSame(as: original) && wanted.isCounter == original?.isCounter
   }
 
   private mutating func remove(_ original: Value?, _ standing: Value?, at path: [TextKey]) {
     guard original != nil, standing != nil else { return }
-    // A type has left out what it read as `nil`.
+    // The author's type has left out a field that it had read as `nil`.
     if leavesOutNil, original?.any == nil { return }
     edits.append(.remove(path))
     results.append(.removed(docID: id, path: path.dotted))
@@ -103,12 +105,12 @@ struct DocumentDifference {
 
   // MARK: - Counters
 
-  /// A number over a counter that stands counts the difference; anything else takes its place.
+  /// A whole number over a stored counter adds the difference; any other value replaces the counter.
   private mutating func count(
     _ wanted: Value, _ original: Value?, onto standing: Int64, at path: [TextKey]
   ) {
     guard let number = wanted.wholeNumber else {
-      // A fraction is no count: the store refuses it.
+      // A fraction cannot be counted: the store refuses it.
       if case .double = wanted { return set(wanted, at: path) }
       edits.append(.replace(path, wanted))
       results.append(.set(docID: id, path: path.dotted))
@@ -117,7 +119,7 @@ struct DocumentDifference {
     increment(by: amount(number, original, standing, at: path), at: path)
   }
 
-  /// How much the author has counted.
+  /// How much the author has added to the counter.
   private func amount(_ number: Int64, _ original: Value?, _ standing: Int64, at path: [TextKey]) -> Int64 {
     if let own = counted?[path] { return own }
     return number.minusSaturating(original?.wholeNumber ?? standing)
@@ -129,13 +131,13 @@ struct DocumentDifference {
     results.append(.incremented(docID: id, path: path.dotted, amount: Int(amount)))
   }
 
-  /// A counter where none stands.
+  /// Makes a counter where there is none.
   private mutating func makeCounter(
     _ sum: Int64, _ original: Value?, _ standing: Value?, at path: [TextKey]
   ) {
     switch standing {
     case nil:
-      // As if it were upserted: increments of several peers that begin apart add up.
+      // As with an upsert: increments add up when several peers create the counter independently.
       edits.append(.increment(path, amount(sum, original, 0, at: path)))
       results.append(.set(docID: id, path: path.dotted))
     case .int(let number)?:
@@ -151,7 +153,7 @@ struct DocumentDifference {
 extension Value {
   fileprivate var isCounter: Bool { if case .counter = self { true } else { false } }
 
-  /// A number without a fraction.
+  /// The value as an integer, if it is a number without a fraction.
   fileprivate var wholeNumber: Int64? {
     switch self {
     case .int(let number), .counter(let number): number
@@ -168,7 +170,9 @@ extension Value {
     }
   }
 
-  /// Whether both are the same to who reads them: equal numbers are, whether they are stored as whole ones or not.
+  /// Returns whether both values look the same to a reader.
+  ///
+  /// Equal numbers do, whether they are stored as integers or not.
   fileprivate func isSame(as other: Value?) -> Bool {
     switch (self, other) {
     case (.array(let a), .array(let b)?):
@@ -181,13 +185,13 @@ extension Value {
     }
   }
 
-  /// Whether what stands is read as this, although it is something else.
+  /// Returns whether this is null, and the stored value, though it is not null, is read as null.
   fileprivate func isUnreadable(_ standing: Value?) -> Bool {
     guard self == .null, let standing else { return false }
     return standing.any == nil
   }
 
-  /// The value with counters that were read at what they have counted since.
+  /// The value, in which counters that were read have what they have counted since.
   fileprivate func starting(_ counted: [[TextKey]: Int64], at path: [TextKey]) -> Value {
     switch self {
     case .counter(let sum): return .counter(counted[path] ?? sum)
@@ -201,7 +205,7 @@ extension Value {
 }
 
 extension Int64 {
-  /// The difference, or the edge that it lies beyond.
+  /// The difference, clamped to 64 bits.
   fileprivate func minusSaturating(_ other: Int64) -> Int64 {
     let (difference, isCut) = subtractingReportingOverflow(other)
     return isCut ? (other > 0 ? .min : .max) : difference

@@ -3,7 +3,7 @@ import QueryEngine
 
 /// A document's fields and the edits that an update closure makes to them.
 ///
-/// The closure's calls do not throw: the first that fails is kept, and the update throws it.
+/// The closure's calls do not throw: the first failure is recorded, and the update throws it.
 final class DocumentDraft {
   let id: DocumentID
   private(set) var fields: [TextKey: Value]
@@ -19,9 +19,9 @@ final class DocumentDraft {
     self.report = report
   }
 
-  /// Ends the closure's part.
+  /// Ends the update closure; later writes are ignored.
   ///
-  /// - Throws: What went wrong first.
+  /// - Throws: The first failure.
   func finish() throws(DunlinError) {
     isOver = true
     if let failure { throw failure }
@@ -45,7 +45,7 @@ final class DocumentDraft {
     }
   }
 
-  /// Sets a value; counters in it that were read add to those that stand.
+  /// Sets a value; counters in it that were read add to the stored counters.
   private func set(
     _ value: Value, at keys: [TextKey], replacing: Bool, _ counters: [WrittenFields.ReadCounter]
   ) {
@@ -60,7 +60,7 @@ final class DocumentDraft {
     for counter in increments where counter.own != 0 { add(counter.own, at: keys + counter.path) }
   }
 
-  /// Adds to a counter that stands.
+  /// Adds to a stored counter.
   private func add(_ amount: Int64, at keys: [TextKey]) {
     guard case .counter(let sum)? = value(at: keys.map(PathComponent.key)) else { return }
     edits.append(.increment(keys, amount))
@@ -89,7 +89,7 @@ final class DocumentDraft {
       case nil: put(.counter(0), at: keys)
       default: throw Self.noCounter(path)
       }
-      // No amount: the number that stands there becomes the counter's start, the same at every peer.
+      // No amount: the stored number becomes the counter's start, which is the same at every peer.
       edits.append(.increment(keys, 0))
       results.append(.replacedWithCounter(docID: DunlinDocumentID(id), path: path.text))
     }
@@ -138,7 +138,7 @@ final class DocumentDraft {
     }
   }
 
-  /// Counters stand in maps, not in arrays.
+  /// Counters can be in maps, not in arrays.
   private func count(_ path: [PathComponent], _ body: (_ keys: [TextKey]) throws(DunlinError) -> Void) {
     edit(path) { keys, indexes throws(DunlinError) in
       guard indexes.isEmpty else { throw Self.noCounter(path) }
@@ -188,9 +188,11 @@ extension [PathComponent] {
 }
 
 extension [TextKey: Value] {
-  /// Writes a value, or removes what stands there; what is no map on the way to a value becomes one.
+  /// Writes a value, or removes the stored one.
   ///
-  /// - Complexity: O(*n*) in the keys and what is written, not in what stands beside it.
+  /// On the path to the value, anything other than a map becomes a map.
+  ///
+  /// - Complexity: O(*n*) in the keys and the written values, not in the stored fields beside them.
   fileprivate mutating func write(_ value: Value?, at keys: ArraySlice<TextKey>, merging: Bool) {
     guard let key = keys.first else { return }
     let rest = keys.dropFirst()
@@ -210,17 +212,17 @@ extension [TextKey: Value] {
 }
 
 extension Value {
-  /// Changes the map that this is in place; anything else becomes one.
+  /// Changes this map in place; a value other than a map becomes one first.
   fileprivate mutating func withMap(_ body: (inout [TextKey: Value]) -> Void) {
     var fields: [TextKey: Value] = [:]
     if case .map(let standing) = self { fields = standing }
-    // Else the dictionary would be copied for each change.
+    // Otherwise the dictionary would be copied for each change.
     self = .null
     body(&fields)
     self = .map(fields)
   }
 
-  /// The value without what stands at a path in it; `nil` when nothing else is left.
+  /// The value without the part at a path; `nil` when nothing remains.
   fileprivate func leavingOut(_ path: ArraySlice<TextKey>) -> Value? {
     guard let key = path.first else { return nil }
     guard case .map(var fields) = self else { return self }
@@ -230,7 +232,7 @@ extension Value {
 
   /// The array with one element set, removed, or added at its end.
   ///
-  /// - Returns: `nil` when the path leads nowhere.
+  /// - Returns: `nil` when the path leads to no place.
   fileprivate func setting(_ value: Value?, at path: ArraySlice<PathComponent>) -> Value? {
     guard let step = path.first else { return value }
     let rest = path.dropFirst()

@@ -1,10 +1,10 @@
 public import CRDTCore
 
-/// A document as it was when it was read; what is written later does not change it.
+/// A document as it was when it was read; later writes do not change it.
 ///
 /// `doc["color"].stringValue`, `doc["address"]["city"].string`, `doc["tags"][0].stringValue`.
 public struct DunlinDocument: Sendable, Identifiable {
-  /// What names the document in its collection.
+  /// The id of the document in its collection.
   public let id: DunlinDocumentID
   let fields: [TextKey: Value]
 
@@ -13,18 +13,20 @@ public struct DunlinDocument: Sendable, Identifiable {
     self.fields = fields
   }
 
-  /// What stands at a key, which may be nothing.
+  /// The value at a key, which may be missing.
   public subscript(key: String) -> DunlinDocumentPath { DunlinDocumentPath(fields[key]) }
 
   /// The whole document with its `_id`; a counter is its sum, a null is `nil`.
   public var value: [String: Any?] { fields.byString }
 
-  /// The same with keys that are told apart by their bytes: what `String` takes for one text may be two keys.
+  /// The same with keys that are distinguished by their bytes.
+  ///
+  /// Two keys may be equal as `String` and have different bytes.
   public var exactValue: [TextKey: Any?] { fields.mapValues(\.any) }
 
-  /// The whole document as a type of the application's.
+  /// Decodes the whole document as a type of the application.
   ///
-  /// - Throws: `decoding` with the path that does not fit.
+  /// - Throws: `decoding` with the path of the value that does not fit.
   public func decoded<T: Decodable>(as type: T.Type = T.self) throws(DunlinError) -> T {
     try ValueDecoding.decode(type, from: .map(fields))
   }
@@ -34,9 +36,9 @@ public struct DunlinDocument: Sendable, Identifiable {
 }
 
 extension Sequence<DunlinDocument> {
-  /// The documents as a type of the application's.
+  /// Decodes the documents as a type of the application.
   ///
-  /// - Throws: `decoding` with the row, counted from 0, and the path that does not fit.
+  /// - Throws: `decoding` with the row, counted from 0, and the path of the value that does not fit.
   public func decoded<T: Decodable>(as type: T.Type = T.self) throws(DunlinError) -> [T] {
     var decoded: [T] = []
     decoded.reserveCapacity(underestimatedCount)

@@ -1,12 +1,14 @@
 import CRDTCore
 
-/// What names a document in its collection: a string, an integer, a boolean, bytes, an array or a map.
+/// The id of a document in its collection: a string, an integer, a boolean, bytes, an array or a map.
 ///
 /// It never changes. It compares with literals: `id == "abc123"`.
 public struct DunlinDocumentID: Hashable, Sendable, Comparable {
   private enum Content: Hashable, Sendable {
     case id(DocumentID)
-    /// What a literal said that can be no id: equal to none, refused where it is used.
+    /// The value of a literal that cannot be an id.
+    ///
+    /// It equals no valid id, and calls that use it throw.
     case invalid(Value)
   }
 
@@ -17,7 +19,7 @@ public struct DunlinDocumentID: Hashable, Sendable, Comparable {
   /// Makes an id of a value such as `["orderId": "def456", "owner": "abc123"]`.
   ///
   /// - Throws: `invalidDocumentID` for null, a floating-point number, and more than 256 encoded bytes;
-  ///   `unsupportedValue` for what documents do not hold.
+  ///   `unsupportedValue` for a value that documents cannot hold.
   public init(value: Any?) throws(DunlinError) {
     let value = try Value(converting: value)
     do {
@@ -31,7 +33,7 @@ public struct DunlinDocumentID: Hashable, Sendable, Comparable {
     content = (try? DocumentID(value)).map(Content.id) ?? .invalid(value)
   }
 
-  /// The id, or an empty one of the store's that names nothing.
+  /// The id; for an invalid literal, an empty one that identifies no document.
   var id: DocumentID {
     switch content {
     case .id(let id): id
@@ -39,7 +41,7 @@ public struct DunlinDocumentID: Hashable, Sendable, Comparable {
     }
   }
 
-  /// - Throws: `invalidDocumentID` when the literal it came from can be no id.
+  /// - Throws: `invalidDocumentID` when the literal that it was made of cannot be an id.
   func checked() throws(DunlinError) -> DocumentID {
     switch content {
     case .id(let id): return id
@@ -60,13 +62,13 @@ public struct DunlinDocumentID: Hashable, Sendable, Comparable {
     }
   }
 
-  /// The id when it is a string.
+  /// The id if it is a string.
   public var string: String? { value as? String }
 
-  /// The id when it is a string, else empty.
+  /// The id if it is a string, otherwise an empty string.
   public var stringValue: String { string ?? "" }
 
-  /// The id when it is an integer.
+  /// The id if it is an integer.
   public var int: Int? { value as? Int }
 
   public static func < (a: DunlinDocumentID, b: DunlinDocumentID) -> Bool { a.id < b.id }
@@ -81,7 +83,7 @@ extension DunlinDocumentID: ExpressibleByStringInterpolation, ExpressibleByInteg
 }
 
 extension DunlinDocumentID: CustomStringConvertible {
-  /// A string id as it is, any other id as JSON.
+  /// A string id unchanged, any other id as JSON.
   public var description: String {
     switch content {
     case .id(let id): if case .string(let text) = id.value { text } else { JSON.text(of: id.value) }

@@ -1,21 +1,22 @@
 import CRDTCore
 public import Foundation
 
-/// What stands at one place of a document, in whatever type the reader wants it.
+/// The value at one place of a document, readable as any type.
 ///
-/// The short forms are `nil` where nothing of that type stands; the forms that end in `Value` are then empty.
+/// The short forms are `nil` where there is no value of that type; the forms that end in `Value` are then
+/// empty.
 public struct DunlinDocumentPath: Sendable {
   let stored: Value?
 
   init(_ stored: Value?) { self.stored = stored }
 
-  /// What stands at a key of this map; nothing for other types.
+  /// The value at a key of this map; missing for other types.
   public subscript(key: String) -> DunlinDocumentPath {
     guard case .map(let fields)? = stored else { return DunlinDocumentPath(nil) }
     return DunlinDocumentPath(fields[key])
   }
 
-  /// What stands at an index of this array; nothing beyond its end and for other types.
+  /// The value at an index of this array; missing beyond its end and for other types.
   public subscript(index: Int) -> DunlinDocumentPath {
     guard case .array(let values)? = stored, values.indices.contains(index) else {
       return DunlinDocumentPath(nil)
@@ -23,16 +24,16 @@ public struct DunlinDocumentPath: Sendable {
     return DunlinDocumentPath(values[index])
   }
 
-  /// What stands here as Swift's own types; `nil` for null and for nothing.
+  /// The value as one of Swift's own types; `nil` for null and where there is no value.
   public var value: Any? { stored?.any }
 
-  /// Whether anything stands here; null is something.
+  /// Whether there is a value; null is a value.
   public var exists: Bool { stored != nil }
 
-  /// What stands here as a type of the application's.
+  /// Decodes the value as a type of the application.
   ///
-  /// - Returns: `nil` where nothing stands.
-  /// - Throws: `decoding` with the path, from here, that does not fit.
+  /// - Returns: `nil` where there is no value.
+  /// - Throws: `decoding` with the path, relative to this place, of the value that does not fit.
   public func decoded<T: Decodable>(as type: T.Type = T.self) throws(DunlinError) -> T? {
     guard let stored else { return nil }
     return try ValueDecoding.decode(type, from: stored)
@@ -41,7 +42,7 @@ public struct DunlinDocumentPath: Sendable {
   public var string: String? { if case .string(let value)? = stored { value } else { nil } }
   public var stringValue: String { string ?? "" }
 
-  /// An integer or a counter's sum, or a floating-point number that is whole.
+  /// An integer, a counter's sum, or a floating-point number without a fraction.
   public var int: Int? {
     switch stored {
     case .int(let value)?, .counter(let value)?: Int(value)
@@ -50,13 +51,13 @@ public struct DunlinDocumentPath: Sendable {
     }
   }
 
-  /// As `int`; a floating-point number loses its fraction.
+  /// Like `int`, but a floating-point number loses its fraction.
   public var intValue: Int {
     if case .double(let value)? = stored { return Int(exactly: value.rounded(.towardZero)) ?? 0 }
     return int ?? 0
   }
 
-  /// Any number as a floating-point one.
+  /// Any number as a floating-point number.
   public var double: Double? {
     switch stored {
     case .int(let value)?, .counter(let value)?: Double(value)
@@ -84,13 +85,15 @@ public struct DunlinDocumentPath: Sendable {
   public var data: Data? { if case .bytes(let bytes)? = stored { Data(bytes) } else { nil } }
   public var dataValue: Data { data ?? Data() }
 
-  /// The time that a string of ISO 8601 names, which is how dates are stored.
+  /// The date of an ISO 8601 string, which is how dates are stored.
   public var date: Date? { string.flatMap(Timestamp.date) }
 
-  /// The decimal number that a string or a number here is, exactly; a floating-point number by its shortest text.
+  /// The exact decimal number of a string or a number.
+  ///
+  /// A floating-point number is converted through its shortest text.
   public var decimal: Decimal? { stored.flatMap { Decimal(exactly: $0) } }
 
-  /// The counter that stands here; `nil` for a plain number.
+  /// The counter at this place; `nil` for a plain number.
   public var counter: DunlinCounter? {
     if case .counter(let value)? = stored { DunlinCounter(read: value) } else { nil }
   }

@@ -1,23 +1,24 @@
 public import CRDTCore
 
-/// A document inside an update closure: what is written to it is collected and applied when the closure ends.
+/// A document inside an update closure; what is written to it is applied when the closure ends.
 ///
-/// It reads its own writes. Outside the closure it is of no use: writes are then ignored, with a logged error.
+/// It reads its own writes. Outside the closure it has no function: writes are then ignored, and an error is
+/// logged.
 public final class DunlinMutableDocument {
   private let draft: DocumentDraft
 
   init(_ draft: DocumentDraft) { self.draft = draft }
 
-  /// What names the document in its collection.
+  /// The id of the document in its collection.
   public var id: DunlinDocumentID { DunlinDocumentID(draft.id) }
 
-  /// The document as it is now, with what the closure has written so far.
+  /// The document's current fields, with what the closure has written so far.
   public var value: [String: Any?] { draft.fields.byString }
 
-  /// The same with keys that are told apart by their bytes.
+  /// The same with keys that are distinguished by their bytes.
   public var exactValue: [TextKey: Any?] { draft.fields.mapValues(\.any) }
 
-  /// A place in the document, to read and write.
+  /// A place in the document, for reading and writing.
   public subscript(key: String) -> DunlinMutableDocumentPath {
     DunlinMutableDocumentPath(draft: draft, path: [.key(TextKey(key))])
   }
@@ -37,12 +38,12 @@ public struct DunlinMutableDocumentPath {
 
   private var standing: DunlinDocumentPath { DunlinDocumentPath(draft.value(at: path)) }
 
-  /// A place below this one, whose parents become maps when it is set.
+  /// A place below this one; the values on the way to it become maps when it is set.
   public subscript(key: String) -> DunlinMutableDocumentPath {
     DunlinMutableDocumentPath(draft: draft, path: path + [.key(TextKey(key))])
   }
 
-  /// An element of the array here; an array is one value, which is written as a whole.
+  /// An element of the array at this place; an array is one value, which is written as a whole.
   public subscript(index: Int) -> DunlinMutableDocumentPath {
     DunlinMutableDocumentPath(draft: draft, path: path + [.index(index)])
   }
@@ -54,31 +55,33 @@ public struct DunlinMutableDocumentPath {
     nonmutating set { self[key].set(newValue) }
   }
 
-  /// Sets an element of the array here.
+  /// Sets an element of the array at this place.
   @_disfavoredOverload
   public subscript(index: Int) -> Any? {
     get { self[index].value }
     nonmutating set { self[index].set(newValue) }
   }
 
-  /// Sets the value here; a dictionary merges into the map that stands here, key by key.
+  /// Sets the value at this place; a dictionary merges into a map there, key by key.
   public func set(_ value: Any?) { draft.set(value, at: path) }
 
-  /// Sets the value here; a dictionary takes the place of the map that stands here.
+  /// Sets the value at this place; a dictionary replaces a map there.
   public func replace(with value: Any?) { draft.set(value, at: path, replacing: true) }
 
-  /// Removes what stands here.
+  /// Removes the value at this place.
   public func remove() { draft.remove(path) }
 
-  /// Makes a counter of the integer here, which it keeps as its start; of nothing, a counter at zero.
+  /// Turns the integer at this place into a counter, which starts with that integer.
+  ///
+  /// Where there is no value, the counter starts at zero.
   public func replaceWithCounter() { draft.replaceWithCounter(path) }
 
-  /// The counter here; `nil` for a plain number and for nothing.
+  /// The counter at this place; `nil` for a plain number and where there is no value.
   public var counter: DunlinMutableCounter? {
     standing.counter.map { DunlinMutableCounter(draft: draft, path: path, value: $0.value) }
   }
 
-  /// What stands here; `nil` for null and for nothing.
+  /// The value at this place; `nil` for null and where there is no value.
   public var value: Any? { standing.value }
   public var string: String? { standing.string }
   public var stringValue: String { standing.stringValue }
@@ -98,7 +101,7 @@ public struct DunlinMutableDocumentPath {
 public struct DunlinMutableCounter {
   private let draft: DocumentDraft
   private let path: [PathComponent]
-  /// The sum when this was read.
+  /// The sum when the counter was read.
   public let value: Int
 
   init(draft: DocumentDraft, path: [PathComponent], value: Int) {
@@ -110,6 +113,6 @@ public struct DunlinMutableCounter {
   /// Adds to the counter; a negative amount counts down.
   public func increment(by amount: Int = 1) { draft.increment(path, by: amount) }
 
-  /// Starts the counter afresh: increments of other peers that are unknown here no longer count.
+  /// Restarts the counter: increments of other peers that are unknown here no longer count.
   public func restart(at value: Int = 0) { draft.restart(path, at: value) }
 }

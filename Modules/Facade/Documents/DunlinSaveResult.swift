@@ -1,14 +1,16 @@
 import DocStore
 
-/// What saving a document has written.
+/// What the saving of a document has written.
 public struct DunlinSaveResult: Hashable, Sendable {
-  /// The document: the one that was named, or a new one.
+  /// The id of the document: the given one, or a new one.
   public let id: DunlinDocumentID
-  /// Whether there was no such document, so that all of it was written.
+  /// Whether the document did not exist, so that all of it was written.
   public let isNew: Bool
-  /// What was written at which path; nothing where the stored document was equal already.
+  /// The writes with their paths; empty if the stored document was equal already.
   public let changes: [DunlinUpdateResult]
-  /// The commit, by its place in this store's log; `nil` when nothing was written, and inside a transaction.
+  /// The number of the commit, which is its position in this store's log.
+  ///
+  /// It is `nil` if nothing was written, and inside a transaction.
   public private(set) var commitID: UInt64?
 
   init(id: DunlinDocumentID, isNew: Bool, changes: [DunlinUpdateResult]) {

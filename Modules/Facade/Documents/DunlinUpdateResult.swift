@@ -6,7 +6,7 @@ public enum DunlinUpdateResult: Hashable, Sendable {
   case incremented(docID: DunlinDocumentID, path: String, amount: Int)
   case restarted(docID: DunlinDocumentID, path: String)
 
-  /// The document.
+  /// The id of the document.
   public var docID: DunlinDocumentID {
     switch self {
     case .set(let id, _), .removed(let id, _), .replacedWithCounter(let id, _), .restarted(let id, _),
@@ -15,7 +15,7 @@ public enum DunlinUpdateResult: Hashable, Sendable {
     }
   }
 
-  /// The keys on the way to the place, joined with points.
+  /// The keys on the way to the place, joined with periods.
   public var path: String {
     switch self {
     case .set(_, let path), .removed(_, let path), .replacedWithCounter(_, let path), .restarted(_, let path),

@@ -7,7 +7,7 @@ import SyncProtocol
 import Transports
 
 extension DunlinError {
-  /// Turns an error of a layer below into the public one; what an application threw stays as it is.
+  /// Turns an error of a layer below into the public one; an application's own errors stay unchanged.
   package static func translating(_ error: any Error) -> any Error {
     switch error {
     case let error as StoreError: DunlinError(error)
@@ -48,7 +48,7 @@ extension DunlinError {
     }
     var context = ["operation": error.operation]
     if let underlying = error.underlying { context["returned"] = "\(underlying)" }
-    // A store's code that is unknown here keeps its name.
+    // A code of the store that has no public counterpart keeps its name.
     self.init(Code(rawValue: error.code.rawValue), error.message, context: context, underlying: error)
   }
 
@@ -110,7 +110,7 @@ extension DunlinError {
   }
 
   init(_ error: RemoteQueryError) {
-    // The codes are those of queries, as the other peer has them.
+    // The codes are those of queries, as the other peer has sent them.
     self.init(Code(rawValue: error.code.rawValue), error.message, underlying: error)
   }
 
@@ -157,10 +157,10 @@ extension DunlinError {
   }
 #endif
 
-/// Runs `body`; errors of the layers below leave as `DunlinError`, those of an application untouched.
+/// Runs `body`, and translates errors of the layers below to `DunlinError`; others stay unchanged.
 ///
 /// - Parameters:
-///   - form: What can be awaited in place of a call that would block, for the error that says so.
+///   - form: The awaited form of a call that would block, for the error that names it.
 ///   - body: What to run.
 /// - Returns: What `body` returns.
 /// - Throws: The error of `body`, translated.

@@ -1,9 +1,9 @@
 public import Foundation
 import Transports
 
-/// Why the database did not do what it was asked; the state before is kept.
+/// Why the database has refused or failed an operation; the state from before is kept.
 public struct DunlinError: Error, Sendable {
-  /// What went wrong, to branch on.
+  /// The kind of failure, on which callers can branch.
   public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
@@ -15,18 +15,20 @@ public struct DunlinError: Error, Sendable {
   public let code: Code
   /// One sentence, in English, without a trailing full stop; never a document's contents.
   public let message: String
-  /// Where it happened, by name: `database`, `collection`, `path`, `line`, `column`, `expected`, `excerpt`, `operation`.
+  /// Where it happened, by name.
+  ///
+  /// The names are `database`, `collection`, `path`, `line`, `column`, `expected`, `excerpt` and `operation`.
   public let context: [String: String]
-  /// The error of the layer below, where it came from there.
+  /// The error of the layer below, if it caused this one.
   public let underlying: (any Error)?
 
   /// Makes an error.
   ///
   /// - Parameters:
-  ///   - code: What went wrong.
+  ///   - code: The kind of failure.
   ///   - message: One sentence without a full stop and without a document's contents.
   ///   - context: Where it happened.
-  ///   - underlying: What it came from.
+  ///   - underlying: The error that caused this one.
   public init(
     _ code: Code, _ message: String, context: [String: String] = [:], underlying: (any Error)? = nil
   ) {
@@ -39,8 +41,8 @@ public struct DunlinError: Error, Sendable {
 
 extension DunlinError: CustomStringConvertible, LocalizedError {
   public var description: String {
-    // The call that failed is for those who look into the error; to readers of a log it says nothing. The excerpt has two
-    // lines, and an error is one.
+    // The name of the failed call helps those who examine the error, but not readers of a log. The excerpt
+    // has two lines, and an error is one line.
     let place = context.filter { !["operation", "returned", "excerpt"].contains($0.key) }
       .sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
     return PlainText.of(place.isEmpty ? "\(message) (\(code))" : "\(message) (\(code); \(place))")
@@ -54,29 +56,29 @@ extension DunlinError.Code {
 
   /// Another process, or this one, has the database open.
   public static let alreadyOpen = Self(rawValue: "alreadyOpen")
-  /// There is nothing at the path.
+  /// Nothing exists at the path.
   public static let notFound = Self(rawValue: "notFound")
   /// The file system refuses access.
   public static let permission = Self(rawValue: "permission")
   /// A newer release wrote the database.
   public static let unsupportedVersion = Self(rawValue: "unsupportedVersion")
-  /// What is on disk is damaged.
+  /// The data on the disk is damaged.
   public static let corrupt = Self(rawValue: "corrupt")
   /// Reading or writing the disk failed.
   public static let io = Self(rawValue: "io")
   /// The disk, or the address space reserved for the database, is full.
   public static let full = Self(rawValue: "full")
-  /// An earlier write failed, so no write is taken until the database is opened anew.
+  /// An earlier write failed, so the database refuses writes until it is opened again.
   public static let poisoned = Self(rawValue: "poisoned")
   /// The database, the transaction or the connection is closed.
   public static let closed = Self(rawValue: "closed")
   /// The process is a fork of the one that opened the database.
   public static let forked = Self(rawValue: "forked")
-  /// There is something already where something new was to be made.
+  /// Something exists already where something new was to be created.
   public static let exists = Self(rawValue: "exists")
-  /// The process or the system has as many files, sockets and the like open as it may have.
+  /// The process or the system has reached its limit of open files, sockets and the like.
   public static let tooManyFiles = Self(rawValue: "tooManyFiles")
-  /// The process cannot have the memory, the address space or the threads that it needs.
+  /// The process cannot get the memory, the address space or the threads that it needs.
   public static let noMemory = Self(rawValue: "noMemory")
   /// Too many read transactions are open.
   public static let tooManyReaders = Self(rawValue: "tooManyReaders")
@@ -85,48 +87,50 @@ extension DunlinError.Code {
 
   /// A write was started inside a write transaction or an update closure of the same database.
   public static let nestedWriteTransaction = Self(rawValue: "nestedWriteTransaction")
-  /// A blocking write in a task waited a second for an asynchronous transaction to end, and gave up so that the
-  /// transaction's task can go on; the message names the form that is awaited instead.
+  /// A blocking write in a task waited one second for an asynchronous transaction, and gave up.
+  ///
+  /// This lets the transaction's task continue. The message names the form of the call that can be awaited
+  /// instead.
   public static let wouldBlock = Self(rawValue: "wouldBlock")
-  /// A statement or a call in a read-only transaction writes.
+  /// A statement or a call tried to write in a read-only transaction.
   public static let readOnlyTransaction = Self(rawValue: "readOnlyTransaction")
   /// One document was removed and upserted in one transaction.
   public static let removedInTransaction = Self(rawValue: "removedInTransaction")
-  /// A transaction wrote while one of its own reads was under way.
+  /// A transaction wrote while one of its own reads was in progress.
   public static let writeInsideRead = Self(rawValue: "writeInsideRead")
   /// One transaction touches more than the store can hold.
   public static let transactionTooLarge = Self(rawValue: "transactionTooLarge")
-  /// An asynchronous transaction was idle for too long and was rolled back, or a snapshot was read for too long.
+  /// An idle asynchronous transaction was rolled back, or a snapshot was read for too long.
   public static let deadline = Self(rawValue: "deadline")
 
   // MARK: Documents and values
 
   /// A collection's name is empty, too long, or reserved for the system.
   public static let invalidCollectionName = Self(rawValue: "invalidCollectionName")
-  /// An id that is null, a floating-point number, too long, or to be changed.
+  /// An id is null, a floating-point number, or too long, or a write tried to change it.
   public static let invalidDocumentID = Self(rawValue: "invalidDocumentID")
-  /// A value of a type that documents do not hold.
+  /// A value has a type that documents cannot hold.
   public static let unsupportedValue = Self(rawValue: "unsupportedValue")
-  /// A document cannot be turned into the type asked for.
+  /// A document cannot be decoded as the requested type.
   public static let decoding = Self(rawValue: "decoding")
-  /// A path that cannot be written to.
+  /// A write was addressed to a path that cannot be written to.
   public static let invalidPath = Self(rawValue: "invalidPath")
-  /// What was to be incremented is no counter.
+  /// An increment was addressed to a value other than a counter.
   public static let notACounter = Self(rawValue: "notACounter")
-  /// A plain number was to be set where a counter stands: restart the counter, or replace it.
+  /// A plain number was written over a counter: restart the counter, or replace it.
   public static let isACounter = Self(rawValue: "isACounter")
-  /// The document has been written by as many sites as there may be, and this one would be one more.
+  /// As many sites as allowed have written the document, and this site is not among them.
   public static let tooManySites = Self(rawValue: "tooManySites")
-  /// A map of a document would have more than 10,000 keys.
+  /// A map of a document would get more than 10,000 keys.
   public static let tooManyKeys = Self(rawValue: "tooManyKeys")
-  /// A document is larger or nested deeper than the store takes, or a query asks for too much.
+  /// A document is larger or nested more deeply than the store allows, or a query needs too much.
   public static let limit = Self(rawValue: "limit")
 
   // MARK: Queries
 
-  /// The text is not a query of its language.
+  /// The text is not a valid statement of its query language.
   public static let syntax = Self(rawValue: "syntax")
-  /// The query asks for what this engine does not do.
+  /// The query uses a feature that this engine does not have.
   public static let unsupported = Self(rawValue: "unsupported")
   /// No function has this name.
   public static let unknownFunction = Self(rawValue: "unknownFunction")
@@ -134,7 +138,7 @@ extension DunlinError.Code {
   public static let unknownParameter = Self(rawValue: "unknownParameter")
   /// An argument is missing, or its value does not fit where it is used.
   public static let argument = Self(rawValue: "argument")
-  /// A document with this id exists, and the statement says that this is a failure.
+  /// A document with this id exists, and the statement declares that a failure.
   public static let conflict = Self(rawValue: "conflict")
   /// The query failed while it ran.
   public static let runtime = Self(rawValue: "runtime")
@@ -152,27 +156,27 @@ extension DunlinError.Code {
 
   // MARK: Sync
 
-  /// A key or a certificate is not right, has ended, or does not prove what it must.
+  /// A key or a certificate is invalid, has expired, or does not prove what it must.
   public static let identity = Self(rawValue: "identity")
   /// Sync is not started.
   public static let notSyncing = Self(rawValue: "notSyncing")
   /// The login service refuses the token: the application has to get another one.
   public static let authentication = Self(rawValue: "authentication")
-  /// A service says that it cannot do its work now; the same call may well succeed later.
+  /// A service reports that it cannot work now; the same call may succeed later.
   public static let unavailable = Self(rawValue: "unavailable")
-  /// Something else listens on the port already.
+  /// Another socket listens on the port already.
   public static let portInUse = Self(rawValue: "portInUse")
-  /// An address does not name a host, there is no way to it, or nobody listens there.
+  /// An address does not name a host, there is no route to it, or nothing listens there.
   public static let unreachable = Self(rawValue: "unreachable")
-  /// The other peer said nothing in time, or what was waited for has not come in time.
+  /// The other peer has not answered in time, or an awaited event has not happened in time.
   public static let timeout = Self(rawValue: "timeout")
-  /// The two peers have no protocol version in common, belong to different applications, or are copies.
+  /// The two peers share no protocol version, belong to different applications, or are copies.
   public static let incompatiblePeer = Self(rawValue: "incompatiblePeer")
-  /// The other peer runs no statements for others.
+  /// The other peer does not run statements for other peers.
   public static let denied = Self(rawValue: "denied")
-  /// What a peer sent is not allowed by the protocol.
+  /// A peer has sent something that the protocol does not allow.
   public static let malformed = Self(rawValue: "malformed")
-  /// The task, or the subscription that is waited for, was cancelled.
+  /// The task was cancelled, or the subscription that it waited for.
   public static let cancelled = Self(rawValue: "cancelled")
   /// A failure that has no code of its own.
   public static let other = Self(rawValue: "other")

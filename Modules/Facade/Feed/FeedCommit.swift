@@ -1,17 +1,17 @@
 import CRDTCore
 import DocStore
 
-/// A commit that is in memory, as a reader of changes goes through it.
+/// A commit in memory, through which a reader of changes progresses.
 struct FeedCommit {
   let sequence: UInt64
   let check: UInt32
   private let documents: [Document]
-  /// Documents that have been looked at.
+  /// The number of documents that have been examined.
   private var next = 0
 
   fileprivate struct Document {
     let first: Change
-    /// The same change, where the commit changed the document once.
+    /// The same as `first` if the commit changed the document once.
     var last: Change
   }
 
@@ -19,7 +19,7 @@ struct FeedCommit {
     sequence = commit.sequence
     check = UInt32(truncatingIfNeeded: commit.id)
     var documents: [Document] = []
-    // Only a transaction of several groups can change a document twice.
+    // Only a commit with several transactions can change a document twice.
     guard let groups = commit.changes.last?.group, groups > 0 else {
       self.documents = commit.changes.map { Document(first: $0, last: $0) }
       return
@@ -39,10 +39,11 @@ struct FeedCommit {
   /// Makes events of the next documents.
   ///
   /// - Parameters:
-  ///   - matcher: What the reader wants.
-  ///   - before: Where to go on from while the commit is not done.
-  ///   - position: Where to go on from once it is.
-  /// - Returns: Events, the last one of which leads on behind the commit if that is done; `nil` when it was done before.
+  ///   - matcher: Selects the documents that the reader wants.
+  ///   - before: The position of the events while the commit is not finished.
+  ///   - position: The position once the commit is finished.
+  /// - Returns: The events; if the commit is finished, the last one has the position after it. `nil` when the
+  ///   commit was finished before the call.
   /// - Throws: What decoding a record throws.
   mutating func read(
     _ matcher: inout FeedMatcher, before: FeedPosition, position: FeedPosition
@@ -71,11 +72,11 @@ struct FeedCommit {
 extension FeedCommit.Document {
   fileprivate var byteCount: Int { (first.before?.byteCount ?? 0) + (last.after?.byteCount ?? 0) }
 
-  /// What became of the document, for a reader who wants `part`; `nil` when that is nothing.
+  /// The change of the document for a reader that wants `part`; `nil` if it does not concern the reader.
   fileprivate func change(_ part: FeedMatcher.Part, _ position: FeedPosition) throws -> FeedChange? {
     let old = try first.before.flatMap { try $0.withView { try part.fields(first.id, $0) } }
     let new = try last.after.flatMap { try $0.withView { try part.fields(last.id, $0) } }
-    // An evicted document of which nothing is known was damaged: it may have matched.
+    // For an evicted document without a known state: it was damaged, and it may have matched.
     let isLost = last.kind == .evict && first.before == nil && first.kind == .evict
     guard old != nil || new != nil || isLost, old != new || isLost else { return nil }
     return FeedChange(

@@ -1,20 +1,20 @@
 package import CRDTCore
 
-/// What became of one document, for a reader of changes.
+/// The change of one document, for a reader of changes.
 package struct FeedChange: Hashable, Sendable {
   package enum Method: String, Sendable {
-    /// It is new to the reader's queries; or it came from the log, and nobody knows what it was before.
+    /// The document is new to the reader's queries; or the change comes from the log, without old value.
     case upsert
-    /// It matched before, and matches still.
+    /// The document matched before, and still matches.
     case update
-    /// It was removed or evicted, or no longer matches.
+    /// The document was removed or evicted, or it no longer matches.
     case remove
   }
 
   /// A value that may be unknown.
   package enum Known: Hashable, Sendable {
     case unknown
-    /// There was none, or there is none now.
+    /// The document did not exist, or no longer exists, or does not match.
     case none
     case fields([TextKey: Value])
   }
@@ -26,18 +26,18 @@ package struct FeedChange: Hashable, Sendable {
   package let newValue: Known
   /// The transaction that made the change.
   package let transaction: FeedPosition
-  /// Whether it was read from the log.
+  /// Whether the change was read from the log.
   ///
-  /// Then it stands for all changes of the document since the reader's position, and what the document was before is unknown. A
-  /// document that is removed may be one that never matched.
+  /// It then represents all changes of the document since the reader's position, and the old value is
+  /// unknown. A removed document may be one that never matched.
   package let isResumed: Bool
 }
 
-/// Why a reader has to read all documents of its queries anew.
+/// Why a reader has to read all documents of its queries again.
 package enum FeedGap: String, Sendable {
-  /// The log no longer goes back to the position.
+  /// The log no longer reaches back to the position.
   case truncated
-  /// The position is that of another store, or of a log that this one does not go on from.
+  /// The position belongs to another store, or to a log that this one does not continue.
   case otherLog
   /// So many documents were evicted at once that the log does not list all of them.
   case evictions
@@ -45,26 +45,30 @@ package enum FeedGap: String, Sendable {
   case damaged
 }
 
-/// What a reader of changes gets.
+/// An event for a reader of changes.
 package enum FeedEvent: Hashable, Sendable {
   case change(FeedChange)
-  /// The reader may have missed changes: it has to read all documents anew, with this transaction or a later one.
+  /// The reader may have missed changes.
+  ///
+  /// It has to read all documents again, with this transaction or a later one.
   case requeryRequired(FeedGap, FeedPosition)
-  /// A document changed, and cannot be read.
+  /// A document has changed and cannot be read.
   case damaged(collection: String, id: DocumentID?, FeedPosition)
 }
 
-/// An event, and where to go on from once it has been dealt with.
+/// An event, and the position to continue from after it was processed.
 package struct FeedItem: Hashable, Sendable {
   package let event: FeedEvent
   package internal(set) var position: FeedPosition
 }
 
-/// Events that come together.
+/// Events that are delivered together.
 package struct FeedBatch: Hashable, Sendable {
-  /// None when the reader waited for nothing.
+  /// The events; empty when the wait ended without any.
   package internal(set) var items: [FeedItem]
-  /// Where to go on from once all of them have been dealt with; it moves on where nothing concerns the reader, too.
+  /// The position to continue from after all events were processed.
+  ///
+  /// It also advances over changes that do not concern the reader.
   package internal(set) var position: FeedPosition
 
   package init(items: [FeedItem] = [], position: FeedPosition) {
@@ -74,9 +78,10 @@ package struct FeedBatch: Hashable, Sendable {
 }
 
 extension FeedEvent {
-  /// The event as an object of JSON, with transactions by the names that clients know; by default those are positions.
+  /// The event as a JSON object.
   ///
-  /// Without its values a change says `valuesOmitted`.
+  /// `name` gives each transaction the name that clients know; by default that is its position. A change
+  /// without its values has the field `valuesOmitted`.
   package func fields(
     withValues hasValues: Bool = true, naming name: (FeedPosition) -> String = { $0.token }
   ) -> [TextKey: Value] {
@@ -94,7 +99,7 @@ extension FeedEvent {
     }
   }
 
-  /// The event's text in JSON, on one line; see ``fields(withValues:naming:)``.
+  /// The event as JSON text on one line; see ``fields(withValues:naming:)``.
   package func json(
     withValues hasValues: Bool = true, naming name: (FeedPosition) -> String = { $0.token }
   ) -> [UInt8] {
@@ -123,7 +128,7 @@ extension FeedChange {
 }
 
 extension FeedChange.Known {
-  /// `nil` where it is unknown.
+  /// The value as JSON has it; `nil` if it is unknown.
   fileprivate var value: Value? {
     switch self {
     case .unknown: nil

@@ -2,16 +2,16 @@ package import CRDTCore
 import DocStore
 package import QueryEngine
 
-/// Which documents concern a reader of changes: those that match any of its queries.
+/// Selects the documents for a reader of changes: those that match any of its queries.
 package struct FeedFilter: Sendable {
-  /// So many queries.
+  /// The greatest number of queries.
   package static let queryLimit = 16
 
   package let queries: [SubscriptionQuery]
 
-  /// Takes queries, each of one collection.
+  /// Makes a filter of queries, each of one collection.
   ///
-  /// - Throws: `argument` for none, `limit` for too many.
+  /// - Throws: `argument` for no queries, `limit` for too many.
   package init(_ queries: [SubscriptionQuery]) throws(DunlinError) {
     guard !queries.isEmpty else { throw DunlinError(.argument, "a change feed needs a query") }
     guard queries.count <= Self.queryLimit else {
@@ -21,7 +21,7 @@ package struct FeedFilter: Sendable {
     self.queries = queries
   }
 
-  /// Takes statements of DQL, as a subscription has them: `SELECT * FROM cars WHERE …`.
+  /// Makes a filter of DQL statements, as a subscription has them: `SELECT * FROM cars WHERE …`.
   ///
   /// - Throws: The codes of queries; `argument`, `limit`.
   package init(dql statements: [String], arguments: [TextKey: Value] = [:]) throws {
@@ -32,7 +32,7 @@ package struct FeedFilter: Sendable {
   }
 }
 
-/// Asks documents whether they match, collection by collection.
+/// Checks whether documents match, collection by collection.
 struct FeedMatcher {
   /// What a reader wants of one collection.
   struct Part {
@@ -41,7 +41,7 @@ struct FeedMatcher {
     fileprivate var matchers: [RecordMatcher]
     fileprivate(set) var keys: KeyTable
 
-    /// The fields of a record that matches; `nil` of others.
+    /// The fields of a record that matches; `nil` for other records.
     func fields(_ id: DocumentID, _ record: borrowing RecordView) throws -> [TextKey: Value]? {
       guard record.isAlive else { return nil }
       guard isMatch(id, record) else { return nil }
@@ -55,17 +55,17 @@ struct FeedMatcher {
       return false
     }
 
-    /// Whether a document with an id can match at all, whatever its other fields are.
+    /// Returns whether a document with this id can match, whatever its other fields are.
     func admits(_ id: DocumentID) -> Bool { queries.contains { $0.unmetConditions(of: id).isEmpty } }
   }
 
   private let queries: [TextKey: [SubscriptionQuery]]
-  /// By the collection's number; `nil` for one that nobody asks for.
+  /// The parts by the collection's number; `nil` for a collection that no query names.
   private var parts: [UInt32: Part?] = [:]
 
   init(_ filter: FeedFilter) { queries = Dictionary(grouping: filter.queries) { TextKey($0.collection) } }
 
-  /// What is wanted of a collection; `nil` when that is nothing.
+  /// What the reader wants of a collection; `nil` if that is nothing.
   mutating func part(of collection: Collection) -> Part? {
     if let known = parts[collection.id], known?.keys.count ?? collection.keys.count == collection.keys.count {
       return known

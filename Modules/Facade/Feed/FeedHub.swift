@@ -4,12 +4,12 @@ package import DocStore
 import QueryEngine
 import Synchronization
 
-/// Hands commits to those who read the changes of one database, and keeps what waits for each within bounds.
+/// Passes commits to the readers of one database's changes, and bounds what is queued for each.
 ///
-/// The writer is held up for a look into an index, however many readers there are. A reader that does not keep up loses the
-/// commits that wait for it, and reads the log instead.
+/// The writer only looks into an index, however many readers there are. A reader that does not keep up loses
+/// the queued commits, and reads the log instead.
 package final class FeedHub: Sendable {
-  /// What waits for one reader.
+  /// The queue of one reader.
   fileprivate struct Mailbox {
     let collections: Set<TextKey>
     var commits: [Commit] = []
@@ -33,7 +33,7 @@ package final class FeedHub: Sendable {
     var mailboxes: [UInt64: Mailbox] = [:]
     var byCollection: [TextKey: Set<UInt64>] = [:]
     var index = ObserverIndex()
-    /// The last commit that everybody has been handed.
+    /// The last commit that was passed to all mailboxes.
     var last: (sequence: UInt64, check: UInt32)?
     var nextID: UInt64 = 1
     var isTicking = false
@@ -43,14 +43,14 @@ package final class FeedHub: Sendable {
   /// What a reader finds in its mailbox.
   enum Mail {
     case commit(Commit)
-    /// Commits were dropped; from now on it is filled again.
+    /// Commits were dropped; from now on the mailbox is filled again.
     case behind
-    /// Nothing; all commits up to this one have been handed over.
+    /// Nothing; all commits up to `last` have been passed on.
     case nothing(last: (sequence: UInt64, check: UInt32)?)
     case closed
   }
 
-  /// How exactly time-outs are kept.
+  /// The precision of time-outs.
   private static let tick = DispatchTimeInterval.milliseconds(200)
 
   let store: Store
@@ -58,7 +58,7 @@ package final class FeedHub: Sendable {
 
   package init(store: Store) { self.store = store }
 
-  /// Begins to read changes behind a position, or with the next commit.
+  /// Starts to read changes after a position, or from the next commit on.
   ///
   /// - Throws: `closed`, `limit`, `io`.
   package func read(_ filter: FeedFilter, after position: FeedPosition? = nil) throws -> FeedReader {
@@ -67,7 +67,7 @@ package final class FeedHub: Sendable {
 
   // MARK: - Readers come and go
 
-  /// Makes a mailbox, which is filled from now on.
+  /// Creates a mailbox, which receives commits from now on.
   ///
   /// - Throws: `closed`, `limit`.
   func add(_ filter: FeedFilter) throws -> UInt64 {
@@ -98,7 +98,7 @@ package final class FeedHub: Sendable {
       }
       state.index.remove(id)
       guard state.mailboxes.isEmpty else { return (mailbox?.waiter, CommitListener?.none) }
-      // Without a listener the store need not keep what commits looked like before.
+      // Without a listener the store need not keep the former state of changed documents.
       defer { (state.listener, state.last) = (nil, nil) }
       return (mailbox?.waiter, state.listener)
     }
@@ -119,14 +119,14 @@ package final class FeedHub: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Whether a mailbox is there, and may get more.
+  /// Whether a mailbox exists and may receive more.
   func isOpen(_ id: UInt64) -> Bool { state.withLock { !$0.isClosed && $0.mailboxes[id] != nil } }
 
   package var readerCount: Int { state.withLock { $0.mailboxes.count } }
 
   // MARK: - Commits
 
-  /// Takes a commit over, on the writer's thread.
+  /// Receives a commit, on the writer's thread.
   private func take(_ commit: Commit) {
     let waiters = state.withLock { state in
       guard !state.isClosed, !state.mailboxes.isEmpty else { return [CheckedContinuation<Void, Never>]() }
@@ -144,7 +144,7 @@ package final class FeedHub: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Takes the next thing out of a mailbox.
+  /// Takes the next item out of a mailbox.
   func next(for id: UInt64) -> Mail {
     state.withLock { state in
       guard !state.isClosed, state.mailboxes[id] != nil else { return .closed }
@@ -154,7 +154,7 @@ package final class FeedHub: Sendable {
 
   // MARK: - Waiting
 
-  /// Waits until there may be something in a mailbox, the time is up, or the task is cancelled.
+  /// Waits until a mailbox may have something, the deadline passes, or the task is cancelled.
   func wait(for id: UInt64, until deadline: ContinuousClock.Instant?) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -200,7 +200,7 @@ package final class FeedHub: Sendable {
 }
 
 extension FeedHub.State {
-  /// Those whom a commit may concern.
+  /// The readers that a commit may concern.
   fileprivate mutating func concerned(by commit: Commit) -> [UInt64] {
     if commit.changes.count <= FeedLimits.promptChanges { return index.affected(by: commit) }
     var (found, latest): (Set<UInt64>, UInt32?) = ([], nil)
@@ -215,7 +215,7 @@ extension FeedHub.State {
 extension FeedHub.Mailbox {
   fileprivate var isEmpty: Bool { commits.isEmpty && !isBehind }
 
-  /// - Returns: Whoever waits for it.
+  /// - Returns: The reader that waits for the mailbox, if any.
   fileprivate mutating func take(_ commit: Commit, _ byteCount: Int) -> CheckedContinuation<Void, Never>? {
     guard !isBehind else { return nil }
     changeCount += commit.changes.count

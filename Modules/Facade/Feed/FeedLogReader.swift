@@ -1,18 +1,18 @@
 import CRDTCore
 import DocStore
 
-/// Reads what changed after a position from the store's log, some at a time, each time from the newest snapshot.
+/// Reads the changes after a position from the store's log, in parts, each from the newest snapshot.
 ///
-/// A document that changed several times comes once, with its last change.
+/// A document that changed several times appears once, with its last change.
 struct FeedLogReader {
   /// How far the log has been read.
   struct Progress {
-    /// The commits up to this one are done.
+    /// All commits up to this one are done.
     var sequence: UInt64
     var check: UInt32
-    /// What is done of the commit behind.
+    /// The finished part of the next commit.
     fileprivate var rest: Rest?
-    /// The greatest sequence of which something was met.
+    /// The greatest sequence of which an entry was read.
     fileprivate var met: UInt64
 
     init(sequence: UInt64, check: UInt32) {
@@ -20,7 +20,9 @@ struct FeedLogReader {
     }
   }
 
-  /// A part of a commit's entries that is done: all up to a member, or so many of the evicted documents.
+  /// The finished part of a commit's entries.
+  ///
+  /// It is everything up to a member, or a number of evicted documents.
   fileprivate struct Rest {
     let sequence: UInt64
     let kind: LogKind
@@ -28,11 +30,11 @@ struct FeedLogReader {
     var evicted = 0
   }
 
-  /// What one look at the log came to.
+  /// The result of one read of the log.
   enum Outcome {
-    /// There is more.
+    /// More of the log remains.
     case more(FeedBatch)
-    /// All is read up to the snapshot's last commit.
+    /// Everything up to the snapshot's last commit was read.
     case end(FeedBatch)
 
     var batch: FeedBatch {
@@ -50,15 +52,15 @@ struct FeedLogReader {
     self.epoch = epoch
   }
 
-  /// Whether a position is one of this log that it still goes back to.
+  /// Checks whether a position belongs to this log, and whether the log still reaches back to it.
   ///
-  /// - Returns: Why not; `nil` if it is.
+  /// - Returns: The reason if it does not; `nil` if it does.
   static func gap(
     _ position: FeedPosition, epoch: UInt64, _ transaction: borrowing ReadTransaction
   ) throws -> FeedGap? {
     guard position.epoch == epoch, position.sequence <= transaction.sequence else { return .otherLog }
     guard position.sequence >= transaction.logStart else { return .truncated }
-    // Of the commit where the log starts it no longer knows the id.
+    // The log no longer has the id of the commit where it starts.
     if position.sequence == transaction.logStart, position.sequence < transaction.sequence { return nil }
     return try transaction.commitCheck(at: position.sequence) == position.check ? nil : .otherLog
   }
@@ -69,9 +71,9 @@ struct FeedLogReader {
 
   private var here: FeedPosition { position(progress.sequence, progress.check) }
 
-  /// Reads some more.
+  /// Reads the next part.
   ///
-  /// - Throws: What reading a record throws, but for damage, which is an event.
+  /// - Throws: What reading a record throws, except for damage, which becomes an event.
   mutating func read(_ matcher: inout FeedMatcher, _ transaction: borrowing ReadTransaction) throws -> Outcome
   {
     guard progress.sequence >= transaction.logStart else { return requery(.truncated, transaction) }
@@ -106,7 +108,7 @@ struct FeedLogReader {
     return .end(FeedBatch(items: page.items, position: here))
   }
 
-  /// Has the reader begin anew, from now on.
+  /// Makes the reader start again, from the current commit.
   mutating func requery(_ gap: FeedGap, _ transaction: borrowing ReadTransaction) -> Outcome {
     progress = Progress(
       sequence: transaction.sequence, check: UInt32(truncatingIfNeeded: transaction.commitID))
@@ -114,7 +116,7 @@ struct FeedLogReader {
       FeedBatch(items: [FeedItem(event: .requeryRequired(gap, here), position: here)], position: here))
   }
 
-  /// Notes that all entries of the commit that was met last are done.
+  /// Records that all entries of the most recently read commit are done.
   private mutating func finishCommit(_ page: inout Page) {
     guard progress.met > progress.sequence else { return }
     (progress.sequence, progress.check, progress.rest) = (progress.met, page.check, nil)
@@ -122,15 +124,15 @@ struct FeedLogReader {
     page.isLastOfCommit = false
   }
 
-  /// Events that have been found.
+  /// The events that have been found.
   private struct Page {
     var matcher: FeedMatcher
     var items: [FeedItem] = []
     var byteCount = 0
     var members = 0
-    /// The part of the id of the commit that was met last.
+    /// A part of the id of the most recently read commit.
     var check: UInt32 = 0
-    /// Whether the last event is one of the commit that was met last.
+    /// Whether the last event belongs to the most recently read commit.
     var isLastOfCommit = false
 
     var hasRoom: Bool {
@@ -209,8 +211,10 @@ struct FeedLogReader {
     return isDone
   }
 
-  /// Documents that came back since are named by a later entry, or by another one of the same commit; those that are remembered
-  /// as deleted may be named by none.
+  /// Reads the evicted documents of an entry.
+  ///
+  /// A document that has come back since is in a later entry, or in another entry of the same commit. A
+  /// document with a tombstone may be in no entry.
   private func readEvicted(
     _ entry: borrowing LogEntry, _ rest: inout Rest, _ page: inout Page,
     _ transaction: borrowing ReadTransaction

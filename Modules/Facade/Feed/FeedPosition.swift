@@ -1,10 +1,10 @@
 import CRDTCore
 import DocStore
 
-/// A place in the log of one store, which a reader of changes goes on from; outside it is an opaque text.
+/// A position in the log of one store, from which a reader of changes continues; clients see opaque text.
 ///
-/// It names the log, the last commit that the reader has and a part of that commit's random id. So a place of another store,
-/// or of a log that was put back from a backup, is told apart from one of this log.
+/// It has the log's epoch, the last commit that the reader has, and a part of that commit's random id. These
+/// distinguish it from a position of another store, or of a log that was restored from a backup.
 package struct FeedPosition: Hashable, Sendable {
   let epoch: UInt64
   /// The last commit that is included.
@@ -15,13 +15,13 @@ package struct FeedPosition: Hashable, Sendable {
     (self.epoch, self.sequence, self.check) = (epoch, sequence, check)
   }
 
-  /// A place in no log: a reader that begins there is told to read all anew.
+  /// A position in no log; a reader that starts there gets `requeryRequired`.
   package static let unknown = FeedPosition(epoch: 0, sequence: .max, check: 0)
 
   private static let version: UInt8 = 1
   private static let byteCount = 21
 
-  /// The text: 28 letters, digits, hyphens and underscores.
+  /// The position as text: 28 letters, digits, hyphens and underscores.
   package var token: String {
     var bytes = ByteWriter(capacity: Self.byteCount)
     bytes.write(Self.version)
@@ -31,9 +31,9 @@ package struct FeedPosition: Hashable, Sendable {
     return JSON.base64(bytes.bytes).replacing("+", with: "-").replacing("/", with: "_")
   }
 
-  /// Reads a text.
+  /// Reads a position from its text.
   ///
-  /// - Throws: `argument` for one that no store gives.
+  /// - Throws: `argument` for a text that no store creates.
   package init(token: String) throws(DunlinError) {
     guard let bytes = Self.bytes(of: token), let position = Self(bytes) else {
       throw DunlinError(.argument, "this is no position in a change feed")

@@ -1,15 +1,15 @@
 package import DocStore
 import Synchronization
 
-/// Reads the changes of one database, in the order of its log and at least once, for one task at a time.
+/// Reads the changes of one database, in the order of its log and at least once.
 ///
-/// It ends when it is let go of.
+/// Only one task at a time may use it. It ends when it is released.
 package final class FeedReader: Sendable {
   private enum Mode {
-    /// Begins behind a position that has yet to be looked at.
+    /// Starts after a position that has not been checked yet.
     case starting(FeedPosition)
     case log(FeedLogReader)
-    /// Goes by commits in memory, behind this one.
+    /// Receives commits from memory, after this one.
     case live(FeedLogReader.Progress)
   }
 
@@ -24,7 +24,7 @@ package final class FeedReader: Sendable {
   private let id: UInt64
   private let state: Mutex<State>
 
-  /// Begins behind a position, or with the next commit.
+  /// Starts after a position, or with the next commit.
   ///
   /// - Throws: `closed`, `limit`.
   init(_ filter: FeedFilter, after position: FeedPosition?, _ hub: FeedHub) throws {
@@ -43,12 +43,12 @@ package final class FeedReader: Sendable {
 
   deinit { hub.remove(id) }
 
-  /// Ends it: whoever waits for changes, or asks for more, gets `nil`.
+  /// Ends the reader; a task that waits for changes or asks for more gets `nil`.
   package func end() { hub.remove(id) }
 
   /// Waits for the next changes.
   ///
-  /// - Parameter limit: How long to wait at most; then the batch is empty, and says where to go on from.
+  /// - Parameter limit: The longest wait; after it the batch is empty, and has the position to continue from.
   /// - Returns: `nil` when the database is closed.
   /// - Throws: `CancellationError`; what reading the store throws.
   package func next(waiting limit: Duration? = nil) async throws -> FeedBatch? {
@@ -66,7 +66,7 @@ package final class FeedReader: Sendable {
     }
   }
 
-  /// Where a reader that begins now with all it was handed goes on from.
+  /// The position for a reader that starts now and has everything that this one has returned.
   package var position: FeedPosition {
     let epoch = hub.store.epoch
     return state.withLock { state in
@@ -141,7 +141,7 @@ package final class FeedReader: Sendable {
       state.mode = .log(FeedLogReader(progress, epoch: epoch))
       return .again
     case .commit(let commit):
-      // The log has told of it.
+      // Otherwise the log reader has already returned this commit.
       if commit.sequence > progress.sequence { state.commit = FeedCommit(commit) }
       return .again
     case .nothing(let last):
@@ -154,7 +154,7 @@ package final class FeedReader: Sendable {
 }
 
 extension FeedLogReader.Progress {
-  /// Where a snapshot stands.
+  /// The position of a snapshot.
   init(_ transaction: borrowing ReadTransaction) {
     self.init(sequence: transaction.sequence, check: UInt32(truncatingIfNeeded: transaction.commitID))
   }
@@ -165,37 +165,39 @@ extension FeedLogReader.Progress {
 }
 
 extension DunlinStore {
-  /// Reads the changes of documents that match any of some queries, as they are committed.
+  /// Reads the changes of documents that match any of the given queries, as they are committed.
   ///
   /// - Parameters:
   ///   - filter: The queries.
-  ///   - position: Where to go on from; by default the next commit is the first.
-  /// - Returns: The reader; its first batch says so if the log does not go back to the position.
+  ///   - position: The position to continue from; by default the next commit is the first.
+  /// - Returns: The reader; if the log does not reach back to the position, its first batch reports that.
   /// - Throws: `closed`, `limit`.
   package func changeFeed(_ filter: FeedFilter, after position: FeedPosition? = nil) throws -> FeedReader {
     try core.feeds.read(filter, after: position)
   }
 
-  /// Readers of changes that have not ended.
+  /// The number of readers of changes that have not ended.
   package var changeReaders: Int { core.feeds.readerCount }
 
-  /// The position of the last commit: a reader that begins there gets all that comes later.
+  /// The position of the last commit; a reader that starts there gets everything that comes later.
   ///
   /// - Throws: `closed`, `tooManyReaders`, `io`.
   package func feedPosition() throws -> FeedPosition { try translatingErrors { try .now(core.store) } }
 
-  /// The position of the beginning: a reader that begins there gets every document, as far as the log goes back to it.
+  /// The position before the first commit.
+  ///
+  /// A reader that starts there gets every document, as far as the log reaches back.
   package var firstFeedPosition: FeedPosition { .beginning(of: core.store) }
 }
 
 extension FeedPosition {
-  /// The last commit of a store.
+  /// The position of the last commit of a store.
   package static func now(_ store: Store) throws -> FeedPosition {
     let epoch = store.epoch
     return try store.read { FeedLogReader.Progress($0).position(epoch) }
   }
 
-  /// Before the first commit of a store.
+  /// The position before the first commit of a store.
   package static func beginning(of store: Store) -> FeedPosition {
     FeedPosition(epoch: store.epoch, sequence: 0, check: 0)
   }

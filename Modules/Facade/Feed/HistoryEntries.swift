@@ -1,7 +1,7 @@
 import CRDTCore
 import DocStore
 
-/// How versions stand in their side table: each by its document, and a note of it by time; and what there is in all.
+/// The side table of versions: each by its document, with a note of it by time, and the totals.
 enum HistoryEntries {
   static let table = SideTable("history")
   static let policies = SideTable("feed.history")
@@ -9,11 +9,11 @@ enum HistoryEntries {
   private static let totals: UInt8 = 0
   private static let byDocument: UInt8 = 2
 
-  /// Where notes of versions stand by time.
+  /// The lists of version notes, each sorted by time.
   enum Order: UInt8, CaseIterable {
-    /// Of those that go when they are too old.
+    /// Notes of versions that are removed when they become too old.
     case passing = 1
-    /// Of those that are too old, and the last of their documents before that time.
+    /// Notes of versions that are too old, but are the last of their documents before the oldest time.
     case staying = 3
   }
 
@@ -27,7 +27,7 @@ enum HistoryEntries {
     return key.bytes
   }
 
-  /// Where a collection's versions begin.
+  /// The key where a collection's versions begin.
   static func firstDocumentKey(_ collection: UInt32) -> [UInt8] { prefix(byDocument, collection).bytes }
 
   static func isDocumentKey(_ key: [UInt8], _ collection: UInt32) -> Bool {
@@ -54,10 +54,10 @@ enum HistoryEntries {
     key.writeFixed(place.count)
   }
 
-  /// Bytes of a place at the end of a key.
+  /// The bytes of a place at the end of a key.
   private static let placeBytes = 12
 
-  /// The place in the key of a collection's note; `nil` for a key of something else.
+  /// The place in the key of a collection's note; `nil` for any other key.
   static func place(_ order: Order, _ key: [UInt8], _ collection: UInt32) -> HistoryPlace? {
     place(key, behind: prefix(order.rawValue, collection).bytes)
   }
@@ -77,7 +77,7 @@ enum HistoryEntries {
     return places
   }
 
-  /// The place in a key of a document; `nil` for a key of something else.
+  /// The place in the key of a document's version; `nil` for any other key.
   static func place(of id: DocumentID, _ key: [UInt8], _ collection: UInt32) -> HistoryPlace? {
     place(key, behind: documentKey(collection, id, HistoryPlace(time: 0, count: 0)).dropLast(placeBytes))
   }
@@ -94,7 +94,7 @@ enum HistoryEntries {
 
   // MARK: - Values
 
-  /// What is noted of a version by time: how many bytes it takes, and which document it is of.
+  /// The note of a version by time: the bytes that the version takes, and its document.
   static func note(_ id: DocumentID, byteCount: Int) -> [UInt8] {
     var value = ByteWriter(capacity: 8 + id.bytes.count)
     value.writeFixed(UInt64(byteCount))
@@ -108,7 +108,7 @@ enum HistoryEntries {
     return (try DocumentID(validating: try reader.readBytes(reader.remaining)), byteCount)
   }
 
-  /// What is noted of a version in an order; `nil` where there is nothing, or where that is damaged.
+  /// The note of a version in an order; `nil` where there is none, or where it is damaged.
   static func note(
     _ order: Order, _ collection: UInt32, _ place: HistoryPlace, _ transaction: WriteTransaction
   ) throws -> (id: DocumentID, byteCount: UInt64)? {
@@ -149,7 +149,7 @@ enum HistoryEntries {
       id: id, kind: kind, fields: fields, time: place.time, writtenAt: writtenAt, site: site, place: place)
   }
 
-  /// What there is of a collection.
+  /// The totals of a collection's versions.
   struct Totals {
     var count: UInt64 = 0
     var byteCount: UInt64 = 0

@@ -1,15 +1,15 @@
 package import CRDTCore
 import DocStore
 
-/// Reading what is kept.
+/// Reads the versions that are kept.
 extension HistoryKeeper {
-  /// What is read at once.
+  /// The limits of one page.
   private enum Page {
     static let versions = 1_000
     static let bytes = 4 << 20
   }
 
-  /// How many versions of a collection there are, and the bytes that they take.
+  /// The number of versions of a collection, and the bytes that they take.
   package func totals(of collection: String) throws -> (versions: Int, bytes: Int) {
     try translatingErrors {
       try store.read { transaction in
@@ -27,11 +27,11 @@ extension HistoryKeeper {
   ///
   /// - Parameters:
   ///   - id: The document.
-  ///   - collection: Where it is.
+  ///   - collection: The collection of the document.
   ///   - place: The first place, included.
   ///   - end: The last time, included, in milliseconds since 1970.
-  ///   - limit: How many at most; a page has no more than 1,000, nor than about 4 MiB.
-  /// - Returns: The versions, and where to go on from.
+  ///   - limit: The greatest number of versions; a page has at most 1,000, and about 4 MiB.
+  /// - Returns: The versions, and the place to continue from.
   /// - Throws: `corrupt`, `io`, `closed`.
   package func versions(
     of id: DocumentID, in collection: String, from place: HistoryPlace = HistoryPlace(time: 0, count: 0),
@@ -67,11 +67,11 @@ extension HistoryKeeper {
   /// The versions of all documents of a collection, in the order of their transactions.
   ///
   /// - Parameters:
-  ///   - collection: Which one.
+  ///   - collection: The collection.
   ///   - place: The first place, included.
   ///   - end: The last time, included, in milliseconds since 1970.
-  ///   - limit: How many at most; a page has no more than 1,000, nor than about 4 MiB.
-  /// - Returns: The versions, and where to go on from.
+  ///   - limit: The greatest number of versions; a page has at most 1,000, and about 4 MiB.
+  /// - Returns: The versions, and the place to continue from.
   /// - Throws: `corrupt`, `io`, `closed`.
   package func versions(
     in collection: String, from place: HistoryPlace = HistoryPlace(time: 0, count: 0),
@@ -85,7 +85,7 @@ extension HistoryKeeper {
         var found: [(place: HistoryPlace, id: DocumentID, byteCount: UInt64)] = []
         for order in HistoryEntries.Order.allCases {
           var count = 0
-          // A note that is damaged is passed over: its version is found by its document.
+          // A damaged note is skipped: its version is still found through its document.
           try transaction.forEachSideEntry(
             HistoryEntries.table, from: HistoryEntries.noteKey(order, known.id, place), damaged: { _ in }
           ) { key, value in
@@ -95,7 +95,7 @@ extension HistoryKeeper {
             let note = try HistoryEntries.note(value)
             found.append((place, note.id, note.byteCount))
             count += 1
-            // One more than there is room for says where to go on.
+            // One entry beyond the limit shows where the next page starts.
             return count <= limit
           }
         }
@@ -112,10 +112,10 @@ extension HistoryKeeper {
     }
   }
 
-  /// A document as it was at a time: the last version up to then.
+  /// The state of a document at a time: its last version up to then.
   ///
-  /// - Returns: The version, `nil` where none is that old; and the time from which on the document is known, that of its oldest
-  ///   version. What it was before was never seen, or is kept no more.
+  /// - Returns: The version, `nil` if none is that old; and the time of the document's oldest version. The
+  ///   state before that time was never recorded, or is no longer kept.
   /// - Throws: `corrupt`, `io`, `closed`.
   package func version(
     of id: DocumentID, in collection: String, at time: UInt64
@@ -131,7 +131,7 @@ extension HistoryKeeper {
     }
   }
 
-  /// The first version of a document from a place on, or back from it.
+  /// The first version of a document at or after a place; if reversed, the last one at or before it.
   private static func place(
     of id: DocumentID, in collection: Collection, from place: HistoryPlace, reversed: Bool,
     _ transaction: borrowing ReadTransaction
@@ -145,7 +145,7 @@ extension HistoryKeeper {
     return found
   }
 
-  /// Reads a version; one that cannot be read says so.
+  /// Reads a version; one that cannot be read has the kind `damaged`.
   private static func version(
     of id: DocumentID, in collection: Collection, at place: HistoryPlace,
     _ transaction: borrowing ReadTransaction
@@ -156,7 +156,7 @@ extension HistoryKeeper {
         return try HistoryEntries.version(of: id, at: place, value)
       }
     } catch let error as StoreError where error.code == .corrupt {
-      // Others are as they were.
+      // Other versions are not affected.
     }
     return HistoryVersion(
       id: id, kind: .damaged, fields: nil, time: place.time, writtenAt: 0, site: .zero, place: place)

@@ -2,14 +2,18 @@ import CRDTCore
 package import DocStore
 import Synchronization
 
-/// Keeps every version of the documents of some collections, written in the transaction that made it.
+/// Keeps every version of the documents of some collections.
 ///
-/// It costs nothing where no collection asks for it.
+/// It writes a version in the transaction that makes the change. It costs nothing unless a collection has a
+/// policy.
 package final class HistoryKeeper: Sendable {
-  /// Collections of which versions are kept.
+  /// The greatest number of collections of which versions are kept.
   private static let collectionLimit = 1_000
 
-  /// Versions that go with a transaction, at least, and in one that only removes.
+  /// The greatest number of old versions that one transaction removes.
+  ///
+  /// A transaction that writes versions may remove twice as many, or `least` if that is more. One that only
+  /// removes may remove `batch`.
   private enum Removal {
     static let least = 8
     static let batch = 512
@@ -17,15 +21,15 @@ package final class HistoryKeeper: Sendable {
 
   let store: Store
   private let now: @Sendable () -> UInt64
-  /// Hears of transactions from the first policy on, and as long as this object is there.
+  /// Calls `record` before each commit, from the first policy on, while this object exists.
   private let listener = Mutex<CommitListener?>(nil)
 
-  /// Keeps versions under the stored policies; the stored versions stay when this object is released.
+  /// Keeps versions under the stored policies; stored versions stay when this object is released.
   ///
   /// - Parameters:
-  ///   - store: Where documents and versions are.
+  ///   - store: The store of the documents and of their versions.
   ///   - now: The wall clock in milliseconds since 1970.
-  ///   - report: Takes a line about each policy that cannot be read.
+  ///   - report: Called with a line about each policy that cannot be read.
   /// - Throws: `io`, `closed`.
   package init(
     store: Store, now: @escaping @Sendable () -> UInt64 = StoreOptions.systemMilliseconds,
@@ -41,7 +45,9 @@ package final class HistoryKeeper: Sendable {
     if stored.contains(where: { !$0.value.isEnding }) { listen() }
   }
 
-  /// All policies by collection; one that is damaged is none until it is set again, and `damaged` hears of it.
+  /// All policies by collection.
+  ///
+  /// A damaged one has no effect until it is set again; `damaged` is called with its collection.
   private static func stored(
     _ store: Store, damaged: @escaping (_ collection: String) -> Void = { _ in }
   ) throws -> [TextKey: (policy: HistoryPolicy, isEnding: Bool)] {
@@ -62,7 +68,7 @@ package final class HistoryKeeper: Sendable {
 
   // MARK: - Policies
 
-  /// For which collections versions are kept.
+  /// The collections of which versions are kept, with their policies.
   ///
   /// - Throws: `io`, `closed`.
   package var policies: [String: HistoryPolicy] {
@@ -72,7 +78,7 @@ package final class HistoryKeeper: Sendable {
     }
   }
 
-  /// How long versions of a collection are kept; `nil` where they are not.
+  /// The policy for the versions of a collection; `nil` where versions are not kept.
   ///
   /// - Throws: `io`, `closed`.
   package func policy(of collection: String) throws -> HistoryPolicy? {
@@ -80,14 +86,16 @@ package final class HistoryKeeper: Sendable {
     do {
       return HistoryPolicy.inForce(try store.read { try $0.sideValue(HistoryEntries.policies, key: key) })
     } catch let error as StoreError where error.code == .corrupt || error.code == .limit {
-      // The name of no collection is as long as that.
+      // The key is too long for the name of a collection.
       return nil
     } catch {
       throw DunlinError.translating(error)
     }
   }
 
-  /// Keeps versions of a collection from the next transaction on; `nil` ends that, and the versions go.
+  /// Keeps versions of a collection from the next transaction on.
+  ///
+  /// `nil` as the policy stops this, and removes the versions.
   ///
   /// - Throws: `argument`, `invalidCollectionName`, `limit`; what writing throws.
   package func keep(_ policy: HistoryPolicy?, of collection: String) async throws {
@@ -95,7 +103,7 @@ package final class HistoryKeeper: Sendable {
     do throws(StoreError) { try CollectionName.check(collection, operation: "keep") } catch {
       throw DunlinError(error)
     }
-    // Before the policy is there: the next transaction behind it has a version.
+    // Before the policy is stored, so that the next transaction after it gets a version.
     if policy != nil { listen() }
     let key = Array(collection.utf8)
     do {
@@ -135,7 +143,7 @@ package final class HistoryKeeper: Sendable {
 
   // MARK: - Writing
 
-  /// Adds versions to a transaction that is about to end.
+  /// Adds versions to a transaction that is about to commit.
   private func record(_ transaction: WriteTransaction) throws {
     var changes: [DocumentKey: (first: Change, last: Change)] = [:]
     var order: [DocumentKey] = []
@@ -172,7 +180,7 @@ package final class HistoryKeeper: Sendable {
     }
   }
 
-  /// The policy as it stands in the transaction; one that is damaged keeps nobody from writing.
+  /// The policy in this transaction; a damaged one does not prevent writes.
   private static func policy(of collection: String, _ transaction: WriteTransaction) throws -> HistoryPolicy?
   {
     do {
@@ -195,7 +203,7 @@ package final class HistoryKeeper: Sendable {
     }
   }
 
-  /// Counts what there is, since nobody knows any more: what is damaged must not keep documents from being written.
+  /// Counts the versions after the totals were damaged, since damage must not prevent writes.
   private static func recount(
     _ collection: UInt32, _ transaction: WriteTransaction
   ) throws -> HistoryEntries.Totals {
@@ -211,7 +219,7 @@ package final class HistoryKeeper: Sendable {
     return totals
   }
 
-  /// - Returns: `false` where nothing that a reader sees has changed.
+  /// - Returns: `false` if nothing has changed that a reader can see.
   private func add(
     _ first: Change, _ last: Change, at time: UInt64, _ totals: inout HistoryEntries.Totals,
     _ transaction: WriteTransaction
@@ -244,9 +252,10 @@ package final class HistoryKeeper: Sendable {
 
   // MARK: - Removing
 
-  /// Removes versions that are too old, and all of collections whose versions are no longer kept; in short transactions.
+  /// Removes versions that are too old, and all versions of collections whose policy has ended.
   ///
-  /// To be called now and then, since a collection that is not written to does not do it by itself.
+  /// It uses short transactions. Call this from time to time: a collection without writes does not remove its
+  /// old versions by itself.
   package func trim() async throws {
     do {
       for (name, entry) in try Self.stored(store) {
@@ -258,12 +267,12 @@ package final class HistoryKeeper: Sendable {
     }
   }
 
-  /// - Returns: Whether there may be more.
+  /// - Returns: Whether more versions may remain to be removed.
   private func trimSome(_ name: String, _ policy: HistoryPolicy?) async throws -> Bool {
     let (table, policies, time) = (HistoryEntries.table, HistoryEntries.policies, now())
     return try await store.write { transaction in
       let key = Array(name.utf8)
-      // It may have been switched on again.
+      // The policy may have been set again.
       guard let stored = try transaction.sideValue(policies, key: key),
         try HistoryPolicy.decoded(stored).isEnding == (policy == nil)
       else { return false }
@@ -286,10 +295,10 @@ package final class HistoryKeeper: Sendable {
 }
 
 extension DunlinStore {
-  /// Goes on keeping versions of the collections for which that is switched on.
+  /// Continues to keep versions of the collections that have a policy.
   ///
-  /// - Parameter report: Takes a line about what cannot be read.
-  /// - Returns: What keeps them, as long as it is held.
+  /// - Parameter report: Called with a line about each policy that cannot be read.
+  /// - Returns: The object that keeps the versions while it is held.
   /// - Throws: `io`, `closed`.
   package func keepHistory(report: @escaping (String) -> Void) throws -> HistoryKeeper {
     try HistoryKeeper(store: core.store, now: core.wallClock, report: report)

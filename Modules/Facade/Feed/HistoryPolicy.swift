@@ -1,10 +1,10 @@
 import CRDTCore
 
-/// How long every version of a collection's documents is kept.
+/// How long the versions of a collection's documents are kept.
 package struct HistoryPolicy: Hashable, Sendable {
-  /// Older versions go.
+  /// The greatest age; older versions are removed.
   package var age: Duration
-  /// With more bytes of versions than this the oldest go.
+  /// The greatest number of bytes of all versions; above it the oldest are removed.
   package var byteLimit: Int
 
   /// The shortest and the longest age.
@@ -16,7 +16,7 @@ package struct HistoryPolicy: Hashable, Sendable {
     (self.age, self.byteLimit) = (age, byteLimit)
   }
 
-  /// - Throws: `argument` for one that is out of bounds.
+  /// - Throws: `argument` if a value is out of bounds.
   func check() throws(DunlinError) {
     guard Self.ages.contains(age) else {
       throw DunlinError(.argument, "versions can be kept for a second to ten years, and not for \(age)")
@@ -29,12 +29,12 @@ package struct HistoryPolicy: Hashable, Sendable {
     }
   }
 
-  /// Milliseconds of the age.
+  /// The age in milliseconds.
   var milliseconds: UInt64 {
     UInt64(age.components.seconds) * 1_000 + UInt64(age.components.attoseconds / 1_000_000_000_000_000)
   }
 
-  /// The policy as it is stored; `isEnding` where its versions are being removed.
+  /// The policy as it is stored; `isEnding` if its versions are being removed.
   func encoded(isEnding: Bool) -> [UInt8] {
     var writer = ByteWriter(capacity: 17)
     writer.write(isEnding ? 1 as UInt8 : 0)
@@ -53,7 +53,9 @@ package struct HistoryPolicy: Hashable, Sendable {
     return (policy, flag != 0)
   }
 
-  /// What a stored policy asks for; `nil` where there is none, or one that ends or cannot be read.
+  /// The policy that a stored value contains.
+  ///
+  /// It is `nil` if there is none, if it is ending, or if it cannot be read.
   static func inForce(_ stored: [UInt8]?) -> HistoryPolicy? {
     guard let stored, let entry = try? decoded(stored), !entry.isEnding else { return nil }
     return entry.policy

@@ -1,13 +1,15 @@
 import CRDTCore
 import DocStore
 
-/// Removes versions of one collection in a transaction: those that are too old, the oldest where they take too many bytes, or all.
+/// Removes versions of one collection in a transaction.
 ///
-/// Of each document the last version before the oldest time stays, for it says what the document was from then on. It goes
-/// when a later one takes its place, with the document itself, and where nothing else makes room.
+/// It removes versions that are too old, the oldest ones when all take too many bytes, or all of them. The
+/// last version of each document before the oldest time stays, since it has the document's state from that
+/// time on. It is removed when a later version replaces it, when the document is removed, or when nothing
+/// else frees enough space.
 struct HistoryTrim {
   private let collection: UInt32
-  /// `nil` keeps none.
+  /// The policy; `nil` keeps no version.
   private let policy: HistoryPolicy?
   private let horizon: UInt64
   private let transaction: WriteTransaction
@@ -26,9 +28,9 @@ struct HistoryTrim {
 
   private var isTooLarge: Bool { policy.map { totals.byteCount > UInt64($0.byteLimit) } ?? true }
 
-  /// Goes through so many versions at most.
+  /// Processes a limited number of versions.
   ///
-  /// - Returns: How many it were; `limit` where there may be more to do.
+  /// - Returns: The number of processed versions; `limit` if more may remain.
   /// - Throws: What reading and writing throw.
   mutating func run(limit: Int) throws -> Int {
     var count = 0
@@ -46,12 +48,13 @@ struct HistoryTrim {
     return policy == nil ? try count + removeUnnoted(limit: limit - count) : count
   }
 
-  /// Has a version that is the oldest but for those that stay, go or stay.
+  /// Removes or keeps a version that is the oldest one besides those that stay.
   private mutating func retire(_ place: HistoryPlace) throws {
     let note = try HistoryEntries.note(.passing, collection, place, transaction)
-    // A version whose note is damaged is found by its document alone, and goes with the document's next version.
+    // A version with a damaged note is found through its document only. It is removed with the document's
+    // next version.
     guard policy != nil, let note else { return try remove(place, .passing) }
-    // What is older than a version that goes must not pass for what came after it.
+    // Older versions must be removed first: they would otherwise seem to be the state after a removed one.
     while let earlier = try neighbour(of: place, note.id, reversed: true) {
       if let bytes = try HistoryEntries.note(.staying, collection, earlier, transaction)?.byteCount {
         totals.subtract(bytes)
@@ -66,12 +69,12 @@ struct HistoryTrim {
       key: HistoryEntries.noteKey(.staying, collection, place))
   }
 
-  /// Whether a version says what its document was at the oldest time, or is.
+  /// Returns whether a version is the document's state at the oldest time, or its current state.
   private func isNeeded(_ place: HistoryPlace, _ id: DocumentID) throws -> Bool {
     if let next = try neighbour(of: place, id, reversed: false) {
       return place.time < horizon && next.time >= horizon
     }
-    // Nothing is to be known of a document that is gone.
+    // A document that was removed needs no version.
     do {
       let key = HistoryEntries.documentKey(collection, id, place)
       let kind = try transaction.sideValue(HistoryEntries.table, key: key)?.first
@@ -82,7 +85,7 @@ struct HistoryTrim {
     }
   }
 
-  /// The version of a document before or behind one.
+  /// The previous or the next version of a document.
   private func neighbour(
     of place: HistoryPlace, _ id: DocumentID, reversed: Bool
   ) throws -> HistoryPlace? {

@@ -1,32 +1,32 @@
 package import CRDTCore
 
-/// A document as a transaction of this store left it.
+/// The state in which a transaction of this store left a document.
 package struct HistoryVersion: Hashable, Sendable {
   package enum Kind: UInt8, Sendable {
     case written = 0
     case removed = 1
-    /// It left this store alone.
+    /// The document was removed from this store only.
     case evicted = 2
-    /// It cannot be read any more; it is not stored as such.
+    /// The version can no longer be read; this kind is never stored.
     case damaged = 255
   }
 
   package let id: DocumentID
   package let kind: Kind
-  /// Its fields with `_id`; `nil` where there are none.
+  /// The document's fields with `_id`; `nil` if there are none.
   package let fields: [TextKey: Value]?
-  /// When this store committed it, in milliseconds since 1970.
+  /// When this store committed the version, in milliseconds since 1970.
   ///
-  /// It never goes back from one version to the next.
+  /// The time never decreases from one version to the next.
   package let time: UInt64
-  /// When it was written, by the clock of the site that wrote last.
+  /// When the document was written, by the clock of the site that wrote last.
   package let writtenAt: UInt64
   /// The site that wrote last; zero for default data.
   package let site: SiteID
-  /// Where to go on from behind it.
+  /// The place of the version, after which a reader can continue.
   package let place: HistoryPlace
 
-  /// The version as an object of JSON.
+  /// The version as a JSON object.
   package var object: [TextKey: Value] {
     let kind: String =
       switch kind {
@@ -43,7 +43,7 @@ package struct HistoryVersion: Hashable, Sendable {
   }
 }
 
-/// Tells one version of a collection from all others, in their order.
+/// Identifies a version within its collection; places have the order of the versions.
 package struct HistoryPlace: Hashable, Comparable, Sendable {
   package let time: UInt64
   /// Counts the versions of one millisecond.
@@ -53,17 +53,17 @@ package struct HistoryPlace: Hashable, Comparable, Sendable {
 
   package static func < (a: Self, b: Self) -> Bool { (a.time, a.count) < (b.time, b.count) }
 
-  /// The place behind this one.
+  /// The place directly after this one.
   var next: HistoryPlace {
     count == .max ? HistoryPlace(time: time + 1, count: 0) : HistoryPlace(time: time, count: count + 1)
   }
 }
 
-/// Versions that are read at once.
+/// A page of versions.
 package struct HistoryPage: Hashable, Sendable {
-  /// In their order.
+  /// The versions in their order.
   package var versions: [HistoryVersion]
-  /// Where to go on from; `nil` where there are no more.
+  /// The place to continue from; `nil` if there are no more versions.
   package var next: HistoryPlace?
 
   package init(versions: [HistoryVersion] = [], next: HistoryPlace? = nil) {

@@ -5,12 +5,12 @@
   import Synchronization
   import Transports
 
-  /// What a database proves itself with: its device key, and what follows from its identity.
+  /// The identity that a database proves: its device key, and its shared key or certificate.
   final class DeviceIdentity: Sendable {
     private let application: String
     private let proof: Mutex<DunlinIdentity.Proof>
     private let keys: any DunlinKeyStore
-    /// The time that certificates are judged by.
+    /// The time source for the validity of certificates.
     private let clock: @Sendable () -> Date
     private let known = Mutex<DeviceKey?>(nil)
 
@@ -25,7 +25,7 @@
       self.clock = clock
     }
 
-    /// The device's key, which is made when it is needed for the first time.
+    /// The device's key; it is created when it is first needed.
     func key() throws -> DeviceKey {
       try known.withLock { known in
         if let known { return known }
@@ -45,8 +45,9 @@
       return key
     }
 
-    /// The site of a store that was just made, or that becomes another one for a reason; a store that is a copy takes a key
-    /// of its own where that costs nothing.
+    /// The site of a new store, or of one that becomes another site for a reason.
+    ///
+    /// A copied store gets a key of its own if that costs nothing.
     func site(salt: SiteSalt, for reason: IdentityChange.Reason?) throws(StoreError) -> SiteID {
       do {
         if reason == .copied || reason == .cloned, isFree {
@@ -60,9 +61,10 @@
       }
     }
 
-    /// Whether the device may take another key unasked: with a shared key it costs nothing.
+    /// Whether the device may replace its key unasked: with a shared key this costs nothing.
     ///
-    /// A certificate is for one key. Neither what a peer says nor a file system that counts its files anew must cost a device its login.
+    /// A certificate is for one key. A peer's message must not cost a device its login, and neither must a
+    /// file system that renumbers its files.
     private var isFree: Bool {
       switch proof.withLock({ $0 }) {
       case .none, .sharedKey: true
@@ -70,15 +72,15 @@
       }
     }
 
-    /// Sees to it that the store's site follows from the device's key.
+    /// Makes the store's site follow from the device's key.
     func claimSite(of store: Store) throws {
       guard try key().peerKey.site(salt: store.siteSalt) != store.site else { return }
       try store.renewSite(.key)
     }
 
-    /// What the peer proves itself with, where that does not come from logins.
+    /// The credentials with which the peer proves its identity, unless they come from logins.
     ///
-    /// - Throws: `identity`, saying what is wrong with key or certificate.
+    /// - Throws: `identity`, with what is wrong with the key or the certificate.
     func credentials() throws -> PeerCredentials { try credentials(proof.withLock { $0 }) }
 
     private func credentials(_ proof: DunlinIdentity.Proof) throws -> PeerCredentials {
@@ -101,12 +103,13 @@
       }
     }
 
-    /// Takes a renewed certificate, once it is found to be right.
+    /// Replaces the certificate by a renewed one, once that is verified.
     ///
     /// - Parameters:
     ///   - identity: The certificate.
-    ///   - taken: Hears what the peer proves itself with from now on, in the order in which that is decided.
-    /// - Throws: `argument` when it is not a certificate of the same application; `identity`, saying what is wrong with it.
+    ///   - taken: Called with the new credentials, in the order in which certificates are replaced.
+    /// - Throws: `argument` when the identity is not a certificate of the same application; `identity`, with
+    ///   what is wrong with it.
     func replace(by identity: DunlinIdentity, taken: (PeerCredentials) -> Void) async throws {
       guard case .certificate = identity.proof, case .certificate = proof.withLock({ $0 }) else {
         throw DunlinError(

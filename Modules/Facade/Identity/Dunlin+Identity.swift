@@ -2,22 +2,26 @@
   package import Transports
 
   extension Dunlin {
-    /// Believes devices with these keys no more while the database is open: their sessions end at once, and no other one begins.
+    /// Rejects devices with these keys while the database is open.
+    ///
+    /// Their sessions end at once, and no other session with them starts.
     package func revoke(_ keys: Set<PeerKey>) { sync.core.network.revoke(keys) }
 
-    /// Logs in and out; `nil` unless the database's identity is one from logins.
+    /// Logs in and out; `nil` unless the database has an identity that comes from logins.
     public var auth: DunlinAuthenticator? {
       sync.core.identity?.login.map { DunlinAuthenticator(keeper: $0) }
     }
 
-    /// Takes a renewed certificate while the database is open.
+    /// Replaces the certificate by a renewed one while the database is open.
     ///
-    /// New connections prove themselves with it. Sessions that run stay until the certificate ends with which they were made, and
-    /// are then made anew at once; for another user or authority they are made anew now.
+    /// New connections use the new certificate. Sessions that run continue until the certificate that they
+    /// use expires; then they are made again at once. If the user or the authority is another one, they are
+    /// made again now.
     ///
-    /// - Parameter identity: A `.certificate` for the same application and device key, in place of the one before.
-    /// - Throws: `identity` when it is not right, `argument` when it is of another kind or application; then the one before stays.
-    ///   `closed`.
+    /// - Parameter identity: A `.certificate` for the same application and device key, which replaces the
+    ///   present one.
+    /// - Throws: `identity` when it is invalid, `argument` when it is of another kind or application; then
+    ///   the present one stays. `closed`.
     public func updateIdentity(_ identity: DunlinIdentity) async throws {
       guard sync.core.isOpen else { throw DunlinError(.closed, "the database is closed") }
       guard let keeper = sync.core.identity else {

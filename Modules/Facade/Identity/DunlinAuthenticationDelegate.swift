@@ -1,21 +1,24 @@
 #if TLS
-  /// An application's part in logins: it is asked for one when the database needs a certificate.
+  /// An application's part in logins: the database asks it to log in when it needs a certificate.
   ///
-  /// The database keeps its delegate. It is called from any thread, with one question at a time: the next one comes after the
-  /// method has returned. A method may log in itself and wait for that, or have the user do it and return at once.
+  /// The database keeps a strong reference to its delegate. It calls the delegate from any thread, with one
+  /// question at a time: the next call comes after the method has returned. A method may log in and wait for
+  /// that itself, or let the user do it and return at once.
   public protocol DunlinAuthenticationDelegate: AnyObject, Sendable {
     /// There is no certificate: log in with ``DunlinAuthenticator/login(token:provider:)``.
     ///
-    /// Until then the database reads and writes locally. A login that fails is asked for again, after a delay that grows.
+    /// Until then the database reads and writes locally. If a login fails, the database asks again, after a
+    /// delay that grows.
     func authenticationRequired(authenticator: DunlinAuthenticator) async
 
-    /// The certificate ends soon: log in again, so that sync goes on.
+    /// The certificate expires soon: log in again, so that sync continues.
     ///
-    /// It is called from about two thirds of the certificate's time on, and again whenever half of what is left has gone. Where it is not
-    /// implemented, ``authenticationRequired(authenticator:)`` is called in its place.
+    /// The database calls this from about two thirds of the certificate's lifetime on, and again whenever
+    /// half of the remaining time has passed. A delegate without this method gets
+    /// ``authenticationRequired(authenticator:)`` instead.
     func authenticationExpiringSoon(authenticator: DunlinAuthenticator, secondsRemaining: Int64) async
 
-    /// Somebody has logged in or out, or the certificate has ended; implement it to hear of that.
+    /// Called when a user has logged in or out, or the certificate has expired; optional.
     func authenticationStatusDidChange(authenticator: DunlinAuthenticator)
   }
 
@@ -28,7 +31,7 @@
     public func authenticationStatusDidChange(authenticator: DunlinAuthenticator) {}
   }
 
-  /// A delegate that is one closure.
+  /// A delegate that consists of one closure.
   final class ClosureDelegate: DunlinAuthenticationDelegate {
     private let logIn: @Sendable (DunlinAuthenticator) async throws -> Void
 
@@ -43,10 +46,10 @@
     }
   }
 
-  /// What a database needs to get certificates from logins.
+  /// What a database needs to get certificates through logins.
   struct OnlineLogin: Hashable, Sendable {
     let url: String
-    /// The application's authority (PEM); `nil` believes the service at the first login.
+    /// The application's authority (PEM); `nil` trusts the service at the first login.
     let authority: String?
     let delegate: any DunlinAuthenticationDelegate
 

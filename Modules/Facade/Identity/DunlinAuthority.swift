@@ -2,18 +2,18 @@
   public import Foundation
   package import Transports
 
-  /// An application's own certificate authority: it issues the certificates of the application's peers, offline.
+  /// An application's own certificate authority, which issues the certificates of its peers, offline.
   ///
-  /// Keep it where no peer is. Whoever has it can be every peer and every user of the application. A server that issues certificates takes an
-  /// intermediate authority in its place.
+  /// Keep it where no peer runs. Anyone who has it can act as every peer and every user of the application. A
+  /// server that issues certificates uses an intermediate authority instead.
   public struct DunlinAuthority: Sendable {
     private let authority: PeerAuthority
 
-    /// Makes a new one.
+    /// Makes a new authority.
     ///
     /// - Parameters:
     ///   - appID: The application's id, 1 to 128 bytes.
-    ///   - validity: From when and until when it may issue.
+    ///   - validity: The period in which it may issue certificates.
     /// - Throws: `identity`.
     public init(appID: String, validity: Range<Date>) throws {
       authority = try translatingErrors { try PeerAuthority(application: appID, validity: validity) }
@@ -21,54 +21,61 @@
 
     private init(_ authority: PeerAuthority) { self.authority = authority }
 
-    /// Makes an intermediate authority with a new key: for a server that issues certificates while this authority stays offline.
+    /// Makes an intermediate authority with a new key.
     ///
-    /// It issues certificates of devices and no further authorities. Peers need nothing new: a device shows its certificate together
-    /// with that of the intermediate authority.
+    /// It lets a server issue certificates while this authority stays offline. It issues certificates of
+    /// devices, and no further authorities. Peers need nothing new: a device presents its certificate
+    /// together with that of the intermediate authority.
     ///
-    /// - Parameter validity: From when and until when it may issue, cut to this authority's own time; what it issues ends with it.
+    /// - Parameter validity: The period in which it may issue certificates, cut to this authority's own
+    ///   period. What it issues expires with it.
     /// - Returns: The intermediate authority.
-    /// - Throws: `identity` when this one is an intermediate authority itself, or when nothing is left of the time.
+    /// - Throws: `identity` when this is an intermediate authority itself, or when nothing of the period
+    ///   remains.
     public func makeIntermediate(validity: Range<Date>) throws -> DunlinAuthority {
       DunlinAuthority(try translatingErrors { try authority.makeIntermediate(validity: validity) })
     }
 
-    /// Whether it is an intermediate authority.
+    /// Whether this is an intermediate authority.
     public var isIntermediate: Bool { authority.isIntermediate }
 
-    /// Reads one in its text form.
+    /// Reads an authority in its text form.
     ///
-    /// - Parameter text: The private key and the certificate, as ``text`` has them.
-    /// - Throws: `identity`, saying what is wrong.
+    /// - Parameter text: The private key and the certificate, as in ``text``.
+    /// - Throws: `identity`, with what is wrong.
     public init(text: String) throws { authority = try translatingErrors { try PeerAuthority(pem: text) } }
 
-    /// The private key and the certificate (PEM), of an intermediate authority its parent's certificate too; it is secret.
+    /// The private key and the certificate (PEM); it is secret.
+    ///
+    /// For an intermediate authority it also has the parent's certificate.
     public var text: String { get throws { try translatingErrors { try authority.pem } } }
 
-    /// The certificate (PEM), which all peers of the application are given; that of the parent for an intermediate authority.
+    /// The certificate (PEM) that all peers of the application need.
+    ///
+    /// For an intermediate authority it is the parent's certificate.
     public var certificate: String { get throws { try translatingErrors { try authority.trusted.pem } } }
 
-    /// The application that it issues for.
+    /// The application for whose peers it issues certificates.
     public var appID: String { authority.application }
 
-    /// Until when it may issue.
+    /// When it expires; it cannot issue certificates after that.
     public var validUntil: Date { authority.validUntil }
 
     /// Issues a certificate.
     ///
     /// - Parameters:
-    ///   - deviceKey: The device's public key, as ``DunlinDevice/publicKey(path:keyStore:)`` gives it.
-    ///   - user: The user that the device stands for, 1 to 128 bytes; `nil` for none.
-    ///   - validity: From when and until when it holds; an intermediate authority cuts it to its own time.
+    ///   - deviceKey: The device's public key, as returned by ``DunlinDevice/publicKey(path:keyStore:)``.
+    ///   - user: The user that the device acts for, 1 to 128 bytes; `nil` for none.
+    ///   - validity: The certificate's period; an intermediate authority cuts it to its own period.
     /// - Returns: The certificate (PEM), and after it that of an intermediate authority.
-    /// - Throws: `identity`, when the key is none or a text is too long.
+    /// - Throws: `identity` when the key is invalid or a text is too long.
     public func issue(deviceKey: String, user: String? = nil, validity: Range<Date>) throws -> String {
       try translatingErrors {
         try authority.issue(for: PeerKey(hexadecimal: deviceKey), user: user, validity: validity).pem
       }
     }
 
-    /// Issues a certificate that says that it comes from a login.
+    /// Issues a certificate that is marked as coming from a login.
     func issueForLogin(deviceKey: String, user: String?, validity: Range<Date>) throws -> String {
       try translatingErrors {
         try authority.issue(
@@ -78,22 +85,22 @@
     }
   }
 
-  /// What a certificate of a peer says.
+  /// The content of a peer's certificate.
   public struct DunlinCertificate: Sendable {
     /// The application that the peer belongs to.
     public let appID: String
-    /// The user that it stands for.
+    /// The user that the peer acts for.
     public let user: String?
     /// The device's public key.
     public let deviceKey: String
-    /// From when it holds.
+    /// The start of its validity.
     public let validFrom: Date
-    /// Until when it holds.
+    /// The end of its validity.
     public let validUntil: Date
 
     /// Reads the text form; nothing is verified.
     ///
-    /// - Throws: `identity`, saying what is wrong.
+    /// - Throws: `identity`, with what is wrong.
     public init(text: String) throws {
       let certificate = try translatingErrors { try PeerCertificate(pem: text) }
       guard let key = certificate.peerKey else {
@@ -107,13 +114,13 @@
     }
   }
 
-  /// This device's key, of which certificates are issued.
+  /// This device's key, for which certificates are issued.
   public enum DunlinDevice {
-    /// The public key of the database at a path; the key pair is made when there is none.
+    /// The public key of the database at a path; the key pair is created if there is none.
     ///
     /// - Parameters:
-    ///   - path: The database's directory, which is made if need be.
-    ///   - keyStore: Where the private key is, if not in that directory.
+    ///   - path: The database's directory, which is created if it does not exist.
+    ///   - keyStore: Where the private key is stored, if not in that directory.
     /// - Returns: 66 hexadecimal digits.
     /// - Throws: `identity`, `permission`, `full` or `io`.
     public static func publicKey(path: String, keyStore: (any DunlinKeyStore)? = nil) throws -> String {
@@ -128,7 +135,7 @@
       }
     }
 
-    /// The key pair in the directory of a database, for the project's own tools; `nil` where there is none yet.
+    /// The key pair in a database's directory, for the project's own tools; `nil` if there is none yet.
     package static func storedKey(path: String) throws -> DeviceKey? {
       try KeyFile(directory: path).loadKey().map { bytes in try DeviceKey(bytes: bytes) }
     }

@@ -2,13 +2,13 @@
   public import Foundation
   import Transports
 
-  /// The names that applications of the product know which this one is modelled on.
+  /// Aliases with the names of the product on which this one is modelled.
   extension DunlinIdentity {
     /// The same as `online(appID:url:authority:authenticator:)` with a delegate.
     ///
     /// - Parameters:
     ///   - appID: The application's id.
-    ///   - authenticationDelegate: Is asked for a login when one is needed.
+    ///   - authenticationDelegate: Asked to log in when a login is needed.
     ///   - customAuthURL: The login service.
     ///   - authority: The certificate of the application's authority (PEM).
     /// - Returns: The identity.
@@ -21,13 +21,15 @@
         authenticator: authenticationDelegate)
     }
 
-    /// Logs in with one token that all devices share, by the provider `playground`.
+    /// Logs in with one token that all devices share, with the provider `playground`.
     ///
-    /// Whoever has the application has the token: the login service decides how much that is worth. For trials only.
+    /// Everyone who has the application has the token: the login service decides what it permits. For trials
+    /// only.
+    ///
     /// - Parameters:
     ///   - appID: The application's id.
     ///   - token: The token, which is sent at each login.
-    ///   - customAuthURL: The login service; there is no vendor's.
+    ///   - customAuthURL: The login service; the vendor runs none.
     ///   - authority: The certificate of the application's authority (PEM).
     /// - Returns: The identity.
     public static func onlinePlayground(
@@ -42,10 +44,10 @@
     ///
     /// - Parameters:
     ///   - appID: The application's id.
-    ///   - sharedKey: 32 random bytes in Base64, as `dunlin key` makes them; or a private key of P-256 in DER and Base64, of which the 32 bytes
-    ///     are taken.
+    ///   - sharedKey: 32 random bytes in Base64, as `dunlin key` makes them. A private key of P-256 in DER
+    ///     and Base64 is also accepted; its 32 bytes are then used.
     /// - Returns: The identity.
-    /// - Throws: `argument` when it is neither.
+    /// - Throws: `argument` when the text is neither.
     public static func sharedKey(appID: String, sharedKey: String) throws -> DunlinIdentity {
       if let data = Data(base64Encoded: sharedKey.trimmingCharacters(in: .whitespacesAndNewlines)),
         data.count != 32, let key = DeviceKey(der: Array(data))

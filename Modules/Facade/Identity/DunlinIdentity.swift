@@ -1,6 +1,6 @@
-/// Which application a peer belongs to, and how it proves that.
+/// The application that a peer belongs to, and how the peer proves that.
 ///
-/// All but the development identity need the package's trait `TLS`, which is on unless it is switched off.
+/// All identities except the development identity need the package's trait `TLS`, which is on by default.
 public struct DunlinIdentity: Hashable, Sendable {
   enum Proof: Hashable, Sendable {
     case none
@@ -10,7 +10,7 @@ public struct DunlinIdentity: Hashable, Sendable {
       case online(OnlineLogin)
     #endif
 
-    /// What users call it.
+    /// The user's word for this kind of proof.
     var name: String {
       switch self {
       case .none: "development"
@@ -26,18 +26,19 @@ public struct DunlinIdentity: Hashable, Sendable {
   let appID: String
   let proof: Proof
 
-  /// No proof of anything and no encryption: whoever knows the application's id can read and write everything.
+  /// No proof of anything and no encryption: anyone who knows the application's id can read and write all.
   ///
-  /// For development only. Opening a database with it logs a warning. It meets none of the other identities.
+  /// For development only. Opening a database with it logs a warning. Such a peer cannot sync with peers that
+  /// have another kind of identity.
   public static func unsafeDevelopment(appID: String) -> DunlinIdentity {
     DunlinIdentity(appID: appID, proof: .none)
   }
 
   #if TLS
-    /// Proves that a peer knows the application's shared key, and encrypts all that peers say.
+    /// Proves that a peer has the application's shared key, and encrypts all communication of peers.
     ///
-    /// It proves membership and nothing else: there are no users and no rules, every member can do everything, and a key that
-    /// was stolen must be replaced at all peers.
+    /// It proves membership and nothing else. There are no users and no rules, and every member can do
+    /// everything. A stolen key must be replaced at all peers.
     ///
     /// - Parameters:
     ///   - appID: The application's id, 1 to 128 bytes.
@@ -47,33 +48,38 @@ public struct DunlinIdentity: Hashable, Sendable {
       DunlinIdentity(appID: appID, proof: .sharedKey(key))
     }
 
-    /// Proves who a peer is by a certificate of the application's own authority, and encrypts all that peers say.
+    /// Proves a peer's identity by a certificate of the application's own authority.
     ///
-    /// The certificate is issued for this device's key, see ``DunlinDevice/publicKey(path:keyStore:)``, with `dunlin cert issue`
-    /// or ``DunlinAuthority``.
+    /// All communication of peers is encrypted.
+    ///
+    /// The certificate is issued for this device's key with `dunlin cert issue` or ``DunlinAuthority``. See
+    /// ``DunlinDevice/publicKey(path:keyStore:)``.
     ///
     /// - Parameters:
     ///   - appID: The application's id.
     ///   - authority: The authority's certificate, in its text form (PEM).
-    ///   - certificate: This device's certificate, in its text form, and after it those between it and the authority's.
-    /// - Returns: The identity; what is wrong with the texts is told when the database is opened.
+    ///   - certificate: This device's certificate, in its text form, followed by those between it and the
+    ///     authority's.
+    /// - Returns: The identity; errors in the texts are reported when the database is opened.
     public static func certificate(appID: String, authority: String, certificate: String) -> DunlinIdentity {
       DunlinIdentity(appID: appID, proof: .certificate(authority: authority, certificate: certificate))
     }
 
-    /// Proves who a peer is by a certificate that a login service gives for a token of the application's, and encrypts all that
-    /// peers say.
+    /// Proves a peer's identity by a certificate that a login service issues in exchange for a token.
     ///
-    /// The certificate is kept: sync goes on without the service until it ends. It meets peers with certificates of the same authority,
-    /// however they came by them.
+    /// All communication of peers is encrypted. The certificate is stored, so sync continues without the
+    /// service until it expires. The peer can sync with all peers that have certificates of the same
+    /// authority, however they got them.
     ///
     /// - Parameters:
     ///   - appID: The application's id, 1 to 128 bytes.
-    ///   - url: The login service: `https://host/path`. `Documentation/Security.md` has its protocol.
-    ///   - authority: The certificate of the application's authority (PEM), which the device's must be issued by. `nil` takes the one that the
-    ///     service names at the first login, and then no other: that the service is the right one then rests on HTTPS alone.
-    ///   - authenticator: Is asked for a login when one is needed; the database keeps it.
-    /// - Returns: The identity; what is wrong with the address or the authority is told when the database is opened.
+    ///   - url: The login service: `https://host/path`. `Documentation/Security.md` describes its protocol.
+    ///   - authority: The certificate of the application's authority (PEM), which must have issued the
+    ///     device's certificate. `nil` accepts the one that the service names at the first login, and then no
+    ///     other. In that case HTTPS alone proves that the service is the right one.
+    ///   - authenticator: Asked to log in when a login is needed; the database keeps a reference to it.
+    /// - Returns: The identity; errors in the address or the authority are reported when the database is
+    ///   opened.
     public static func online(
       appID: String, url: String, authority: String? = nil,
       authenticator: any DunlinAuthenticationDelegate
@@ -82,18 +88,20 @@ public struct DunlinIdentity: Hashable, Sendable {
       return DunlinIdentity(appID: appID, proof: .online(login))
     }
 
-    /// As the form with a delegate, with a closure that logs in whenever that is needed.
+    /// Like the form with a delegate, with a closure that is called whenever a login is needed.
     ///
     /// ```swift
-    /// let identity = DunlinIdentity.online(appID: "garage", url: "https://login.example.com/garage") { authenticator in
+    /// let identity = DunlinIdentity.online(
+    ///   appID: "garage", url: "https://login.example.com/garage"
+    /// ) { authenticator in
     ///   try await authenticator.login(token: try await session.token(), provider: "garage")
     /// }
     /// ```
     /// - Parameters:
-    ///   - appID: As for the form with a delegate.
-    ///   - url: As for the form with a delegate.
-    ///   - authority: As for the form with a delegate.
-    ///   - authenticator: Logs in; what it throws is reported.
+    ///   - appID: As in the form with a delegate.
+    ///   - url: As in the form with a delegate.
+    ///   - authority: As in the form with a delegate.
+    ///   - authenticator: Logs in; errors that it throws are reported.
     /// - Returns: The identity.
     public static func online(
       appID: String, url: String, authority: String? = nil,

@@ -1,11 +1,11 @@
 import DocStore
 
-/// Where a device keeps its private key; in place of the file in the database's directory.
+/// Stores a device's private key, in place of the file in the database's directory.
 public protocol DunlinKeyStore: Sendable {
   /// The 32 bytes that were saved last; `nil` when there are none.
   func loadKey() throws -> [UInt8]?
 
-  /// Saves a key, in place of the one before; it must be there for good when this returns.
+  /// Replaces the saved key; the new one must be durable when this returns.
   func saveKey(_ key: [UInt8]) throws
 }
 

@@ -3,27 +3,29 @@
   public import Foundation
   import Transports
 
-  /// What a device has sent to a login service, for who writes one in Swift: its signature is verified, its token is not.
+  /// A device's request to a login service, for services that are written in Swift.
   ///
-  /// The service sees to the rest: that the challenge is one that it sent lately and that nobody has answered yet, and that the token is good.
+  /// The signature of the request is verified; its token is not. The service itself must verify the token. It
+  /// must also check that it sent the challenge recently, and that the challenge was not used before.
   public struct DunlinLoginRequest: Sendable {
     /// The application's id.
     public let appID: String
-    /// How the token is to be verified.
+    /// The method that verifies the token.
     public let provider: String
-    /// What says who the user is.
+    /// The token that proves who the user is.
     public let token: String
-    /// The device's public key, which has signed the request.
+    /// The device's public key, whose private key has signed the request.
     public let deviceKey: String
-    /// What the service has sent to the device just before.
+    /// The challenge that the service has just sent to the device.
     public let challenge: String
 
     /// Reads the body of a request to `…/login`.
     ///
     /// - Parameters:
-    ///   - body: The bytes, at most 64 KiB of them.
-    ///   - url: The service's own address, as devices are told it: the signature is for that.
-    /// - Throws: `argument` when it is no login; `identity` when it is not signed by its key for this service.
+    ///   - body: The bytes, at most 64 KiB.
+    ///   - url: The service's own address, as devices know it: the signature covers it.
+    /// - Throws: `argument` when it is not a login; `identity` when it is not signed by its key for this
+    ///   service.
     public init(body: Data, url: String) throws {
       let (request, address) = try translatingErrors {
         (try LoginRequest(json: Array(body)), try HTTPSAddress(url))
@@ -40,15 +42,16 @@
   }
 
   extension DunlinAuthority {
-    /// Issues a certificate for a login, and makes the answer of it.
+    /// Issues a certificate for a login, and makes the answer to it.
     ///
     /// - Parameters:
-    ///   - request: The login, whose token and challenge are found to be good.
-    ///   - user: The user that the token stands for, 1 to 128 bytes.
-    ///   - validity: From when and until when the certificate holds; from some minutes ago, since clocks differ.
-    ///   - clientInfo: JSON for the application at the device.
-    /// - Returns: The body of the answer with status 200, of the type `application/json`.
-    /// - Throws: `identity` when the login is for another application or a text is too long; `argument` when the information is no JSON.
+    ///   - request: The login, whose token and challenge the service has verified.
+    ///   - user: The user that the token identifies, 1 to 128 bytes.
+    ///   - validity: The certificate's period; start it some minutes ago, since clocks differ.
+    ///   - clientInfo: JSON for the application on the device.
+    /// - Returns: The body of the answer with status 200 and the type `application/json`.
+    /// - Throws: `identity` when the login is for another application or a text is too long; `argument` when
+    ///   `clientInfo` is not JSON.
     public func answer(
       to request: DunlinLoginRequest, user: String?, validity: Range<Date>, clientInfo: String? = nil
     ) throws -> Data {

@@ -5,19 +5,19 @@
   public struct DunlinSharedKey: Hashable, Sendable, CustomStringConvertible {
     let bytes: [UInt8]
 
-    /// Takes 32 bytes that are random.
+    /// Makes a key of 32 random bytes.
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Makes a new one.
+    /// Makes a new key.
     public init() {
       var generator = SystemRandomNumberGenerator()
       bytes = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
     }
 
-    /// Reads one in its text form, as `dunlin key` prints it.
+    /// Reads a key in its text form, as `dunlin key` prints it.
     ///
     /// - Parameter text: The 32 bytes in Base64.
-    /// - Throws: `argument` when it is no such text.
+    /// - Throws: `argument` when it is not such a text.
     public init(_ text: String) throws(DunlinError) {
       guard let data = Data(base64Encoded: text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
         throw DunlinError(
@@ -33,7 +33,7 @@
     /// The text form, which is secret.
     public var text: String { Data(bytes).base64EncodedString() }
 
-    /// Nothing of the key, so that it does not get into logs.
+    /// Contains nothing of the key, so that the key does not get into logs.
     public var description: String { "a shared key" }
   }
 #endif

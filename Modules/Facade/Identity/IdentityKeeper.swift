@@ -3,7 +3,9 @@
   import Synchronization
   import Transports
 
-  /// Sees to it that an open database proves who it is: now, when its key is another one, and when its certificate is renewed.
+  /// Makes an open database prove its identity.
+  ///
+  /// It does so at the start, when the store gets another site, and when the certificate is renewed.
   final class IdentityKeeper: Sendable {
     /// Logs in and out, where the identity comes from logins.
     let login: LoginKeeper?
@@ -14,13 +16,13 @@
     private let state = Mutex(State())
 
     private struct State {
-      /// Why the peer cannot prove who it is, so that it must not sync.
+      /// Why the peer cannot prove its identity; it must not sync then.
       var failure: DunlinError?
-      /// Hears when the store takes a new site.
+      /// Called when the store takes a new site.
       var siteListener: CommitListener?
     }
 
-    /// - Throws: `argument` or `identity` when what the identity says of logins is not right.
+    /// - Throws: `argument` or `identity` when the identity's settings for logins are invalid.
     init(
       _ identity: DunlinIdentity, _ device: DeviceIdentity, store: Store, network: PeerNetwork,
       reporter: Reporter, _ configuration: DunlinConfiguration
@@ -41,9 +43,9 @@
           time: configuration.loginTime ?? LoginTime(clock: configuration.now)))
     }
 
-    /// Has the store's site follow from the device's key, and the network prove that it has the key.
+    /// Makes the store's site follow from the device's key, and gives the network its credentials.
     ///
-    /// A certificate that is not right keeps the peer from syncing, and not from its own data.
+    /// An invalid certificate prevents sync, but not access to the peer's own data.
     func begin() throws {
       try device.claimSite(of: store)
       if let login { try login.load() } else { prove() }
@@ -71,9 +73,10 @@
       }
     }
 
-    /// Takes a renewed identity in the place of the one before.
+    /// Replaces the identity by a renewed one.
     ///
-    /// - Throws: `argument` when it is of another kind or application; `identity` when it is not right; the one before stays.
+    /// - Throws: `argument` when it is of another kind or application; `identity` when it is invalid. The
+    ///   present one then stays.
     func update(_ identity: DunlinIdentity) async throws {
       do {
         try await device.replace(by: identity) { network.prove(with: $0) }
@@ -83,10 +86,10 @@
       }
     }
 
-    /// - Throws: `identity` when the peer cannot prove who it is.
+    /// - Throws: `identity` when the peer cannot prove its identity.
     func check() throws(DunlinError) { if let failure = state.withLock({ $0.failure }) { throw failure } }
 
-    /// Sync has begun.
+    /// Informs the login keeper that sync has started.
     func syncBegins() { login?.syncBegins() }
 
     func close() { login?.close() }

@@ -3,26 +3,26 @@
   import DocStore
   import Foundation
 
-  /// What is kept of logins in the file `login` of the database's directory, which only its owner can read: so that a restart
-  /// needs no network.
+  /// The file `login` in the database's directory, which stores the last login.
   ///
-  /// Backups and compacted copies of a database do not contain it. It holds no token.
+  /// With it, a restart needs no network. Only the file's owner can read it. Backups and compacted copies of
+  /// a database do not contain it. It contains no token.
   struct LoginFile {
-    /// What is kept.
+    /// The content of the file.
     struct Content: Hashable {
       var application: String
-      /// The authority (PEM), which is kept when the user logs out.
+      /// The authority (PEM), which stays when the user logs out.
       var authority: String
-      /// The certificate (PEM); `nil` when nobody is logged in.
+      /// The certificate (PEM); `nil` when no user is logged in.
       var certificate: String?
-      /// When it was obtained.
+      /// When the certificate was obtained.
       var obtained: Date?
     }
 
     private static let byteLimit = 32 << 10
     private static let version: Int64 = 1
     private let file: SecretFile
-    /// For messages.
+    /// The path, for messages.
     let path: String
 
     init(directory: HeldDirectory) {
@@ -32,8 +32,8 @@
 
     /// Reads the file.
     ///
-    /// - Returns: `nil` when there is none.
-    /// - Throws: `permission` where others can read it, `corrupt`, `io`.
+    /// - Returns: The content, `nil` when there is no file.
+    /// - Throws: `permission` when others can read the file, `corrupt`, `io`.
     func read() throws -> Content? {
       guard let bytes = try file.read(atMost: Self.byteLimit) else { return nil }
       guard bytes.count <= Self.byteLimit, case .map(let fields)? = try? JSON.parse(bytes),
@@ -49,9 +49,9 @@
       return content
     }
 
-    /// Puts the content in the place of what there is.
+    /// Replaces the content of the file.
     ///
-    /// - Throws: `permission`, `full` or `io`; then the old content is there.
+    /// - Throws: `permission`, `full` or `io`; the old content then stays.
     func write(_ content: Content) throws {
       var fields: [TextKey: Value] = [
         "version": .int(Self.version), "application": .string(content.application),
@@ -64,7 +64,7 @@
       try file.replace(by: Array(JSON.text(of: .map(fields)).utf8))
     }
 
-    /// Removes the file; has no effect where there is none.
+    /// Removes the file; has no effect if there is none.
     func remove() throws { try file.remove() }
   }
 #endif

@@ -6,10 +6,11 @@
   import Synchronization
   import Transports
 
-  /// Keeps a device logged in: exchanges tokens for certificates, keeps the certificate on disk, and has the network prove itself
-  /// with it.
+  /// Keeps a device logged in.
+  ///
+  /// It exchanges tokens for certificates, stores the certificate on the disk, and has the network use it.
   final class LoginKeeper: Sendable {
-    /// What the keeper works with.
+    /// The objects that the keeper works with.
     struct Parts: Sendable {
       let login: OnlineLogin
       let application: String
@@ -23,9 +24,9 @@
 
     private struct State {
       var grant: LoginGrant?
-      /// Counts logins and logouts: of several that are under way only the newest has an effect.
+      /// Counts logins and logouts: of several in progress only the newest has an effect.
       var attempt: UInt64 = 0
-      /// Tells the application of each status.
+      /// The task that reports each status to the application.
       var telling: Task<Void, Never>?
       var isClosed = false
       weak var dunlin: Dunlin?
@@ -38,10 +39,12 @@
     private let scheduler: LoginScheduler
     private let board = LoginStatusBoard()
     private let state = Mutex(State())
-    /// Puts changes in order, of what is on disk, of what is known, and of what the network proves; taken before all other locks.
+    /// Orders the changes to the file, to the state, and to the network's credentials.
+    ///
+    /// It is locked before all other locks.
     private let file: Mutex<LoginFile>
 
-    /// - Throws: `argument` or `identity` when the address or the configured authority is none.
+    /// - Throws: `argument` or `identity` when the address or the configured authority is invalid.
     init(_ parts: Parts) throws {
       self.parts = parts
       client = LoginClient(
@@ -54,10 +57,12 @@
 
     // MARK: - Life
 
-    /// Takes what there is of the last login, in place of what was taken before.
+    /// Loads the last login from the file, and replaces the present one by it.
     ///
-    /// What is kept for another key, as in a copy of another device's files, or has ended, is not taken.
-    /// - Throws: `permission` where others can read the file; `io`.
+    /// A certificate is not used if it has expired, or if it is for another key, as in a copy of another
+    /// device's files.
+    ///
+    /// - Throws: `permission` when others can read the file; `io`.
     func load() throws {
       try file.withLock { file in
         do {
@@ -74,7 +79,7 @@
         } catch let error as DunlinError where error.code == .corrupt {
           parts.reporter.logger.warning("\(error.message)")
         }
-        // A login that is under way is for the key that the device had before.
+        // A login in progress is for the key that the device had before.
         state.withLock { $0.attempt += 1 }
         forget()
         scheduler.lost(isAsking: true)
@@ -82,7 +87,7 @@
       changed()
     }
 
-    /// Takes the certificate of the last login again where it holds after all.
+    /// Loads the certificate of the last login again if it is valid after all.
     private func retake() -> Bool {
       let isTaken = file.withLock { file in
         guard state.withLock({ $0.grant == nil }), let content = try? file.read(),
@@ -99,10 +104,11 @@
       return isTaken
     }
 
-    /// Begins to ask the application, which is handed the database.
+    /// Starts to ask the application to log in, and gives it the database.
     func serve(_ dunlin: Dunlin) {
       let delegate = parts.login.delegate
-      // The application is called where it may do whatever it likes, and not where something has just changed.
+      // A task of its own calls the application, which may then do anything. The thread that has just changed
+      // the status must not call it.
       let telling = Task { [weak self, known = status, statuses = statuses()] in
         var known = known
         for await status in statuses where status != known {
@@ -116,7 +122,7 @@
         guard let self else { return }
         let authenticator = DunlinAuthenticator(keeper: self)
         switch question {
-        // The clock may have been set back, and the certificate still holds.
+        // The clock may have been set back, so that the certificate is still valid.
         case .required where retake(): break
         case .required: await delegate.authenticationRequired(authenticator: authenticator)
         case .expiringSoon(let seconds):
@@ -139,7 +145,7 @@
       board.close()
     }
 
-    /// Asks for a login where there is none: sync has begun, and waits for it.
+    /// Asks for a login if there is none, since the sync that has just started waits for it.
     func syncBegins() {
       guard state.withLock({ $0.grant == nil }) else { return }
       parts.reporter.logger.info("Sync waits for a login at \(client.address)")
@@ -150,7 +156,7 @@
 
     /// Exchanges a token for a certificate.
     ///
-    /// - Returns: What the service has to say to the application, as JSON.
+    /// - Returns: The service's information for the application, as JSON.
     @concurrent func login(token: String, provider: String) async throws(DunlinError) -> String? {
       let attempt = try begin()
       do {
@@ -193,21 +199,21 @@
       changed()
     }
 
-    /// Takes a certificate, inside the lock of `file`.
+    /// Uses a certificate from now on; the caller holds the lock of `file`.
     private func take(_ grant: LoginGrant, obtained: Date) {
       state.withLock { $0.grant = grant }
       parts.network.prove(with: grant.credentials)
       scheduler.granted(at: obtained, until: grant.certificate.validUntil)
     }
 
-    /// Forgets the certificate, inside the lock of `file`.
+    /// Drops the certificate; the caller holds the lock of `file`.
     private func forget() {
       state.withLock { $0.grant = nil }
       parts.network.proveNothing()
     }
 
     private func failed(_ failure: DunlinError, _ error: LoginError?, _ attempt: UInt64) {
-      // Who gave up, or gave something that cannot be sent, knows that.
+      // A caller that has cancelled, or has passed an invalid argument, knows that.
       if let error, error.code == .cancelled || error.code == .argument { return }
       let (isNewest, end) = state.withLock { state in
         (state.attempt == attempt, state.grant?.certificate.validUntil)
@@ -220,7 +226,7 @@
         "\(failure.message)\(until); the application is asked again in \(delay.text)")
     }
 
-    /// The certificate has ended, unless there is another one meanwhile.
+    /// Handles the end of the certificate, unless another one has replaced it meanwhile.
     private func expire() {
       let hasEnded = file.withLock { _ in
         let end = state.withLock { $0.grant?.certificate.validUntil }
@@ -234,9 +240,9 @@
       changed()
     }
 
-    /// Stops sync and forgets the certificate; data stays, and the authority unless it is to be forgotten too.
+    /// Stops sync and drops the certificate; data stays, and so does the authority by default.
     ///
-    /// - Returns: The database, as long as the application keeps it.
+    /// - Returns: The database, while the application still holds it.
     func logout(forgetsAuthority: Bool) throws -> Dunlin? {
       let dunlin = try state.withLock { state throws(DunlinError) in
         guard !state.isClosed else { throw DunlinError(.closed, "the database is closed") }
@@ -262,17 +268,17 @@
 
     // MARK: - What is known
 
-    /// Who logs in, with the authority that is known of: the configured one, or that of the first login.
+    /// The device that logs in, with the configured authority, or that of the first login.
     private func known() throws -> LoginClient.Device {
       let content = try file.withLock { file in try readable(file) }
-      // One that cannot be read is as good as none, like a file that cannot.
+      // An authority that cannot be read counts as none, like a file that cannot be read.
       let pinned = content.flatMap { content in
         content.application == parts.application ? try? TrustedAuthority(pem: content.authority) : nil
       }
       return try device(pinned: pinned)
     }
 
-    /// What is kept of the last login; one that is damaged is as good as none.
+    /// The content of the file; a damaged file counts as none.
     private func readable(_ file: borrowing LoginFile) throws -> LoginFile.Content? {
       do {
         return try file.read()
@@ -299,7 +305,9 @@
 
     private func changed() { board.publish { status } }
 
-    /// Takes why the application has come back without a login; a login's own failure was logged where it happened.
+    /// Records that the application has returned without a login.
+    ///
+    /// A login's own failure was logged where it happened.
     func gaveUp(_ error: any Error) {
       scheduler.gaveUp()
       let isCancelled = error is CancellationError || (error as? DunlinError)?.code == .cancelled

@@ -2,44 +2,47 @@
   package import Foundation
   import Transports
 
-  /// When an application is asked to log in: before its certificate ends, and when there is none.
+  /// When to ask an application to log in: before its certificate expires, and when there is none.
   ///
-  /// It is asked from about two thirds of the certificate's time on, then whenever half of what is left has gone. A login that
-  /// fails is asked for again after a delay that grows, with jitter, and no sooner than the service wishes.
+  /// The application is asked from about two thirds of the certificate's lifetime on, then whenever half of
+  /// the remaining time has passed. After a failed login it is asked again. The delay before that grows, has
+  /// jitter, and is at least what the service asks for.
   package struct LoginSchedule {
-    /// What the application is asked for.
+    /// The question to the application.
     package enum Question: Equatable {
       /// A login: there is no certificate.
       case required
-      /// A login, since the certificate ends in so many seconds.
+      /// Log in, since the certificate expires in this number of seconds.
       case expiringSoon(seconds: Int64)
     }
 
-    /// What is to be done now.
+    /// The next action.
     package enum Step: Equatable {
       case ask(Question)
       /// The certificate has ended.
       case expire
-      /// Nothing before that time; `nil` is nothing at all before something happens.
+      /// Do nothing before that time; with `nil`, wait for another event.
       case wait(until: Date?)
     }
 
-    /// Seconds that lie between two questions at least while a certificate holds.
+    /// The least number of seconds between two questions while a certificate is valid.
     private static let pause: TimeInterval = 60
-    /// Seconds between a login and the next question at least, however soon the certificate ends that it has given.
+    /// The least number of seconds between a login and the next question, whenever its certificate expires.
     private static let leastTime: TimeInterval = 5
-    /// Seconds that anything is put off at most where there is no certificate; more comes of a clock that was set back.
+    /// The greatest delay in seconds while there is no certificate.
+    ///
+    /// A longer delay can only result from a clock that was set back.
     private static let longestDelay: TimeInterval = 3_700
-    /// Seconds before a login is asked for again whose token or answer was wrong.
+    /// Seconds before the application is asked again after a login whose token or answer was wrong.
     private static let refusedPause: TimeInterval = 60
 
-    /// The time that the certificate has; `nil` where there is none.
+    /// The certificate's validity; `nil` if there is none.
     private var validity: Range<Date>?
-    /// When to ask next; `nil` is not at all before something happens.
+    /// When to ask next; `nil` waits for another event.
     private var next: Date?
-    /// Before which nothing is asked, since somebody has just logged in.
+    /// No question is asked before this time, since a user has just logged in.
     private var earliest = Date.distantPast
-    /// Whether the application is being asked, and has not come back.
+    /// Whether the application is being asked and has not returned.
     private var isAsking = false
     private var delays: Backoff
     private let random: @Sendable () -> UInt64
@@ -49,7 +52,7 @@
       delays = Backoff(initial: .seconds(2), longest: .seconds(300), random: random)
     }
 
-    /// What is to be done now; a question counts as asked.
+    /// Returns the next action; a question counts as asked.
     package mutating func step(at now: Date) -> Step {
       if validity == nil, let next, next.timeIntervalSince(now) > Self.longestDelay { self.next = now }
       if earliest.timeIntervalSince(now) > Self.longestDelay { earliest = now }
@@ -72,45 +75,47 @@
       return .ask(.expiringSoon(seconds: Int64(left)))
     }
 
-    /// The application has come back from being asked.
+    /// Records that the application has returned from a question.
     package mutating func answered() { isAsking = false }
 
-    /// A certificate was obtained.
+    /// Records that a certificate was obtained.
     ///
     /// - Parameters:
-    ///   - time: When.
-    ///   - end: Until when it holds.
+    ///   - time: When it was obtained.
+    ///   - end: When it expires.
     package mutating func granted(at time: Date, until end: Date) {
       validity = min(time, end)..<end
-      // Of many devices that have logged in together, each one renews at a time of its own.
+      // If many devices have logged in together, each one renews at a different time.
       let jitter = Double(random() >> 11) / Double(1 << 53) - 0.5
       earliest = time + Self.leastTime
       next = max(time + max(end.timeIntervalSince(time), 0) * (2.0 / 3 + jitter / 15), earliest)
       delays.reset()
     }
 
-    /// There is no certificate any more.
+    /// Records that there is no longer a certificate.
     ///
-    /// - Parameter time: When to ask for another one; `nil` is not before ``require(at:)``.
+    /// - Parameter time: When to ask for another one; `nil` waits for ``require(at:)``.
     package mutating func lost(askingAt time: Date?) {
       validity = nil
       next = time
       delays.reset()
     }
 
-    /// Sees to it that the application is asked, where there is no certificate and no time to ask.
+    /// Schedules a question now if there is no certificate and no question is scheduled.
     package mutating func require(at now: Date) { if validity == nil, next == nil { next = now } }
 
-    /// The application could not even try to log in: it is asked again where it would not be otherwise.
+    /// Records that the application could not even try to log in.
+    ///
+    /// This schedules another question if none is scheduled otherwise.
     package mutating func gaveUp(at now: Date) {
       if validity == nil, next == nil { _ = failed(at: now, isPassing: true, retryAfter: nil) }
     }
 
-    /// A login has failed.
+    /// Records that a login has failed.
     ///
     /// - Parameters:
-    ///   - now: When.
-    ///   - isPassing: Whether the same attempt may well succeed later.
+    ///   - now: The current time.
+    ///   - isPassing: Whether the same attempt may succeed later.
     ///   - retryAfter: How long the service asks to wait.
     /// - Returns: When the application is asked again.
     package mutating func failed(at now: Date, isPassing: Bool, retryAfter: Duration?) -> Date {

@@ -2,17 +2,17 @@
   import Foundation
   import Synchronization
 
-  /// Asks the application for logins at the times that the schedule says, one question at a time.
+  /// Asks the application for logins at the times that the schedule gives, one question at a time.
   final class LoginScheduler: Sendable {
     private struct State {
       var schedule = LoginSchedule()
-      /// Asks the application; `nil` before there is a database that it could log in.
+      /// Asks the application; `nil` before there is a database to log in.
       var ask: (@Sendable (LoginSchedule.Question) async -> Void)?
-      /// Hears that the certificate has ended.
+      /// Called when the certificate has expired.
       var expired: (@Sendable () -> Void)?
-      /// Waits for the next thing to do.
+      /// Waits for the time of the next action.
       var waiting: Task<Void, Never>?
-      /// The application that is being asked.
+      /// The task that asks the application.
       var question: Task<Void, Never>?
       var isClosed = false
     }
@@ -25,11 +25,11 @@
 
     init(_ time: LoginTime) { self.time = time }
 
-    /// Begins.
+    /// Starts.
     ///
     /// - Parameters:
-    ///   - ask: Asks the application, and returns when it has come back.
-    ///   - expired: Hears that the certificate has ended.
+    ///   - ask: Asks the application, and returns after the application has returned.
+    ///   - expired: Called when the certificate has expired.
     func begin(
       ask: @escaping @Sendable (LoginSchedule.Question) async -> Void,
       expired: @escaping @Sendable () -> Void
@@ -38,7 +38,7 @@
       proceed()
     }
 
-    /// Ends: nobody is asked any more, and who is being asked is cancelled.
+    /// Ends: asks no more questions, and cancels the present one.
     func close() {
       let tasks = state.withLock { state in
         state.isClosed = true
@@ -50,13 +50,13 @@
 
     // MARK: - What happens
 
-    /// A certificate was obtained at a time, and holds until another.
+    /// Records that a certificate was obtained at a time, and expires at another.
     func granted(at time: Date, until end: Date) {
       state.withLock { $0.schedule.granted(at: time, until: end) }
       proceed()
     }
 
-    /// There is no certificate any more, and who was being asked for one need not answer.
+    /// Records that there is no longer a certificate, and cancels the present question.
     ///
     /// - Parameter isAsking: Whether to ask for another one.
     func lost(isAsking: Bool) {
@@ -64,20 +64,20 @@
         state.schedule.lost(askingAt: isAsking ? time.now() : nil)
         return state.question
       }
-      // Who logs out while it is asked may go on with another login.
+      // An application that logs out while it is asked may continue with another login.
       if !Self.isAsked { question?.cancel() }
       proceed()
     }
 
-    /// Sees to it that the application is asked, where there is no certificate.
+    /// Makes the schedule ask the application if there is no certificate.
     func require() {
       state.withLock { $0.schedule.require(at: time.now()) }
       proceed()
     }
 
-    /// A login has failed.
+    /// Records that a login has failed.
     ///
-    /// - Returns: How long it takes until the application is asked again.
+    /// - Returns: The time until the application is asked again.
     func failed(isPassing: Bool, retryAfter: Duration?) -> Duration {
       let now = time.now()
       let next = state.withLock {
@@ -87,7 +87,7 @@
       return .seconds(next.timeIntervalSince(now))
     }
 
-    /// The application could not even try to log in.
+    /// Records that the application could not even try to log in.
     func gaveUp() {
       state.withLock { $0.schedule.gaveUp(at: time.now()) }
       proceed()
@@ -95,7 +95,7 @@
 
     // MARK: - What is done
 
-    /// Goes on with what is to be done now, and waits for what is to be done later.
+    /// Performs the actions that are due, and waits for the next one.
     private func proceed() {
       state.withLock { state in
         guard !state.isClosed, state.ask != nil else { return }
@@ -108,9 +108,9 @@
       }
     }
 
-    /// Does what is to be done now.
+    /// Performs the action that is due, if any.
     ///
-    /// - Returns: When there is something to do again; `nil` is not before something happens.
+    /// - Returns: When the next action is due; `nil` if only another event makes one due.
     private func advance() -> Date? {
       let now = time.now()
       let (step, expired) = state.withLock { state in

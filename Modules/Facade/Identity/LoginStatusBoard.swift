@@ -1,7 +1,7 @@
 #if TLS
   import Synchronization
 
-  /// Tells who listens of each status, the newest only.
+  /// Publishes each status to all listeners; a slow listener gets only the newest.
   final class LoginStatusBoard: Sendable {
     private struct State {
       var listeners: [UInt64: AsyncStream<DunlinAuthenticationStatus>.Continuation] = [:]
@@ -13,8 +13,9 @@
 
     /// The status, now and after each change, until the task is cancelled or the board is closed.
     ///
-    /// - Parameter current: Reads the status; called under the lock, so that nobody is left with an older one than there is.
-    /// - Returns: The statuses; whoever is slow gets the newest one.
+    /// - Parameter current: Reads the status. It is called under the lock, so that no listener keeps an
+    ///   outdated status.
+    /// - Returns: The statuses; a slow reader gets the newest one.
     func statuses(_ current: () -> DunlinAuthenticationStatus) -> AsyncStream<DunlinAuthenticationStatus> {
       let (stream, continuation) = AsyncStream.makeStream(
         of: DunlinAuthenticationStatus.self, bufferingPolicy: .bufferingNewest(1))
@@ -35,7 +36,7 @@
       return stream
     }
 
-    /// Tells who listens.
+    /// Sends the status to all listeners.
     func publish(_ current: () -> DunlinAuthenticationStatus) {
       state.withLock { state in
         let status = current()

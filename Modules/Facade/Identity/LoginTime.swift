@@ -2,11 +2,13 @@
   package import Foundation
   import Transports
 
-  /// The time that logins go by: the wall clock, since certificates do, and a way to wait.
+  /// The time source for logins: the wall clock, on which certificates depend, and a way to wait.
   package struct LoginTime: Sendable {
     /// The wall clock.
     package let now: @Sendable () -> Date
-    /// Waits until a time, or for less, since the wall clock may be set; throws when the task is cancelled.
+    /// Waits until a time, or for less, since the wall clock may be set.
+    ///
+    /// It throws when the task is cancelled.
     package let wait: @Sendable (Date) async throws -> Void
 
     package init(
@@ -16,7 +18,9 @@
       self.wait = wait
     }
 
-    /// That of a wall clock; it is looked at each minute, since timers stand still while a device sleeps.
+    /// The time of a wall clock.
+    ///
+    /// A wait checks the clock each minute, since timers stop while a device sleeps.
     init(clock: @escaping @Sendable () -> Date) {
       now = clock
       wait = { end in

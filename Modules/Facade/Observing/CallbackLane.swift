@@ -3,25 +3,26 @@ import Synchronization
 
 /// Calls handlers that have no queue of their own, one after another.
 ///
-/// A thread that is on its way here anyway calls them itself, which saves waking another one for each change.
+/// A thread that will enter the lane anyway makes the calls itself, which saves waking another thread for
+/// each change.
 final class CallbackLane: Sendable {
   typealias Call = @Sendable () -> Void
 
   private struct State {
     var calls: [Call] = []
-    /// Whether a thread is calling, or sent to.
+    /// Whether a thread makes calls, or was sent to make them.
     var isRunning = false
-    /// Threads that will look here when they have done what they are at.
+    /// The number of threads that will check for calls after their present work.
     var expected = 0
   }
 
   private let threads: DispatchQueue
   private let state = Mutex(State())
 
-  /// Makes a lane; `threads` are taken where none is on its way here.
+  /// Makes a lane; `threads` runs the calls if no thread is expected.
   init(threads: DispatchQueue) { self.threads = threads }
 
-  /// Puts a call behind all earlier ones.
+  /// Appends a call after all earlier ones.
   func submit(_ call: @escaping Call) {
     let mustSend = state.withLock { state in
       state.calls.append(call)
@@ -30,15 +31,15 @@ final class CallbackLane: Sendable {
     if mustSend { threads.async { self.run() } }
   }
 
-  /// Says that the calling thread will `leave` soon.
+  /// Announces that the calling thread will call `leave` soon.
   func enter() { state.withLock { $0.expected += 1 } }
 
-  /// Sends another thread to make the calls that wait, because the calling one stays away for longer.
+  /// Lets another thread make the queued calls, because the calling thread is busy for longer.
   func spill() {
     if state.withLock({ Self.begins(&$0, whileExpected: true) }) { threads.async { self.run() } }
   }
 
-  /// Makes the calls that wait, unless another thread is at it.
+  /// Makes the queued calls, unless another thread makes them already.
   func leave() {
     let mustRun = state.withLock { state in
       state.expected -= 1

@@ -1,38 +1,38 @@
 import DocStore
 import QueryEngine
 
-/// The commits that observers have yet to be told of, bounded.
+/// The commits that observers have not processed yet, bounded.
 struct CommitBacklog {
-  /// A commit, and the queries that it concerns where somebody has asked already.
+  /// A commit, and the queries that it concerns if the index was asked already.
   struct Entry {
     let commit: Commit
     let concerned: [ObserverIndex.ID]?
   }
 
-  /// What is taken out at once.
+  /// Commits that are taken out together.
   struct Batch {
     let entries: [Entry]
-    /// Whether commits were dropped before: every query has to be run again.
+    /// Whether commits were dropped before, so that every query has to be run again.
     let isOverflowing: Bool
-    /// The last commit that was handed over when this was taken.
+    /// The last commit that had been appended when this batch was taken.
     fileprivate let last: UInt64
   }
 
-  /// Documents changed by commits that wait; beyond this the queries are run again instead.
+  /// The greatest number of changed documents in queued commits; above it the queries are run again.
   private static let limit = 50_000
 
   private var entries: [Entry] = []
   private var changeCount = 0
   private var isOverflowing = false
-  /// Whether somebody is about to take what waits, or at it.
+  /// Whether a thread is about to take the queued commits, or is processing them.
   private var isScheduled = false
   private var last: UInt64 = 0
-  /// The last commit that all queries have been brought up to date with.
+  /// The last commit with which all queries are up to date.
   private(set) var applied: UInt64 = 0
 
-  /// Takes a commit in.
+  /// Appends a commit.
   ///
-  /// - Returns: Whether somebody has to be sent to take what waits.
+  /// - Returns: Whether the caller has to start a thread that takes the commits.
   mutating func append(_ commit: Commit, concerned: [ObserverIndex.ID]?) -> Bool {
     last = commit.sequence
     if concerned?.isEmpty == true {
@@ -49,7 +49,7 @@ struct CommitBacklog {
     return !isScheduled
   }
 
-  /// Takes all out that waits; `nil` when that is nothing, and nobody is at it any more.
+  /// Takes out all queued commits; `nil` if there are none, and then no thread is working.
   mutating func next() -> Batch? {
     guard !entries.isEmpty || isOverflowing else {
       isScheduled = false
@@ -63,7 +63,7 @@ struct CommitBacklog {
     return Batch(entries: entries, isOverflowing: isOverflowing, last: last)
   }
 
-  /// Notes that all queries have been brought up to date with a batch.
+  /// Records that all queries are up to date with a batch.
   mutating func finish(_ batch: Batch) { applied = batch.last }
 
   mutating func forget() {

@@ -1,4 +1,4 @@
-/// What an observer is told at once: a result, and how it came from the one before.
+/// A delivery to an observer: a result, and how it differs from the one before.
 struct Delivery: Sendable {
   let diff: DunlinDiff
 

@@ -1,9 +1,9 @@
 import CRDTCore
 import QueryEngine
 
-/// A query's result, and how it came from the one before, exactly.
+/// A query's result, and its exact difference from the previous result.
 ///
-/// The items are made when they are first asked for: who looks at the indexes alone pays for what changed and
+/// The items are made when they are first read. A reader that uses only the indexes pays for the changes, and
 /// not for the whole result.
 public struct DunlinDiff: Sendable {
   /// Whether this is the first result: everything in it is an insertion.
@@ -12,23 +12,23 @@ public struct DunlinDiff: Sendable {
   ///
   /// - Complexity: O(*n*) the first time.
   public var items: [DunlinQueryResultItem] { result.items }
-  /// The result before.
+  /// The previous result.
   ///
-  /// - Complexity: O(*n*) the first time, unless it was asked for when it was the result.
+  /// - Complexity: O(*n*) the first time, unless it was already read as the current result.
   public var oldItems: [DunlinQueryResultItem] { oldResult.items }
   /// Indexes in the new items.
   public var insertions: [Int] { diff.insertions }
   /// Indexes in the old items.
   public var deletions: [Int] { diff.deletions }
-  /// Indexes in the new items of those that were there and have changed.
+  /// Indexes in the new items of items that were in the previous result and have changed.
   public var updates: [Int] { diff.updates }
-  /// Items that stand elsewhere among those that stayed.
+  /// Items that have another place among those that stayed.
   public let moves: [DunlinLiveQueryMove]
 
-  /// The same as the engine has them.
+  /// The items as the query engine's rows.
   var rows: RowList<Row> { result.rows }
 
-  /// The same as documents, of a query for whole ones.
+  /// The items as documents, for a query that selects whole documents.
   var documents: [DunlinDocument] { result.documents }
   var oldDocuments: [DunlinDocument] { oldResult.documents }
 
@@ -47,9 +47,9 @@ public struct DunlinDiff: Sendable {
 
 /// The changes of a query's result, for `for await`.
 ///
-/// Each iteration observes on its own and begins with the result as it is. Whoever is slow gets the newest
-/// result with the exact difference from what they got before. It ends when the task is cancelled or the
-/// database closes; leaving the loop ends the observation.
+/// Each iteration has its own observation and starts with the present result. A slow reader gets the newest
+/// result with its exact difference from the last one that it got. The sequence ends when the task is
+/// cancelled or the database closes. Leaving the loop ends the observation.
 public struct DunlinDiffs: AsyncSequence, Sendable {
   public typealias Failure = Never
 
@@ -64,12 +64,12 @@ public struct DunlinDiffs: AsyncSequence, Sendable {
   }
 
   public func makeAsyncIterator() -> Iterator {
-    // The query was checked before; what is left is a database that was closed.
+    // The query was checked before; the only remaining error is a database that was closed.
     Iterator(core.reporter.orReport("changes", nil) { try core.observers.observe(statement, arguments) })
   }
 
   public struct Iterator: AsyncIteratorProtocol {
-    /// Ends the observation when the iterator is let go of.
+    /// Ends the observation when the iterator is released.
     private final class Ending {
       let observation: QueryObservation
       init(_ observation: QueryObservation) { self.observation = observation }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A query that is being observed; keep it as long as its handler is to be called.
 ///
-/// One that is let go of without `stop()` or `cancel()` is stopped all the same, with a logged warning.
+/// If it is released without `stop()` or `cancel()`, it is stopped too, and a warning is logged.
 public final class DunlinLiveQuery: Sendable {
   private let observation: QueryObservation?
   private let what: String
@@ -21,12 +21,12 @@ public final class DunlinLiveQuery: Sendable {
     }
   }
 
-  /// Whether the handler is not called any more.
+  /// Whether the handler is no longer called.
   public var isCancelled: Bool { observation?.isOver ?? true }
 
-  /// Stops calling the handler; a call that is under way ends by itself.
+  /// Stops calling the handler; a call that is in progress ends by itself.
   ///
-  /// Calling it again has no effect.
+  /// Calling this again has no effect.
   public func cancel() { observation?.cancel() }
 
   /// Stops calling the handler: the same as `cancel()`.

@@ -1,6 +1,6 @@
 /// What has changed since a live query's handler was last called.
 public enum DunlinLiveQueryEvent: Sendable {
-  /// The first call, with the result as it is; it comes once.
+  /// The first call, with the present result; it comes once.
   case initial
   /// The result has changed.
   case update(DunlinLiveQueryUpdate)
@@ -14,20 +14,21 @@ public enum DunlinLiveQueryEvent: Sendable {
   }
 }
 
-/// How a live query's documents came from the previous ones, exactly.
+/// How a live query's documents differ exactly from the previous ones.
 ///
-/// Take `deletions` and the documents that move out of `oldDocuments`, put in insertions and moved documents
-/// at their new places from front to back, and replace what was updated: that gives the new documents.
+/// To get the new documents, first remove `deletions` and the moved documents from `oldDocuments`. Then
+/// insert the new and the moved documents at their new indexes, from front to back. Finally replace the
+/// updated ones.
 public struct DunlinLiveQueryUpdate: Sendable {
-  /// The documents of the call before.
+  /// The documents of the previous call.
   public let oldDocuments: [DunlinDocument]
   /// Indexes in the new documents.
   public let insertions: [Int]
   /// Indexes in the old documents.
   public let deletions: [Int]
-  /// Indexes in the new documents of those that were there and have changed.
+  /// Indexes in the new documents of documents that were in the previous result and have changed.
   public let updates: [Int]
-  /// Documents that stand elsewhere among those that stayed.
+  /// Documents that have another place among those that stayed.
   public let moves: [DunlinLiveQueryMove]
 }
 
@@ -43,7 +44,7 @@ public struct DunlinLiveQueryMove: Hashable, Sendable {
 public struct DunlinSingleDocumentLiveQueryEvent: Sendable {
   /// Whether this is the first call, which comes once.
   public let isInitial: Bool
-  /// The document of the call before; `nil` when there was none.
+  /// The document of the previous call; `nil` if there was none.
   public let oldDocument: DunlinDocument?
 }
 

@@ -1,6 +1,6 @@
 public import Observation
 
-/// The result of a SELECT as it is now, for views: whoever has read it is told when it changes.
+/// The present result of a SELECT, for views: a view that has read it is notified of changes.
 ///
 /// ```swift
 /// struct CarList: View {
@@ -9,14 +9,14 @@ public import Observation
 /// }
 /// ```
 ///
-/// Rows are read and decoded off the main actor; what has changed in the meantime is put together, so that a slow view gets the
-/// newest result. It observes for as long as somebody holds it, or until `cancel()`.
+/// Rows are read and decoded off the main actor. Changes that come meanwhile are combined, so that a slow
+/// view gets the newest result. The observation lasts until the object is released, or until `cancel()`.
 @MainActor @Observable public final class DunlinLiveResults<Item: Decodable & Sendable> {
-  /// The rows of the result, empty until the first one is there; they stay when the observation has ended.
+  /// The rows of the result, empty until the first result arrives; they stay after the observation.
   public private(set) var items: [Item] = []
-  /// Whether the first result of the query is still to come.
+  /// Whether the first result of the query has not arrived yet.
   public private(set) var isLoading = true
-  /// What has ended the observation; `decoding` for a row that does not fit.
+  /// The error that has ended the observation; `decoding` for a row that does not fit.
   public private(set) var error: DunlinError?
   @ObservationIgnored private let store: DunlinStore
   @ObservationIgnored private var task: Task<Void, Never>?
@@ -30,9 +30,10 @@ public import Observation
 
   /// Shows the result of another query, for example when the user has typed into a search field.
   ///
-  /// The items stay as they are until its first result is there.
+  /// The items stay unchanged until the first result of the new query arrives.
   ///
-  /// - Throws: `syntax`, `argument`; `unsupported` for other statements than SELECT. The former query goes on then.
+  /// - Throws: `syntax`, `argument`; `unsupported` for other statements than SELECT. The former query then
+  ///   continues.
   public func setQuery(_ query: String, arguments: [String: Any?] = [:]) throws {
     follow(try store.changes(of: query, arguments: arguments, as: Item.self))
   }
@@ -64,7 +65,7 @@ public import Observation
   }
 
   private func show(_ result: Result<[Item], DunlinError>) {
-    // A result of the query before may have been on its way.
+    // A result of the former query may have been in flight.
     guard !Task.isCancelled else { return }
     isLoading = false
     switch result {
@@ -75,12 +76,12 @@ public import Observation
 }
 
 extension DunlinStore {
-  /// Observes the result of a SELECT for views, decoded as a type of the application's.
+  /// Observes the result of a SELECT for views, decoded as a type of the application.
   ///
   /// - Parameters:
   ///   - query: The statement.
   ///   - arguments: The values of its parameters.
-  ///   - type: What each row is decoded as.
+  ///   - type: The type of each decoded row.
   /// - Returns: The result, empty until the first one has been read.
   /// - Throws: `syntax`, `argument`; `unsupported` for other statements than SELECT.
   @MainActor public func liveResults<T: Decodable & Sendable>(

@@ -2,13 +2,13 @@ import CRDTCore
 public import Dispatch
 
 extension DunlinStore {
-  /// The changes of a SELECT's result, decoded as a type of the application's, for `for try await`.
+  /// The changes of a SELECT's result, decoded as a type of the application, for `for try await`.
   ///
   /// - Parameters:
   ///   - query: The statement.
   ///   - arguments: The values of its parameters.
-  ///   - type: What each row is decoded as.
-  /// - Returns: Newest state, exact diffs; the loop throws `decoding` for a row that does not fit.
+  ///   - type: The type of each decoded row.
+  /// - Returns: The newest results with exact diffs; the loop throws `decoding` for a row that does not fit.
   /// - Throws: `syntax`, `argument`; `unsupported` for other statements than SELECT.
   public func changes<T: Decodable & Sendable>(
     of query: String, arguments: [String: Any?] = [:], as type: T.Type
@@ -24,8 +24,9 @@ extension DunlinStore {
     try diffs(of: query, ValueEncoding.arguments(arguments))
   }
 
-  /// The changes of a SELECT's result, decoded as a type of the application's, with the fields that a value encodes as
-  /// arguments.
+  /// The changes of a SELECT's result as a type of the application, with an `Encodable` value as arguments.
+  ///
+  /// Each field that the value encodes is an argument.
   ///
   /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
   @_disfavoredOverload

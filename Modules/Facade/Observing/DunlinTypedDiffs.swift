@@ -1,28 +1,28 @@
 import CRDTCore
 import QueryEngine
 
-/// A query's result as a type of the application's, and how it came from the one before, exactly.
+/// A query's result as a type of the application, and its exact difference from the previous result.
 public struct DunlinTypedDiff<Item: Sendable>: Sendable {
   /// Whether this is the first result: everything in it is an insertion.
   public let isInitial: Bool
   /// The result.
   public let items: [Item]
-  /// The result before.
+  /// The previous result.
   public let oldItems: [Item]
   /// Indexes in the new items.
   public let insertions: [Int]
   /// Indexes in the old items.
   public let deletions: [Int]
-  /// Indexes in the new items of those that were there and have changed.
+  /// Indexes in the new items of items that were in the previous result and have changed.
   public let updates: [Int]
-  /// Items that stand elsewhere among those that stayed.
+  /// Items that have another place among those that stayed.
   public let moves: [DunlinLiveQueryMove]
 }
 
-/// The changes of a query's result as a type of the application's, for `for try await`.
+/// The changes of a query's result as a type of the application, for `for try await`.
 ///
-/// It behaves like ``DunlinDiffs``; what came or changed is decoded, and nothing else again. A row that does not fit
-/// ends the loop with `decoding`: where such rows are to be left out, iterate over ``DunlinDiffs`` and decode item by
+/// It behaves like ``DunlinDiffs``. It decodes only rows that are new or have changed. A row that does not
+/// fit ends the loop with `decoding`: to skip such rows, iterate over ``DunlinDiffs`` and decode item by
 /// item.
 public struct DunlinTypedDiffs<Item: Decodable & Sendable>: AsyncSequence, Sendable {
   public typealias Failure = DunlinError
@@ -43,8 +43,8 @@ public struct DunlinTypedDiffs<Item: Decodable & Sendable>: AsyncSequence, Senda
 
     /// Waits for the next result; `nil` when the task is cancelled or the database is closed.
     ///
-    /// - Throws: `decoding` with the path that does not fit, and `runtime` for a damaged document; the observation has
-    ///   ended then.
+    /// - Throws: `decoding` with the path of the value that does not fit, and `runtime` for a damaged
+    ///   document. The observation has then ended.
     public mutating func next() async throws(DunlinError) -> DunlinTypedDiff<Item>? {
       guard let diff = await diffs?.next() else { return nil }
       do throws(DunlinError) {

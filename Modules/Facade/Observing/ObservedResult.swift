@@ -1,7 +1,9 @@
 import QueryEngine
 import Synchronization
 
-/// A query's result as an observer is shown it; what stands for its rows is made once, when somebody asks.
+/// A query's result for an observer.
+///
+/// The items and documents for its rows are made once, when they are first read.
 final class ObservedResult: Sendable {
   private struct Shown {
     var items = ShownRows<DunlinQueryResultItem>.unmade
@@ -17,7 +19,7 @@ final class ObservedResult: Sendable {
     shown = Mutex(Shown(items: .made([]), documents: .made([])))
   }
 
-  /// The result that comes of another one by a diff.
+  /// Makes the result that follows another one by a diff.
   init(_ rows: RowList<Row>, following former: ObservedResult, by diff: ResultDiff) {
     self.rows = rows
     shown = Mutex(
@@ -30,20 +32,20 @@ final class ObservedResult: Sendable {
     shown.withLock { $0.items.all(rows) { DunlinQueryResultItem(observed: $0) } }
   }
 
-  /// The documents that the rows stand for; only a query for whole documents may be asked.
+  /// The documents of the rows; only for a query that selects whole documents.
   var documents: [DunlinDocument] {
     shown.withLock { $0.documents.all(rows) { DunlinDocument(observed: $0) } }
   }
 }
 
-/// What is shown for each row of a result.
+/// The items or documents for the rows of a result.
 private enum ShownRows<Element: Sendable> {
   case unmade
-  /// To be made from those of the result before, which somebody asked for.
+  /// To be made from those of the previous result, which were read.
   case following([Element], ResultDiff)
   case made([Element])
 
-  /// Those of the next result.
+  /// The elements of the next result.
   func followed(by diff: ResultDiff) -> Self {
     switch self {
     case .made(let elements): .following(elements, diff)
@@ -64,7 +66,7 @@ private enum ShownRows<Element: Sendable> {
 }
 
 extension ResultDiff {
-  /// What was shown before as it is now; only what came or changed is made anew.
+  /// The elements of the next result; makes only those that are new or have changed.
   func applied<Element, Failure: Error>(
     to elements: [Element], _ make: (Row) throws(Failure) -> Element
   ) throws(Failure) -> [Element] {

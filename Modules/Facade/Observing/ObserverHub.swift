@@ -4,11 +4,12 @@ import DocStore
 import QueryEngine
 import Synchronization
 
-/// Brings commits to the observations of one database, off the writer's thread.
+/// Passes commits to the observations of one database, off the writer's thread.
 ///
-/// Of all queries only those are asked that an index of their predicates finds; a commit that concerns none
-/// costs the writer a look into that index, however many there are. When commits come faster than they are taken, they are dropped and the queries are run
-/// again: memory stays bounded, and what an observer gets is exact all the same.
+/// An index of the queries' predicates finds the queries that a commit may concern. A commit that concerns
+/// none costs the writer one look into that index, however many queries there are. When commits come faster
+/// than they are processed, the hub drops them and runs the queries again. So memory stays bounded, and
+/// observers still get exact results.
 final class ObserverHub: Sendable {
   /// A query that is observed.
   private struct Query {
@@ -26,12 +27,12 @@ final class ObserverHub: Sendable {
     var queryByIdentity: [LiveQuery.Identity: UInt64] = [:]
     var nextID: UInt64 = 1
     var backlog = CommitBacklog()
-    /// Whether the next look at what changes without commits is scheduled.
+    /// Whether the next poll of results that change without commits is scheduled.
     var isPolling = false
     var isClosed = false
-    /// Takes an observation away from the query that it shows.
+    /// Removes an observation from its query.
     ///
-    /// - Returns: The query, if nobody observes it any more: it is forgotten, too.
+    /// - Returns: The query, if it has no other observation: it is then removed too.
     mutating func forget(_ id: UInt64) -> UInt64? {
       guard let query = observations.removeValue(forKey: id)?.query else { return nil }
       queries[query]?.observations.remove(id)
@@ -42,21 +43,22 @@ final class ObserverHub: Sendable {
     }
   }
 
-  /// Commits that change no more documents are looked at by the writer itself: that costs less than to wake
-  /// another thread for a commit that concerns nobody.
+  /// The writer itself checks commits that change at most this many documents.
+  ///
+  /// For a commit that concerns no query, that costs less than waking another thread.
   private static let promptChanges = 16
 
-  /// How long what changes without commits may go unseen.
+  /// How often results that change without commits are polled.
   private static let pollInterval = DispatchTimeInterval.milliseconds(500)
 
   private let engine: Engine
   private let reporter: Reporter
   private let state = Mutex(State())
-  /// Finds the queries that a commit concerns; apart from the state, which is never locked inside of it.
+  /// Finds the queries that a commit concerns; the state is never locked while this is locked.
   private let index = Mutex(ObserverIndex())
   /// Threads that bring the observations up to date, one at a time, and then call handlers.
   private let queue: DispatchQueue
-  /// Where handlers are called that have no queue of their own.
+  /// Calls the handlers that have no queue of their own.
   private let lane: CallbackLane
 
   init(engine: Engine, reporter: Reporter) {
@@ -66,7 +68,7 @@ final class ObserverHub: Sendable {
     lane = CallbackLane(threads: queue)
   }
 
-  /// Observes a query and calls `handler` with its result as of now and each change, one call at a time.
+  /// Observes a query, and calls `handler` with its present result and each change, one call at a time.
   ///
   /// - Throws: What is wrong with the query; `closed`.
   func observe(
@@ -80,7 +82,7 @@ final class ObserverHub: Sendable {
       })
   }
 
-  /// Observes a query, from its result as of now on, for somebody who asks for each change.
+  /// Observes a query from its present result on, for a caller that asks for each change.
   ///
   /// - Throws: What is wrong with the query; `closed`.
   func observe(_ statement: Statement, _ arguments: [TextKey: Value]) throws -> QueryObservation {
@@ -115,16 +117,16 @@ final class ObserverHub: Sendable {
         return
       }
     }
-    // No query like it is there, or it has yet to catch up with what the caller may have written.
+    // No equal query exists, or it does not yet include what the caller may have written.
     guard let shared = enter(id, observation, { register(live, &$0) }) else {
       throw DunlinError(.closed, "the database is closed")
     }
     try shared.start(id, observation, engine)
   }
 
-  /// Lets an observation show a query, and no other any more.
+  /// Connects an observation to a query, in place of an earlier one.
   ///
-  /// - Returns: `nil` when there is no such query, or the database is closed.
+  /// - Returns: The query; `nil` if there is no such query, or the database is closed.
   private func enter(
     _ id: UInt64, _ observation: QueryObservation, _ choose: (inout State) -> UInt64?
   ) -> SharedLiveQuery? {
@@ -134,7 +136,7 @@ final class ObserverHub: Sendable {
       state.observations[id] = (observation, query)
       state.queries[query]?.observations.insert(id)
       if state.listener == nil {
-        // What a session has to say of a commit can wait for what is on the screen.
+        // Observers come before sync sessions, since users see what observers show.
         state.listener = engine.store.onCommitFirst { [weak self] in self?.take($0) }
       }
       return (state.queries[query]?.shared, abandoned)
@@ -164,7 +166,7 @@ final class ObserverHub: Sendable {
       let shared = query.flatMap { state.queries[$0]?.shared }
       let abandoned = state.forget(id)
       guard state.observations.isEmpty else { return (shared, abandoned, nil) }
-      // Without a listener the store need not keep what commits looked like before.
+      // Without a listener the store need not keep the former state of changed documents.
       defer { state.listener = nil }
       return (shared, abandoned, state.listener)
     }
@@ -189,9 +191,9 @@ final class ObserverHub: Sendable {
 
   // MARK: - Commits
 
-  /// Takes a commit over from the writer, if it concerns anybody.
+  /// Takes a commit over from the writer, if it concerns any query.
   ///
-  /// A query that is registered only after the index was asked reads a snapshot that has the commit.
+  /// A query that is registered after the index was asked reads a snapshot that includes the commit.
   private func take(_ commit: Commit) {
     let concerned =
       commit.changes.count <= Self.promptChanges ? index.withLock { $0.affected(by: commit) } : nil
@@ -201,10 +203,10 @@ final class ObserverHub: Sendable {
     if mustSchedule { queue.async { [weak self] in self?.work() } }
   }
 
-  /// Brings the observations up to date with all that waits.
+  /// Brings the observations up to date with all queued commits.
   ///
-  /// One thread at a time is at it, since no other is sent before the backlog is empty. It goes on to call the
-  /// handlers that it has found something for, while the next commits may have another thread.
+  /// One thread at a time does this, since no other is started before the backlog is empty. The thread then
+  /// calls the handlers for which it found changes, while another thread may process the next commits.
   private func work() {
     lane.enter()
     defer { lane.leave() }

@@ -1,21 +1,21 @@
 import QueryEngine
 import Synchronization
 
-/// One observer: is handed the results of its query and tells of each change, in order.
+/// One observer: receives the results of its query, and delivers each change in order.
 ///
-/// A handler that is slow gets the changes of up to 16 commits one by one; what is beyond is put together.
-/// An iterator always gets the newest state, with the exact diff from what it got before.
+/// A slow handler gets the changes of up to 16 commits one by one; further changes are combined. An iterator
+/// always gets the newest state, with its exact diff from the last one that it got.
 final class QueryObservation: Sendable {
   typealias Handler = @Sendable (_ delivery: Delivery, _ next: @escaping DunlinSignalNext) -> Void
 
-  /// Has something called soon, on a thread of its choice, one call at a time.
+  /// Arranges calls soon, on a thread of its choice, one call at a time.
   typealias Caller = @Sendable (_ call: @escaping @Sendable () -> Void) -> Void
 
   enum Sink: Sendable {
     case handler(Handler, by: Caller)
     case iterator
 
-    /// Changes that wait before they are put together.
+    /// The number of queued changes above which changes are combined.
     fileprivate var capacity: Int {
       switch self {
       case .handler: 16
@@ -24,7 +24,7 @@ final class QueryObservation: Sendable {
     }
   }
 
-  /// A change that waits; `diff` is `nil` for several put together, and for the first result.
+  /// A queued change; `diff` is `nil` for several combined changes, and for the first result.
   struct Pending {
     var isInitial: Bool
     var rows: RowList<Row>
@@ -33,20 +33,20 @@ final class QueryObservation: Sendable {
 
   private struct State {
     var pending: [Pending] = []
-    /// Whether the handler is being called or has not asked for the next call.
+    /// Whether the handler is being called, or has not asked for the next call.
     var isBusy = false
     var waiter: CheckedContinuation<Void, Never>?
     var isOver = false
     var onCancel: (@Sendable () -> Void)?
   }
 
-  /// What was handed out last.
+  /// The result that was delivered last.
   private struct Shown {
     private var result = ObservedResult()
 
-    /// Goes on to the result of a change.
+    /// Advances to the result of a change.
     ///
-    /// - Returns: What to hand out; `nil` when the result is as before.
+    /// - Returns: The delivery; `nil` if the result has not changed.
     mutating func advance(to change: Pending) -> Delivery? {
       let diff = change.diff ?? ResultDiff(from: result.rows, to: change.rows)
       guard change.isInitial || !diff.isEmpty else { return nil }
@@ -59,7 +59,7 @@ final class QueryObservation: Sendable {
   private let sink: Sink
   private let reporter: Reporter
   private let state = Mutex(State())
-  /// Used by whoever takes the next delivery, one at a time.
+  /// Used by the thread that takes the next delivery, one at a time.
   private let shown = Mutex(Shown())
 
   init(sink: Sink, reporter: Reporter) {
@@ -69,7 +69,7 @@ final class QueryObservation: Sendable {
 
   // MARK: - For the query
 
-  /// Takes a change of the result; whoever calls keeps changes in order.
+  /// Queues a change of the result; the caller keeps changes in order.
   func enqueue(_ change: Pending) {
     let (waiter, mustCall) = state.withLock { state -> (CheckedContinuation<Void, Never>?, Bool) in
       guard !state.isOver else { return (nil, false) }
@@ -88,7 +88,7 @@ final class QueryObservation: Sendable {
     if mustCall { callHandler() }
   }
 
-  /// Ends the observation because its query cannot go on; the handler would wait for nothing.
+  /// Ends the observation because its query has failed; otherwise the handler would wait for nothing.
   func fail(_ error: any Error) {
     if !isOver { reporter.fail("an observer", error) }
     cancel()
@@ -159,9 +159,9 @@ final class QueryObservation: Sendable {
 
   func onCancel(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onCancel = body } }
 
-  /// Ends the observation; a call of the handler that is under way ends by itself.
+  /// Ends the observation; a call of the handler that is in progress ends by itself.
   ///
-  /// - Returns: Whether it was still going on.
+  /// - Returns: Whether it had not ended before.
   @discardableResult
   func cancel() -> Bool {
     let (wasGoingOn, waiter, onCancel) = state.withLock { state in

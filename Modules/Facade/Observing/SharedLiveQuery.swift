@@ -2,9 +2,9 @@ import DocStore
 import QueryEngine
 import Synchronization
 
-/// A live query and the observations that show its result: observers of equal queries cost one.
+/// A live query and the observations that show its result: all observers of equal queries share one.
 ///
-/// Deliveries are queued under its lock, so that none overtakes another.
+/// Deliveries are queued under its lock, so that they stay in order.
 final class SharedLiveQuery: Sendable {
   private enum Phase {
     case new, running, failed
@@ -20,8 +20,9 @@ final class SharedLiveQuery: Sendable {
 
   init(_ live: LiveQuery) { state = Mutex(State(live: live)) }
 
-  /// Reads the first result, on the caller's thread, for the first observation: every commit from now on is
-  /// a change of it.
+  /// Reads the first result, on the caller's thread, for the first observation.
+  ///
+  /// Every later commit is a change of that result.
   func start(_ id: UInt64, _ observation: QueryObservation, _ engine: Engine) throws {
     try state.withLock { state in
       do {
@@ -39,11 +40,11 @@ final class SharedLiveQuery: Sendable {
   /// Shows the result to one more observation, if it is recent enough.
   ///
   /// - Parameters:
-  ///   - id: Names the observation.
-  ///   - observation: It gets the result as it is, now, and then each change.
+  ///   - id: The number of the observation.
+  ///   - observation: Receives the present result now, and then each change.
   ///   - sequence: The commit that the observation's first result must include.
-  ///   - applied: The last commit that every query has been brought up to date with.
-  /// - Returns: False when the query is behind or has failed; another has to be made then.
+  ///   - applied: The last commit with which every query is up to date.
+  /// - Returns: False if the query is behind or has failed; the caller must then make another one.
   func join(_ id: UInt64, _ observation: QueryObservation, from sequence: UInt64, applied: UInt64) -> Bool {
     state.withLock { state in
       guard state.phase == .running, max(applied, state.live.sequence) >= sequence else { return false }
@@ -62,7 +63,7 @@ final class SharedLiveQuery: Sendable {
     }
   }
 
-  /// Looks again at what changes without commits.
+  /// Updates what changes without commits.
   func refresh() {
     change { live in
       guard let diff = try live.refresh() else { return nil }
@@ -75,7 +76,9 @@ final class SharedLiveQuery: Sendable {
     change { live in QueryObservation.Pending(isInitial: false, rows: try live.start(engine)) }
   }
 
-  /// Tells all observations of a change; a query that failed once has lost its place, and ends with them.
+  /// Passes a change to all observations.
+  ///
+  /// A query that has failed once cannot continue, and ends together with its observations.
   private func change(_ body: (inout LiveQuery) throws -> QueryObservation.Pending?) {
     let failure = state.withLock { state -> (error: any Error, observations: [QueryObservation])? in
       guard state.phase == .running else { return nil }

@@ -4,17 +4,18 @@ import Logging
 import QueryEngine
 import Synchronization
 
-/// Keeps system parameters, sync scopes among them, over a restart: in the file `parameters` of the database's directory.
+/// Stores system parameters in the file `parameters` of the database's directory.
 ///
-/// The file holds what differs from the defaults, as JSON, and only its owner may read it.
+/// So they survive a restart; sync scopes are among them. The file has the values that differ from the
+/// defaults, as JSON. Only its owner may read it.
 final class KeptParameters: Sendable {
   static let name = "parameters"
-  /// Bytes that the file may have.
+  /// The greatest number of bytes of the file.
   private static let byteLimit = 1 << 20
 
   private let file: SecretFile
   private let path: String
-  /// Parameters that this release does not know, which stay for one that does.
+  /// Parameters that this release does not know; they stay in the file for a release that does.
   private let unknown = Mutex<[TextKey: Value]>([:])
 
   init(directory: HeldDirectory) {
@@ -22,10 +23,10 @@ final class KeptParameters: Sendable {
     path = directory.name + "/" + Self.name
   }
 
-  /// Sets the parameters to what was kept, and keeps their changes from now on.
+  /// Sets the parameters to the stored values, and stores their changes from now on.
   ///
-  /// - Throws: `corrupt` for a damaged file, and for values that cannot be set: a scope that is lost would let documents out.
-  ///   `permission` where others can read the file; `io`.
+  /// - Throws: `corrupt` for a damaged file, and for values that cannot be set, since a lost scope would let
+  ///   documents leave the device. `permission` when others can read the file; `io`.
   func govern(_ parameters: SystemParameters, _ reporter: Reporter) throws {
     for (name, value) in try read().sorted(by: { $0.key < $1.key }) {
       do {
@@ -44,7 +45,7 @@ final class KeptParameters: Sendable {
     parameters.keep { changed in try self.write(changed) }
   }
 
-  /// Warns where something is kept that has no effect.
+  /// Warns if stored parameters have no effect.
   func warnIfPresent(_ reporter: Reporter) {
     guard let kept = try? read(), !kept.isEmpty else { return }
     reporter.logger.warning(
@@ -75,9 +76,11 @@ final class KeptParameters: Sendable {
 }
 
 extension Dunlin {
-  /// The files of a database's directory that go along with its data into a copy.
+  /// The files of a database's directory that are copied together with its data.
   package static var carriedFiles: [String] { [KeptParameters.name] }
 
-  /// The files that belong to the device and not to the data: they stay where a copy takes the data's place.
+  /// The files that belong to the device and not to the data.
+  ///
+  /// They stay when a copy replaces the data.
   package static var ownFiles: [String] { [KeyFile.name] }
 }

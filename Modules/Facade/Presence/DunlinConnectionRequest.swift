@@ -1,7 +1,7 @@
 public import SyncProtocol
 import Transports
 
-/// A peer that this one is about to sync with.
+/// A request to sync with another peer, before sync starts.
 public struct DunlinConnectionRequest: Hashable, Sendable {
   /// The device's public key, which it has proved to have; `nil` with the development identity.
   public let peerKey: String?
@@ -13,9 +13,9 @@ public struct DunlinConnectionRequest: Hashable, Sendable {
   public let kind: DunlinPeerKind
   /// What carries the connection, for example `tcp` or `ws`.
   public let connectionKind: String
-  /// Where the other end is.
+  /// The address of the other end.
   public let address: String
-  /// Whether the peer made the connection.
+  /// Whether the other peer made the connection.
   public let isIncoming: Bool
 
   init(_ request: ConnectionRequest) {
@@ -29,7 +29,7 @@ public struct DunlinConnectionRequest: Hashable, Sendable {
   }
 }
 
-/// Whether this peer syncs with another one.
+/// The decision whether this peer syncs with another one.
 public enum DunlinConnectionAnswer: Hashable, Sendable {
   /// They sync.
   case allow

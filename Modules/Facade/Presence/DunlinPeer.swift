@@ -4,7 +4,7 @@ import Transports
 
 /// A peer, as the presence graph shows it.
 public struct DunlinPeer: Hashable, Sendable, Identifiable {
-  /// Names the peer's store: another one after a restore or a copy.
+  /// The id of the peer's store; it changes after a restore or a copy.
   public let id: String
   /// The device's public key, which it has proved to have; `nil` with the development identity.
   public let peerKey: String?
@@ -14,13 +14,15 @@ public struct DunlinPeer: Hashable, Sendable, Identifiable {
   public let kind: DunlinPeerKind
   /// The name that the peer gives itself.
   public let deviceName: String
-  /// The operating system that it says it runs on; empty until it has said it.
+  /// The operating system that the peer has reported; empty until it has reported one.
   public let system: String
-  /// The version of Dunlin that it says it has; empty until it has said it.
+  /// The version of Dunlin that the peer has reported; empty until it has reported one.
   public let version: String
-  /// Whether it says that it is a big peer or connected to one.
+  /// Whether the peer reports that it is a big peer or connected to one.
   public let isConnectedToBigPeer: Bool
-  /// Its connections with this peer; none when it left within the last five seconds and may come back.
+  /// Its connections with this peer.
+  ///
+  /// There are none if the peer left within the last five seconds and may come back.
   public let connections: [DunlinConnection]
   private let fields: [TextKey: Value]
   private let identityFields: [TextKey: Value]
@@ -28,22 +30,22 @@ public struct DunlinPeer: Hashable, Sendable, Identifiable {
   /// The same as ``metadata``, for the project's own tools.
   package var exactMetadata: [TextKey: Value] { fields }
 
-  /// What its application wants others to know.
+  /// The metadata that its application publishes to other peers.
   public var metadata: [String: Any?] { fields.byString }
 
-  /// What its application wants others to know, as a type of the application's.
+  /// Decodes the metadata that its application publishes, as a type of this application.
   ///
-  /// - Throws: `decoding` with the path that does not fit.
+  /// - Throws: `decoding` with the path of the value that does not fit.
   public func metadata<T: Decodable>(as type: T.Type = T.self) throws(DunlinError) -> T {
     try ValueDecoding.decode(type, from: .map(fields))
   }
 
-  /// What the login service has said of the peer to all others, signed in the peer's certificate.
+  /// The login service's public information about the peer, signed in the peer's certificate.
   public var identityMetadata: [String: Any?] { identityFields.byString }
 
-  /// The same as ``identityMetadata``, as a type of the application's.
+  /// Decodes ``identityMetadata`` as a type of the application.
   ///
-  /// - Throws: `decoding` with the path that does not fit.
+  /// - Throws: `decoding` with the path of the value that does not fit.
   public func identityMetadata<T: Decodable>(as type: T.Type = T.self) throws(DunlinError) -> T {
     try ValueDecoding.decode(type, from: .map(identityFields))
   }
@@ -63,7 +65,7 @@ public struct DunlinPeer: Hashable, Sendable, Identifiable {
     identityFields = neighbour.identity?.information ?? [:]
   }
 
-  /// This peer.
+  /// Describes this peer.
   init(_ own: PeerPresence, identity: PeerIdentity?) {
     id = own.site.description
     peerKey = identity?.key.description
@@ -81,13 +83,13 @@ public struct DunlinPeer: Hashable, Sendable, Identifiable {
 
 /// A connection between this peer and another one.
 public struct DunlinConnection: Hashable, Sendable, Identifiable {
-  /// Names the connection in this process.
+  /// The number of the connection in this process.
   public let id: UInt64
   /// What carries it, for example `tcp` or `ws`.
   public let kind: String
-  /// Where the other end is, for example `tcp://127.0.0.1:4040`.
+  /// The address of the other end, for example `tcp://127.0.0.1:4040`.
   public let address: String
-  /// Whether the other peer made it.
+  /// Whether the other peer made the connection.
   public let isIncoming: Bool
 
   init(_ connection: PeerConnection) {

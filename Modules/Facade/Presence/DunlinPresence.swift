@@ -1,34 +1,37 @@
 import CRDTCore
 package import Transports
 
-/// The peers that are there at one moment.
+/// The peers that are present at one moment.
 public struct DunlinPresenceGraph: Hashable, Sendable {
   /// This peer.
   public let localPeer: DunlinPeer
-  /// The peers that it is connected with, and those that left within the last five seconds; sorted by name, then by id.
+  /// The peers that are connected, and those that left within the last five seconds.
+  ///
+  /// They are sorted by name, then by id.
   public let remotePeers: [DunlinPeer]
 }
 
-/// Who is there, and what this peer tells others about itself.
+/// Shows which peers are present, and publishes information about this peer.
 ///
-/// Peers tell what they are, their name and what their application adds to those who observe. What a peer changes reaches them
-/// within about a second.
+/// Peers send their kind, their name and their application's metadata to peers that observe presence. A
+/// change arrives within about a second.
 public struct DunlinPresence: Sendable {
   let core: Core
 
-  /// The peers that are there now.
+  /// The peers that are present now.
   ///
-  /// What they say of themselves comes while somebody observes, by ``graphs`` or ``observe(_:)``.
+  /// Their own information arrives only during an observation, by ``graphs`` or ``observe(_:)``.
   public var graph: DunlinPresenceGraph { core.presence.graph }
 
-  /// The peers that are there, now and after each change; whoever is slow gets the newest graph.
+  /// The peers that are present, now and after each change; a slow reader gets the newest graph.
   ///
-  /// It ends when the task is cancelled or the database closes.
+  /// The sequence ends when the task is cancelled or the database closes.
   public var graphs: AsyncStream<DunlinPresenceGraph> { core.presence.graphs() }
 
-  /// Calls `handler` with the peers that are there, now and after each change.
+  /// Calls `handler` with the peers that are present, now and after each change.
   ///
-  /// Calls come one after another, on no certain thread; whoever is slow gets the newest graph.
+  /// Calls come one after another, on any thread. A slow handler gets the newest graph.
+  ///
   /// - Returns: The observer; the handler is called until it is cancelled or released.
   public func observe(
     _ handler: @escaping @Sendable (DunlinPresenceGraph) -> Void
@@ -36,31 +39,35 @@ public struct DunlinPresence: Sendable {
     DunlinPresenceObserver(graphs, handler)
   }
 
-  /// Asks peers what they say of themselves, for as long as the result is kept, for the project's own tools.
+  /// Requests the presence information of peers while the result is held.
+  ///
+  /// This is for the project's own tools.
   package func askPeers() -> PresenceObservation { core.network.observePresence() }
 
-  /// What other peers are told of this one beside its name and system.
+  /// The metadata that other peers get of this one, beside its name and system.
   public var peerMetadata: [String: Any?] { graph.localPeer.metadata }
 
-  /// Tells other peers something about this one, in place of what they were told before.
+  /// Publishes metadata of this peer to other peers, in place of the previous metadata.
   ///
   /// It is kept as long as the database is open.
-  /// - Parameter metadata: At most 4,096 bytes in all, as they are encoded.
+  ///
+  /// - Parameter metadata: At most 4,096 bytes in all, when encoded.
   /// - Throws: `unsupportedValue` with the path; `limit` with the number of bytes.
   public func setPeerMetadata(_ metadata: [String: Any?]) throws {
     try translatingErrors { try core.network.tell(metadata: Value.fields(metadata)) }
   }
 
-  /// Tells other peers something about this one that the application has a type for.
+  /// Publishes metadata of this peer to other peers, as a type of the application.
   ///
   /// - Throws: As the form for a dictionary.
   public func setPeerMetadata(_ metadata: some Encodable) throws {
     try translatingErrors { try core.network.tell(metadata: ValueEncoding.fields(metadata).fields) }
   }
 
-  /// Decides about each connection before anything syncs over it, whoever makes it; `nil` allows all.
+  /// Decides about each connection before sync starts on it; `nil` allows all.
   ///
-  /// A connection without an answer after eight seconds is denied. A peer that is denied is told so, and tries again after a while.
+  /// It is called for incoming and outgoing connections. A connection without an answer after eight seconds
+  /// is denied. A denied peer gets a message that says so, and tries again later.
   public var connectionRequestHandler: (@Sendable (DunlinConnectionRequest) async -> DunlinConnectionAnswer)?
   {
     get { core.presence.requestHandler }
@@ -68,7 +75,7 @@ public struct DunlinPresence: Sendable {
   }
 }
 
-/// The presence graph that is being observed; keep it as long as its handler is to be called.
+/// An observation of the presence graph; keep it as long as its handler is to be called.
 public final class DunlinPresenceObserver: Sendable {
   private let task: Task<Void, Never>
 
@@ -80,7 +87,7 @@ public final class DunlinPresenceObserver: Sendable {
 
   deinit { task.cancel() }
 
-  /// Stops calling the handler; a call that is under way ends by itself.
+  /// Stops calling the handler; a call that is in progress ends by itself.
   public func cancel() { task.cancel() }
 
   /// Stops calling the handler: the same as `cancel()`.

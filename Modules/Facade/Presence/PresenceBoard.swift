@@ -1,7 +1,7 @@
 import Synchronization
 import Transports
 
-/// Tells of the peers whenever they change.
+/// Publishes the presence graph whenever it changes.
 final class PresenceBoard: Sendable {
   typealias RequestHandler = @Sendable (DunlinConnectionRequest) async -> DunlinConnectionAnswer
 
@@ -9,7 +9,7 @@ final class PresenceBoard: Sendable {
     var listeners: [UInt64: AsyncStream<DunlinPresenceGraph>.Continuation] = [:]
     var nextID: UInt64 = 1
     var last: DunlinPresenceGraph?
-    /// There while anybody listens.
+    /// Held while there is a listener.
     var observation: PresenceObservation?
     var task: Task<Void, Never>?
     var requestHandler: RequestHandler?
@@ -78,7 +78,7 @@ final class PresenceBoard: Sendable {
     }
   }
 
-  /// Under the lock, so that nobody is left with an older graph than there is.
+  /// Publishes under the lock, so that no listener keeps an outdated graph.
   private func publish(to newcomer: UInt64? = nil) {
     state.withLock { state in
       let graph = graph
@@ -95,7 +95,7 @@ final class PresenceBoard: Sendable {
     let (listeners, task) = state.withLock { state in
       state.isClosed = true
       state.observation = nil
-      // It may keep the database.
+      // The handler may hold a reference to the database.
       state.requestHandler = nil
       let ends = (Array(state.listeners.values), state.task)
       state.listeners = [:]

@@ -1,16 +1,17 @@
 import CRDTCore
 import QueryEngine
 
-/// The rows of a query one by one, for `for try await`: read as they are taken, from one snapshot, in flat memory.
+/// The rows of a query one by one, for `for try await`, read from one snapshot in constant memory.
 ///
-/// Each iteration runs the query anew, on a snapshot that it takes when its first row is asked for: what is written later
-/// is not in it. A thread of the database reads ahead by at most 256 rows, or about 256 KiB, and the loop has as many
-/// again; then it waits. A query that has to gather its rows (a join, a group, DISTINCT, an order) does so first, within
-/// the memory that a statement may take, and hands them out then.
+/// Each iteration runs the query again, on a snapshot that it takes when its first row is read. Later writes
+/// are not in it. A thread of the database reads ahead by at most 256 rows, or about 256 KiB. The loop holds
+/// as many again. Then the thread waits. A join, a group, DISTINCT or an order needs all rows first. Such a
+/// query gathers them within the memory limit of a statement, and then returns them.
 ///
-/// A snapshot keeps the space of what is written meanwhile from being used again. Once it is older than
-/// `DunlinConfiguration.snapshotDeadline` and somebody writes, the loop ends with `deadline`: who needs longer than
-/// that for all rows of a database that others write to takes them in parts. Leaving the loop ends the reading.
+/// A snapshot prevents the reuse of space that later writes free. If the snapshot is older than
+/// `DunlinConfiguration.snapshotDeadline` and there are writes, the loop ends with `deadline`. If a loop
+/// needs longer and others write to the database, it must read the rows in parts. Leaving the loop ends the
+/// reading.
 public struct DunlinRows<Element: Sendable>: AsyncSequence, Sendable {
   public typealias Failure = DunlinError
 
@@ -41,7 +42,7 @@ public struct DunlinRows<Element: Sendable>: AsyncSequence, Sendable {
   public struct AsyncIterator: AsyncIteratorProtocol {
     public typealias Failure = DunlinError
 
-    /// Ends the reading when the iterator is let go of.
+    /// Ends the reading when the iterator is released.
     private final class Ending: Sendable {
       let reader: RowReader<Element>
       init(_ reader: RowReader<Element>) { self.reader = reader }
@@ -59,11 +60,12 @@ public struct DunlinRows<Element: Sendable>: AsyncSequence, Sendable {
 
     fileprivate init(rows: DunlinRows) { course = .waiting(rows) }
 
-    /// Waits for the next row; `nil` behind the last one.
+    /// Waits for the next row; `nil` after the last one.
     ///
-    /// - Throws: `argument` and the other codes of queries; `decoding` with the row, counted from 0, and the path that
-    ///   does not fit; `deadline` when the snapshot has been read for too long; `limit` when 64 results are read at
-    ///   once; `cancelled` when the task is; `timeout`, `noMemory`, `io`, `corrupt`, `closed`. No rows follow.
+    /// - Throws: `argument` and the other codes of queries; `decoding` with the row, counted from 0, and the
+    ///   path of the value that does not fit; `deadline` when the snapshot has been read for too long;
+    ///   `limit` when 64 results are being read already; `cancelled` when the task is cancelled; `timeout`,
+    ///   `noMemory`, `io`, `corrupt`, `closed`. No rows follow.
     public mutating func next() async throws(DunlinError) -> Element? {
       do throws(DunlinError) {
         guard !Task.isCancelled else { throw DunlinError(.cancelled, "the task was cancelled") }

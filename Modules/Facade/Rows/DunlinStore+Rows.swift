@@ -2,12 +2,14 @@ import CRDTCore
 import QueryEngine
 
 extension DunlinStore {
-  /// The rows of a SELECT one by one, read from one snapshot as they are taken: for results of any size.
+  /// The rows of a SELECT one by one, for results of any size.
+  ///
+  /// They are read from one snapshot while the loop runs.
   ///
   /// - Parameters:
   ///   - query: SELECT, or EXPLAIN of one.
   ///   - arguments: The values of its parameters.
-  /// - Returns: The rows; nothing is read before the first is asked for.
+  /// - Returns: The rows; reading starts with the first one that the loop asks for.
   /// - Throws: `syntax`; `unsupported` for any other statement; `unsupportedValue`.
   public func rows(
     _ query: String, arguments: [String: Any?] = [:]
@@ -15,13 +17,13 @@ extension DunlinStore {
     try rows(query, Value.fields(arguments))
   }
 
-  /// The rows of a SELECT one by one, decoded as a type of the application's before they are taken.
+  /// The rows of a SELECT one by one, decoded as a type of the application.
   ///
   /// - Parameters:
   ///   - query: SELECT, or EXPLAIN of one.
   ///   - arguments: The values of its parameters.
-  ///   - type: What each row is decoded as, on a thread of the database's.
-  /// - Returns: The rows; nothing is read before the first is asked for.
+  ///   - type: The type of each decoded row; decoding happens on a thread of the database.
+  /// - Returns: The rows; reading starts with the first one that the loop asks for.
   /// - Throws: As the form for items.
   public func rows<T: Decodable & Sendable>(
     _ query: String, arguments: [String: Any?] = [:], as type: T.Type
@@ -39,8 +41,9 @@ extension DunlinStore {
     try rows(query, ValueEncoding.arguments(arguments))
   }
 
-  /// The rows of a SELECT one by one, decoded as a type of the application's, with the fields that a value encodes as
-  /// arguments.
+  /// The rows of a SELECT one by one, decoded, with an `Encodable` value as arguments.
+  ///
+  /// Each field that the value encodes is an argument.
   ///
   /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
   @_disfavoredOverload

@@ -3,9 +3,11 @@ import DocStore
 package import QueryEngine
 import Synchronization
 
-/// Reads the rows of one query on a thread of its own, and no further ahead than its one taker leaves room for.
+/// Reads the rows of one query on a thread of its own, for one task that takes them.
+///
+/// It reads no further ahead than the limits for rows and bytes allow.
 package final class RowReader<Element: Sendable>: Sendable {
-  /// Makes what is handed out of a row and its number, which counts from 0.
+  /// Makes the element for a row and its number, which counts from 0.
   package typealias Make = @Sendable (Row, Int) throws -> Element
 
   private enum Added {
@@ -16,12 +18,12 @@ package final class RowReader<Element: Sendable>: Sendable {
 
   private struct State {
     var rows: [Element] = []
-    /// The memory of these rows, about.
+    /// The approximate memory of these rows.
     var bytes = 0
     var isOver = false
-    /// Why it ended before the last row; thrown once.
+    /// Why the reading ended before the last row; thrown once.
     var failure: DunlinError?
-    /// Whoever waits for rows.
+    /// The task that waits for rows.
     var taker: CheckedContinuation<Void, Never>?
     /// Whether the thread waits for room.
     var isFull = false
@@ -33,15 +35,15 @@ package final class RowReader<Element: Sendable>: Sendable {
 
   init(_ context: StatementContext) { self.context = context }
 
-  /// What the author of the statement may have got wrong, a sentence each.
+  /// Hints about what the author of the statement may have got wrong, a sentence each.
   package var hints: [String] { context.hints }
 
   // MARK: - For the taker
 
-  /// Waits for rows, and takes all that are there.
+  /// Waits for rows, and takes all that are available.
   ///
-  /// - Returns: No rows behind the last ones.
-  /// - Throws: Why there are no more of them; `cancelled` when the task is cancelled.
+  /// - Returns: The rows; none after the last ones.
+  /// - Throws: The error that has ended the reading; `cancelled` when the task is cancelled.
   package func take() async throws(DunlinError) -> [Element] {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -67,9 +69,9 @@ package final class RowReader<Element: Sendable>: Sendable {
     return rows
   }
 
-  /// Ends the reading soon, from any thread; rows that nobody has taken are dropped.
+  /// Ends the reading soon, from any thread; rows that were not taken are dropped.
   ///
-  /// - Parameter failure: What the taker is told, if it is still there.
+  /// - Parameter failure: The error for the task that takes rows, if it still waits for some.
   package func stop(_ failure: DunlinError?) {
     let (taker, wasFull) = state.withLock { state in
       if !state.isOver || !state.rows.isEmpty { state.failure = failure }
@@ -84,7 +86,7 @@ package final class RowReader<Element: Sendable>: Sendable {
 
   // MARK: - For the thread
 
-  /// What finds rows, and hands each to a closure that says whether more are wanted.
+  /// Finds rows, and passes each to a closure that returns whether more are wanted.
   typealias Finder =
     @Sendable (StatementContext, (Row, SnapshotDeadline?) throws -> Bool) throws -> Void
 
@@ -111,7 +113,7 @@ package final class RowReader<Element: Sendable>: Sendable {
 
   /// Adds a row once there is room for it.
   ///
-  /// - Returns: Whether more are wanted.
+  /// - Returns: Whether more rows are wanted.
   /// - Throws: `deadline` for a snapshot that has been kept for too long; `timeout`.
   private func add(_ element: Element, _ bytes: Int, _ deadline: SnapshotDeadline?) throws -> Bool {
     while true {

@@ -6,16 +6,22 @@ import Synchronization
 
 typealias Arguments = [TextKey: Value]
 
-/// The threads of one database that read from a snapshot each, for whoever takes rows or awaits statements.
+/// The threads of one database that each read from a snapshot.
+///
+/// They serve loops over rows, and statements that are awaited.
 final class RowReaders: Sendable {
-  /// Results that are read row by row, and read-only transactions whose bodies await, at once; each has a thread and a snapshot.
+  /// The greatest number of results and awaiting read-only transactions that are read at the same time.
+  ///
+  /// Each has a thread and a snapshot.
   static let limit = 64
-  /// Rows, and about the bytes of them, that are read ahead; the taker has as many again, which it took at once.
+  /// The greatest number of rows that are read ahead, and their approximate bytes.
+  ///
+  /// The task that takes rows holds as many again.
   static let rows = 256
   static let rowBytes = 256 << 10
-  /// How often a thread without room looks whether its snapshot is too old.
+  /// How often a thread that waits for room checks whether its snapshot is too old.
   static let checkInterval = DispatchTimeInterval.milliseconds(250)
-  /// How long closing the database waits for the threads to let go of their snapshots.
+  /// How long closing the database waits until the threads have released their snapshots.
   private static let closingTime = DispatchTimeInterval.seconds(1)
 
   private struct State {
@@ -29,7 +35,7 @@ final class RowReaders: Sendable {
 
   /// Begins to read a query.
   ///
-  /// - Throws: `limit` when as many are read as may be; `noMemory` when the system gives no thread; `closed`.
+  /// - Throws: `limit` when too many are being read; `noMemory` when the system gives no thread; `closed`.
   func begin<Element>(
     _ prepared: PreparedStatement, _ arguments: Arguments, on engine: Engine,
     within context: StatementContext? = nil, _ make: @escaping RowReader<Element>.Make
@@ -39,7 +45,7 @@ final class RowReaders: Sendable {
     }
   }
 
-  /// Begins to read what `find` finds.
+  /// Starts to read the rows that `find` finds.
   ///
   /// - Throws: As the form for a query.
   func begin<Element>(
@@ -54,10 +60,10 @@ final class RowReaders: Sendable {
   /// Runs `body`, which reads from a snapshot, on a thread of its own.
   ///
   /// - Parameters:
-  ///   - store: Whose thread it is.
+  ///   - store: The store that provides the thread.
   ///   - stop: Ends `body` soon, from any thread.
   ///   - body: What to run.
-  /// - Throws: `limit` when as many run as may; `noMemory` when the system gives no thread; `closed`.
+  /// - Throws: `limit` when too many are running; `noMemory` when the system gives no thread; `closed`.
   func run(
     on store: Store, stop: @escaping @Sendable (DunlinError) -> Void, _ body: @escaping @Sendable () -> Void
   ) throws(DunlinError) {
@@ -91,7 +97,7 @@ final class RowReaders: Sendable {
     running.leave()
   }
 
-  /// Ends all with `closed`, and waits a little for their snapshots to end.
+  /// Ends all threads with `closed`, and waits briefly for their snapshots to end.
   func close() {
     let stops = state.withLock { state in
       state.isClosed = true

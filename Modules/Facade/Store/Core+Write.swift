@@ -1,14 +1,14 @@
 import DocStore
 
 extension Core {
-  /// Runs `body` on one collection in a transaction of its own; the caller's thread waits.
+  /// Runs `body` on one collection, in a transaction of its own; the caller's thread waits.
   ///
   /// - Parameters:
   ///   - collection: The collection.
-  ///   - method: What the application called, whose awaited form `wouldBlock` names.
+  ///   - method: The public method that the application called; `wouldBlock` names its awaited form.
   ///   - body: Gets the collection inside the transaction.
   /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws; the codes of writes. The collection is in the context.
+  /// - Throws: What `body` throws; the codes of writes. The error's context contains the collection.
   func write<R>(
     _ collection: String, as method: String, _ body: (Operations) throws -> R
   ) throws -> R {
@@ -22,7 +22,7 @@ extension Core {
     try await commit(collection, body).0
   }
 
-  /// As `write`, and tells of the commit.
+  /// Does the same as `write`, and also returns the commit.
   func commit<R>(
     _ collection: String, as method: String, _ body: (Operations) throws -> R
   ) throws -> (R, CommitReceipt) {
@@ -31,7 +31,7 @@ extension Core {
     }
   }
 
-  /// As `write`, and tells of the commit.
+  /// Does the same as `write`, and also returns the commit.
   func commit<R: Sendable>(
     _ collection: String, _ body: sending @escaping (Operations) throws -> R
   ) async throws -> (R, CommitReceipt) {
@@ -62,12 +62,12 @@ extension Core {
 }
 
 extension CommitReceipt {
-  /// The commit's place in the store's log; `nil` when nothing was written.
+  /// The commit's position in the store's log; `nil` when nothing was written.
   var place: UInt64? { sequence > 0 ? sequence : nil }
 }
 
 extension DunlinError {
-  /// An error of ours with the collection in its context; any other as it is.
+  /// Adds the collection to the context of an error of this library; returns any other error unchanged.
   static func locating(_ error: any Error, in collection: String) -> any Error {
     (translating(error) as? DunlinError)?.located(in: collection) ?? error
   }
@@ -75,7 +75,7 @@ extension DunlinError {
   /// The error with the collection in its context.
   func located(in collection: String) -> DunlinError { located("collection", collection) }
 
-  /// The error with a place in its context, unless it has one of that name.
+  /// The error with a position in its context, unless the context already has one of that name.
   func located(_ name: String, _ place: String) -> DunlinError {
     guard context[name] == nil else { return self }
     return DunlinError(
@@ -83,7 +83,7 @@ extension DunlinError {
   }
 }
 
-/// Runs `body`; errors of ours leave with the collection in their context.
+/// Runs `body`, and adds the collection to the context of the library's errors.
 func locatingErrors<R>(in collection: String, _ body: () throws -> R) throws -> R {
   do { return try body() } catch { throw DunlinError.locating(error, in: collection) }
 }

@@ -1,15 +1,20 @@
 import CRDTCore
 
 extension DunlinCollection {
-  /// Makes the stored document equal to these fields, and writes only what differs from what stands.
+  /// Makes the stored document equal to these fields, and writes only the differences.
   ///
-  /// Beside `upsert`, which merges: fields that are left out here are removed, in maps at any depth too. What is equal is
-  /// not written, so that edits of it at other peers win; where nothing differs there is no commit. An array is one value.
-  /// Over a counter that stands a number counts the difference, and a counter that was read adds what it has counted since.
-  /// - Parameter content: The whole document; an `_id` among it names the document, else one is made.
+  /// `upsert` merges; `save` also removes the fields that are left out here, in maps at any depth too. Fields
+  /// that are equal are not written, so that edits of them at other peers win. Where nothing differs there is
+  /// no commit.
+  ///
+  /// An array is one value. A number that is saved over a stored counter counts the difference. A counter
+  /// that was read adds what it has counted since.
+  /// - Parameter content: The whole document. An `_id` among its fields names the document; without one, an
+  ///   id is generated.
   /// - Returns: What was written.
-  /// - Throws: `unsupportedValue`, `isACounter` for a fraction over a counter, `invalidDocumentID`, `invalidCollectionName`,
-  ///   `limit`, `nestedWriteTransaction`, `wouldBlock`, `full`, `io`, `poisoned`, `closed`.
+  /// - Throws: `unsupportedValue`, `isACounter` for a fraction over a counter, `invalidDocumentID`,
+  ///   `invalidCollectionName`, `limit`, `nestedWriteTransaction`, `wouldBlock`, `full`, `io`, `poisoned`,
+  ///   `closed`.
   @discardableResult
   public func save(_ content: [String: Any?]) throws -> DunlinSaveResult {
     try save { (try SavedFields(content), nil) }
@@ -17,17 +22,18 @@ extension DunlinCollection {
 
   /// Makes the stored document equal to these fields, without blocking a thread.
   ///
-  /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
+  /// - Throws: The same as the form that blocks, without `wouldBlock`; and `CancellationError`.
   @discardableResult
   public func save(_ content: [String: Any?]) async throws -> DunlinSaveResult {
     try await saving { (try SavedFields(content), nil) }
   }
 
-  /// Makes the stored document equal to a value, and writes only what differs from what stands.
+  /// Makes the stored document equal to a value, and writes only the differences.
   ///
-  /// Fields that its type does not know are removed: where a newer release of the application may have written some, save
-  /// with what it was (`from:`). A `nil` that is left out removes a field, but for a null, which it was read from.
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// Fields that the value's type does not know are removed. Where a newer release of the application may
+  /// have written such fields, save with the original (`from:`). A `nil` that is not encoded removes its
+  /// field, unless the field was read as a null.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func save(_ content: some Encodable & Sendable) throws -> DunlinSaveResult {
     try save { (try SavedFields(encoding: content), nil) }
@@ -35,22 +41,23 @@ extension DunlinCollection {
 
   /// Makes the stored document equal to a value, without blocking a thread.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func save(_ content: some Encodable & Sendable) async throws -> DunlinSaveResult {
     try await saving { (try SavedFields(encoding: content), nil) }
   }
 
-  /// Writes what was edited in a document since it was read, and leaves all else as it stands by now.
+  /// Writes what was edited in a document since it was read, and leaves all other fields as they are now.
   ///
-  /// Where `content` and `original` are the same, nothing is written, whatever others have written there meanwhile; fields
-  /// that neither has stay. A number over a counter counts how far it has come from the original.
+  /// Where `content` and `original` are equal, nothing is written, whatever others have written there
+  /// meanwhile. Fields that neither of them has stay. A number over a counter adds its difference from the
+  /// original.
   /// - Parameters:
   ///   - content: The document as it is wanted.
   ///   - original: The document as it was read.
   /// - Returns: What was written.
-  /// - Throws: `notFound` when the document was removed or evicted meanwhile; `invalidDocumentID` when the two are not one
-  ///   document; as the form without an original.
+  /// - Throws: `notFound` when the document was removed or evicted meanwhile; `invalidDocumentID` when the
+  ///   two are not the same document; the same as the form without an original.
   @discardableResult
   public func save(_ content: [String: Any?], from original: [String: Any?]) throws -> DunlinSaveResult {
     try save { (try SavedFields(content), try SavedFields(original)) }
@@ -58,16 +65,16 @@ extension DunlinCollection {
 
   /// Writes what was edited in a document since it was read, without blocking a thread.
   ///
-  /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
+  /// - Throws: The same as the form that blocks, without `wouldBlock`; and `CancellationError`.
   @discardableResult
   public func save(_ content: [String: Any?], from original: [String: Any?]) async throws -> DunlinSaveResult
   {
     try await saving { (try SavedFields(content), try SavedFields(original)) }
   }
 
-  /// Writes what was edited in a value since it was read, and leaves all else as it stands by now.
+  /// Writes what was edited in a value since it was read, and leaves all other fields as they are now.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func save<T: Encodable & Sendable>(_ content: T, from original: T) throws -> DunlinSaveResult {
     try save { (try SavedFields(encoding: content), try SavedFields(encoding: original)) }
@@ -75,17 +82,18 @@ extension DunlinCollection {
 
   /// Writes what was edited in a value since it was read, without blocking a thread.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func save<T: Encodable & Sendable>(_ content: T, from original: T) async throws -> DunlinSaveResult {
     try await saving { (try SavedFields(encoding: content), try SavedFields(encoding: original)) }
   }
 
-  /// Saves a value, and reads it again: it is then what stands, with counters that have counted nothing since.
+  /// Saves a value, and reads the stored document back into it.
   ///
-  /// It is the form for a value that is edited and saved again and again.
-  /// - Throws: As the form that does not read it again; `decoding` when what stands then is no such value, and nothing is
-  ///   written.
+  /// The value is then equal to the stored document, and its counters have counted nothing since. Use this
+  /// form for a value that is edited and saved repeatedly.
+  /// - Throws: The same as the form that does not read the value again; `decoding` when the stored document
+  ///   does not decode as such a value, and then nothing is written.
   @discardableResult @_disfavoredOverload
   public func save<T: Codable & Sendable>(_ content: inout T) throws -> DunlinSaveResult {
     let value = content
@@ -99,7 +107,7 @@ extension DunlinCollection {
 
   /// Saves a value, and reads it again, without blocking a thread.
   ///
-  /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
+  /// - Throws: The same as the form that blocks, without `wouldBlock`; and `CancellationError`.
   @discardableResult @_disfavoredOverload
   public func save<T: Codable & Sendable>(_ content: inout T) async throws -> DunlinSaveResult {
     let value = content
@@ -109,7 +117,7 @@ extension DunlinCollection {
     return result.committed(by: receipt)
   }
 
-  /// Saves what `body` makes of the caller's value, and of what it was.
+  /// Saves the fields that `body` makes of the caller's value and of its original.
   private func save(_ body: () throws -> (SavedFields, SavedFields?)) throws -> DunlinSaveResult {
     let (saved, original) = try locatingErrors(in: name, body)
     let (result, receipt) = try core.commit(name, as: "save") { try $0.save(saved, from: original) }
@@ -124,25 +132,26 @@ extension DunlinCollection {
 }
 
 extension DunlinScopedWriteTransaction {
-  /// Makes the stored document equal to these fields, and writes only what differs from what stands.
+  /// Makes the stored document equal to these fields, and writes only the differences.
   ///
-  /// - Throws: As `DunlinCollection.save`; `removedInTransaction` for a document that the transaction has removed.
+  /// - Throws: The same as `DunlinCollection.save`; `removedInTransaction` for a document that the
+  ///   transaction has removed.
   @discardableResult
   public func save(_ content: [String: Any?]) throws -> DunlinSaveResult {
     try locatingErrors(in: collectionName) { try operations.save(SavedFields(content)) }
   }
 
-  /// Makes the stored document equal to a value, and writes only what differs from what stands.
+  /// Makes the stored document equal to a value, and writes only the differences.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func save(_ content: some Encodable) throws -> DunlinSaveResult {
     try locatingErrors(in: collectionName) { try operations.save(SavedFields(encoding: content)) }
   }
 
-  /// Writes what was edited in a document since it was read, and leaves all else as it stands by now.
+  /// Writes what was edited in a document since it was read, and leaves all other fields as they are now.
   ///
-  /// - Throws: As `DunlinCollection.save`.
+  /// - Throws: The same as `DunlinCollection.save`.
   @discardableResult
   public func save(_ content: [String: Any?], from original: [String: Any?]) throws -> DunlinSaveResult {
     try locatingErrors(in: collectionName) {
@@ -150,9 +159,9 @@ extension DunlinScopedWriteTransaction {
     }
   }
 
-  /// Writes what was edited in a value since it was read, and leaves all else as it stands by now.
+  /// Writes what was edited in a value since it was read, and leaves all other fields as they are now.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func save<T: Encodable>(_ content: T, from original: T) throws -> DunlinSaveResult {
     try locatingErrors(in: collectionName) {
@@ -162,7 +171,8 @@ extension DunlinScopedWriteTransaction {
 
   /// Saves a value, and reads it again.
   ///
-  /// - Throws: As the form that does not read it again; `decoding` when what stands then is no such value.
+  /// - Throws: The same as the form that does not read the value again; `decoding` when the stored document
+  ///   does not decode as such a value.
   @discardableResult @_disfavoredOverload
   public func save<T: Codable>(_ content: inout T) throws -> DunlinSaveResult {
     let (result, fresh) = try locatingErrors(in: collectionName) {

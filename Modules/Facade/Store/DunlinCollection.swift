@@ -11,11 +11,12 @@ public struct DunlinCollection: Sendable {
     self.core = core
   }
 
-  /// Writes fields into a document, which is made if need be; other fields of it stay.
+  /// Writes fields into a document, and creates the document if necessary; its other fields stay.
   ///
   /// - Parameters:
-  ///   - content: What to write; an `_id` among it names the document, else one is made.
-  ///   - writeStrategy: How to treat what is there.
+  ///   - content: What to write. An `_id` among the fields names the document; without one, an id is
+  ///     generated.
+  ///   - writeStrategy: How to treat the fields that already exist.
   /// - Returns: The document's id.
   /// - Throws: `unsupportedValue`, `isACounter`, `invalidDocumentID`, `invalidCollectionName`, `limit`,
   ///   `nestedWriteTransaction`, `wouldBlock`, `full`, `io`, `poisoned`, `closed`.
@@ -29,7 +30,7 @@ public struct DunlinCollection: Sendable {
 
   /// Writes fields into a document without blocking a thread.
   ///
-  /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
+  /// - Throws: The same as the form that blocks, without `wouldBlock`; and `CancellationError`.
   @discardableResult
   public func upsert(
     _ content: [String: Any?], writeStrategy: DunlinWriteStrategy = .merge
@@ -40,7 +41,7 @@ public struct DunlinCollection: Sendable {
 
   /// Writes the fields that a value encodes as.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func upsert(
     _ content: some Encodable & Sendable, writeStrategy: DunlinWriteStrategy = .merge
@@ -51,7 +52,7 @@ public struct DunlinCollection: Sendable {
 
   /// Writes the fields that a value encodes as, without blocking a thread.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func upsert(
     _ content: some Encodable & Sendable, writeStrategy: DunlinWriteStrategy = .merge
@@ -65,14 +66,14 @@ public struct DunlinCollection: Sendable {
   /// - Parameters:
   ///   - query: For example `color == 'red' && mileage > $args.m`.
   ///   - args: The values of `$args`.
-  /// - Returns: What to do with the documents is said on this.
+  /// - Returns: A pending operation; its methods read, watch or change the documents.
   public func find(_ query: String, args: [String: Any?] = [:]) -> DunlinPendingCursorOperation {
     DunlinPendingCursorOperation(Finding(collection: name, text: query, arguments: args), core)
   }
 
-  /// The documents that a query of the builder language finds, with the fields that a value encodes as `$args`.
+  /// The documents that a query of the builder language finds, with an encoded value as `$args`.
   ///
-  /// What the value's own encoding throws is thrown where the documents are used.
+  /// An error of the value's own encoding is thrown where the documents are used.
   @_disfavoredOverload
   public func find(_ query: String, args: some Encodable) -> DunlinPendingCursorOperation {
     DunlinPendingCursorOperation(Finding(collection: name, text: query, arguments: args), core)

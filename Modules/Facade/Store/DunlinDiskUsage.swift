@@ -1,16 +1,16 @@
 import DocStore
 import Foundation
 
-/// What a database, or one file or directory of it, takes on disk.
+/// The size on disk of a database, or of one file or directory of it.
 public struct DunlinDiskUsage: Hashable, Sendable {
   /// The file's or directory's name.
   public let name: String
-  /// The length; of a directory the sum of what is in it.
+  /// The length in bytes; for a directory, the sum of its contents.
   public let byteCount: Int
-  /// What is in a directory, by name; `nil` for a file.
+  /// The contents of a directory, by name; `nil` for a file.
   public let children: [DunlinDiskUsage]?
 
-  /// Looks at a path, to any depth; what goes meanwhile is left out.
+  /// Examines a path to any depth; leaves out files that disappear meanwhile.
   init?(path: String, name: String) {
     guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
     self.name = name
@@ -27,13 +27,14 @@ public struct DunlinDiskUsage: Hashable, Sendable {
 }
 
 extension Dunlin {
-  /// What the database takes on disk, file by file; what is in it tells `store.statistics()`.
+  /// Returns the disk usage of the database, file by file.
   ///
-  /// - Throws: `closed`; `notFound` when the directory is gone.
+  /// `store.statistics()` returns what the files contain.
+  /// - Throws: `closed`; `notFound` when the directory no longer exists.
   public func diskUsage() throws -> DunlinDiskUsage {
     guard core.isOpen else { throw DunlinError(.closed, "the database is closed") }
     let path = core.store.path
-    // What a path through `/proc` leads to is listed where it ends in a slash.
+    // A path through `/proc` lists its target only when it ends in a slash.
     let usage = DunlinDiskUsage(
       path: core.store.directory.path + "/", name: (path as NSString).lastPathComponent)
     guard let usage else {

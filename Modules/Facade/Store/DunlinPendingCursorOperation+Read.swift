@@ -4,30 +4,30 @@ import QueryEngine
 extension DunlinPendingCursorOperation {
   /// Reads the documents as a type of the application's.
   ///
-  /// - Throws: As `exec()`; `decoding` with the row, counted from 0, and the path that does not fit.
+  /// - Throws: The same as `exec()`; `decoding` with the row, counted from 0, and the path that does not fit.
   public func exec<T: Decodable>(as type: T.Type) throws -> [T] {
     try core.engine.answer(.select(finding.select()), finding.arguments).decoded(as: type)
   }
 
-  /// Reads the first document alone.
+  /// Reads only the first document.
   ///
-  /// Without a sort it is any of them.
-  /// - Returns: `nil` when there is none.
-  /// - Throws: As `exec()`.
+  /// Without a sort, this is any of the documents.
+  /// - Returns: The document; `nil` when there is none.
+  /// - Throws: The same as `exec()`.
   public func first() throws -> DunlinDocument? { try with(finding.first).exec().first }
 
-  /// Reads the first document alone, as a type of the application's.
+  /// Reads only the first document, as a type of the application's.
   ///
-  /// - Returns: `nil` when there is none.
-  /// - Throws: As `exec(as:)`.
+  /// - Returns: The value; `nil` when there is no document.
+  /// - Throws: The same as `exec(as:)`.
   public func first<T: Decodable>(as type: T.Type) throws -> T? {
     try with(finding.first).exec(as: type).first
   }
 
-  /// Counts the documents, without reading them where an index or the collection knows.
+  /// Counts the documents; reads none where an index or the collection has the number.
   ///
   /// - Returns: As many as `exec()` would read.
-  /// - Throws: As `exec()`.
+  /// - Throws: The same as `exec()`.
   public func count() throws -> Int {
     let statement = try Statement.select(finding.counting())
     return try translatingErrors {
@@ -46,16 +46,16 @@ extension DunlinWriteTransactionPendingCursorOperation {
     try operations.answer(.select(finding.select()), finding).decoded(as: type)
   }
 
-  /// Reads the first document alone, with what the transaction has written.
+  /// Reads only the first document, with what the transaction has written.
   ///
-  /// - Returns: `nil` when there is none.
+  /// - Returns: The document; `nil` when there is none.
   /// - Throws: The codes of queries.
   public func first() throws -> DunlinDocument? { try with(finding.first).exec().first }
 
-  /// Reads the first document alone as a type of the application's, with what the transaction has written.
+  /// Reads only the first document as a type of the application's, with what the transaction has written.
   ///
-  /// - Returns: `nil` when there is none.
-  /// - Throws: As `exec(as:)`.
+  /// - Returns: The value; `nil` when there is no document.
+  /// - Throws: The same as `exec(as:)`.
   public func first<T: Decodable>(as type: T.Type) throws -> T? {
     try with(finding.first).exec(as: type).first
   }
@@ -73,21 +73,21 @@ extension DunlinWriteTransactionPendingCursorOperation {
 extension DunlinPendingIDSpecificOperation {
   /// Reads the document as a type of the application's.
   ///
-  /// - Returns: `nil` when there is none.
-  /// - Throws: As `exec()`; `decoding` with the path that does not fit.
+  /// - Returns: The value; `nil` when there is no document.
+  /// - Throws: The same as `exec()`; `decoding` with the path that does not fit.
   public func exec<T: Decodable>(as type: T.Type) throws -> T? { try exec()?.decoded(as: type) }
 }
 
 extension DunlinWriteTransactionPendingIDSpecificOperation {
   /// Reads the document as a type of the application's, with what the transaction has written.
   ///
-  /// - Returns: `nil` when there is none.
-  /// - Throws: As `exec()`; `decoding` with the path that does not fit.
+  /// - Returns: The value; `nil` when there is no document.
+  /// - Throws: The same as `exec()`; `decoding` with the path that does not fit.
   public func exec<T: Decodable>(as type: T.Type) throws -> T? { try exec()?.decoded(as: type) }
 }
 
 extension Operations {
-  /// Executes a query of the transaction; errors are the public ones.
+  /// Executes a query of the transaction; throws public errors.
   fileprivate func answer(_ statement: Statement, _ query: Finding) throws -> QueryResult {
     try translatingErrors { try execute(statement, query) }
   }

@@ -1,7 +1,7 @@
 import QueryEngine
 public import Dispatch
 
-/// What a query finds, before it is said what to do with it.
+/// The documents that a query finds, before an operation on them is chosen.
 public struct DunlinPendingCursorOperation: Sendable {
   let finding: Finding
   let core: Core
@@ -11,7 +11,9 @@ public struct DunlinPendingCursorOperation: Sendable {
     self.core = core
   }
 
-  /// Orders the documents by what stands at a path; a further sort orders those that are equal by the first.
+  /// Orders the documents by the value at a path.
+  ///
+  /// A further sort orders documents that are equal by the first.
   public func sort(
     _ path: String, direction: DunlinSortDirection = .ascending
   ) -> DunlinPendingCursorOperation {
@@ -36,12 +38,12 @@ public struct DunlinPendingCursorOperation: Sendable {
     return try translatingErrors { try rows.map { try DunlinDocument(row: $0) } }
   }
 
-  /// Lets `body` edit the documents, and writes what it did as one transaction.
+  /// Lets `body` edit the documents, and writes its edits as one transaction.
   ///
-  /// - Returns: What was done at which path, for each document that was edited.
+  /// - Returns: The edits and their paths, for each document that was edited.
   /// - Throws: What `body` throws; the codes of queries; `notACounter`, `isACounter`, `unsupportedValue`,
-  ///   `invalidPath`,
-  ///   `nestedWriteTransaction`, `wouldBlock`, `full`, `io`, `closed`. Nothing is written then.
+  ///   `invalidPath`, `nestedWriteTransaction`, `wouldBlock`, `full`, `io`, `closed`. Then nothing is
+  ///   written.
   @discardableResult
   public func update(
     _ body: ([DunlinMutableDocument]) throws -> Void
@@ -49,11 +51,11 @@ public struct DunlinPendingCursorOperation: Sendable {
     try core.write(finding.collection, as: "update") { try $0.update($0.documents(finding), body) }
   }
 
-  /// Lets `body` edit the documents, and writes what it did as one transaction, without blocking a thread.
+  /// Lets `body` edit the documents, and writes its edits as one transaction, without blocking a thread.
   ///
   /// `body` runs on the database's own thread.
-  /// - Returns: What was done at which path, for each document that was edited.
-  /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
+  /// - Returns: The edits and their paths, for each document that was edited.
+  /// - Throws: The same as the form that blocks, without `wouldBlock`; and `CancellationError`.
   @discardableResult
   public func update(
     _ body: sending @escaping ([DunlinMutableDocument]) throws -> Void
@@ -62,10 +64,10 @@ public struct DunlinPendingCursorOperation: Sendable {
     return try await core.write(finding.collection) { try $0.update($0.documents(finding), body) }
   }
 
-  /// Lets a `body` that cannot fail edit the documents, and writes what it did as one transaction.
+  /// Lets a `body` that does not throw edit the documents, and writes its edits as one transaction.
   ///
-  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
-  /// nothing is written. A `body` that throws gets the form that throws.
+  /// This form does not throw: it logs a failure, passes it to the configuration's failure handler, and
+  /// writes nothing. For a `body` that throws, the compiler chooses the form that throws.
   @discardableResult
   public func update(
     _ body: ([DunlinMutableDocument]) -> Void
@@ -75,10 +77,10 @@ public struct DunlinPendingCursorOperation: Sendable {
     }
   }
 
-  /// Lets a `body` that cannot fail edit the documents, without blocking a thread.
+  /// Lets a `body` that does not throw edit the documents, without blocking a thread.
   ///
-  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
-  /// nothing is written. A `body` that throws gets the form that throws.
+  /// This form does not throw: it logs a failure, passes it to the configuration's failure handler, and
+  /// writes nothing. For a `body` that throws, the compiler chooses the form that throws.
   @discardableResult
   public func update(
     _ body: sending @escaping ([DunlinMutableDocument]) -> Void
@@ -92,7 +94,7 @@ public struct DunlinPendingCursorOperation: Sendable {
     }
   }
 
-  /// Deletes the documents, here and at every peer that syncs them.
+  /// Deletes the documents, on this device and at every peer that syncs them.
   ///
   /// - Returns: Their ids.
   /// - Throws: The codes of queries; `nestedWriteTransaction`, `wouldBlock`, `full`, `io`, `closed`.
@@ -101,20 +103,20 @@ public struct DunlinPendingCursorOperation: Sendable {
     try core.write(finding.collection, as: "remove") { try $0.remove(finding) }
   }
 
-  /// Deletes the documents, here and at every peer that syncs them, without blocking a thread.
+  /// Deletes the documents, on this device and at every peer that syncs them, without blocking a thread.
   ///
   /// - Returns: Their ids.
-  /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
+  /// - Throws: The same as the form that blocks, without `wouldBlock`; and `CancellationError`.
   @discardableResult
   public func remove() async throws -> [DunlinDocumentID] {
     let finding = finding
     return try await core.write(finding.collection) { try $0.remove(finding) }
   }
 
-  /// Removes the documents from this device alone; they come back if a subscription matches them.
+  /// Evicts the documents from this device only; they come back if a subscription matches them.
   ///
-  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
-  /// nothing is evicted.
+  /// This form does not throw: it logs a failure, passes it to the configuration's failure handler, and
+  /// evicts nothing.
   /// - Returns: Their ids.
   @discardableResult
   public func evict() -> [DunlinDocumentID] {
@@ -123,10 +125,10 @@ public struct DunlinPendingCursorOperation: Sendable {
     }
   }
 
-  /// Removes the documents from this device alone, without blocking a thread.
+  /// Evicts the documents from this device only, without blocking a thread.
   ///
-  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
-  /// nothing is evicted.
+  /// This form does not throw: it logs a failure, passes it to the configuration's failure handler, and
+  /// evicts nothing.
   /// - Returns: Their ids.
   @discardableResult
   public func evict() async -> [DunlinDocumentID] {
@@ -141,10 +143,10 @@ public struct DunlinPendingCursorOperation: Sendable {
 
   /// Pulls the documents from every peer, now and later, until the subscription is cancelled.
   ///
-  /// Sort, limit and offset do not apply to it. A query that is not valid is logged and handed to the
-  /// configuration's failure handler; the subscription is then a cancelled one.
-  /// - Parameter onLeave: What becomes of a document here that does not match any more.
-  /// - Returns: The subscription; keep it, and cancel it before you let go of it.
+  /// Sort, limit and offset do not apply to a subscription. An invalid query is logged and passed to the
+  /// configuration's failure handler; the returned subscription is then already cancelled.
+  /// - Parameter onLeave: What happens to a local document that no longer matches.
+  /// - Returns: The subscription. Keep it, and cancel it before you release it.
   public func subscribe(onLeave: DunlinLeavePolicy = .keep) -> DunlinSubscription {
     core.reporter.orReport("subscribe", DunlinSubscription.none(text: finding.text)) {
       try translatingErrors {
@@ -160,10 +162,10 @@ public struct DunlinPendingCursorOperation: Sendable {
   /// Calls `handler` with the documents now, and again whenever a local write or sync changes them.
   ///
   /// - Parameters:
-  ///   - deliverOn: Where the handler is called; by default on a serial queue that the observers of a
-  ///     database share, which is not the main queue.
-  ///   - handler: Gets all documents and what has changed.
-  /// - Returns: The live query; keep it, and stop it before you let go of it.
+  ///   - deliverOn: The queue on which the handler is called. The default is a serial queue that all
+  ///     observers of a database share; it is not the main queue.
+  ///   - handler: Gets all documents, and the changes.
+  /// - Returns: The live query. Keep it, and stop it before you release it.
   public func observeLocal(
     deliverOn: DispatchQueue? = nil,
     _ handler: @escaping @Sendable (_ docs: [DunlinDocument], _ event: DunlinLiveQueryEvent) -> Void
@@ -174,9 +176,9 @@ public struct DunlinPendingCursorOperation: Sendable {
     }
   }
 
-  /// As `observeLocal`, but waits with the next call until the handler has called `signalNext`.
+  /// Does the same as `observeLocal`, but delays the next call until the handler calls `signalNext`.
   ///
-  /// Changes that happen meanwhile are put together.
+  /// Changes that happen meanwhile are combined.
   public func observeLocalWithNextSignal(
     deliverOn: DispatchQueue? = nil,
     _ handler:
@@ -202,7 +204,7 @@ public struct DunlinPendingCursorOperation: Sendable {
 }
 
 extension Reporter {
-  /// What `body` returns; `fallback` when it throws, which is reported.
+  /// Returns what `body` returns; reports an error of `body` and returns `fallback`.
   func orReport<R>(_ operation: String, _ fallback: @autoclosure () -> R, _ body: () throws -> R) -> R {
     do {
       return try body()

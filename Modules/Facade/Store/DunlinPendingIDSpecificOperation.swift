@@ -3,7 +3,7 @@ public import Dispatch
 import DocStore
 import QueryEngine
 
-/// One document by its id, before it is said what to do with it.
+/// One document by its id, before an operation on it is chosen.
 public struct DunlinPendingIDSpecificOperation: Sendable {
   private let id: DunlinDocumentID
   private let collection: String
@@ -17,7 +17,7 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
 
   /// Reads the document.
   ///
-  /// - Returns: `nil` when there is none.
+  /// - Returns: The document; `nil` when there is none.
   /// - Throws: `invalidDocumentID`, `closed`, `io`, `corrupt`.
   public func exec() throws -> DunlinDocument? {
     try translatingErrors {
@@ -26,22 +26,21 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
     }
   }
 
-  /// Lets `body` edit the document, and writes what it did; `body` gets `nil` when there is none.
+  /// Lets `body` edit the document, and writes its edits; `body` gets `nil` when there is no document.
   ///
-  /// - Returns: What was done at which path.
-  /// - Throws: What `body` throws; `notACounter`, `isACounter`, `unsupportedValue`,
-  ///   `invalidPath`,
-  ///   `nestedWriteTransaction`, `wouldBlock`, `full`, `io`, `closed`. Nothing is written then.
+  /// - Returns: The edits and their paths.
+  /// - Throws: What `body` throws; `notACounter`, `isACounter`, `unsupportedValue`, `invalidPath`,
+  ///   `nestedWriteTransaction`, `wouldBlock`, `full`, `io`, `closed`. Then nothing is written.
   @discardableResult
   public func update(_ body: (DunlinMutableDocument?) throws -> Void) throws -> [DunlinUpdateResult] {
     try core.write(collection, as: "update") { try $0.update(id.checked(), body) }
   }
 
-  /// Lets `body` edit the document, and writes what it did, without blocking a thread.
+  /// Lets `body` edit the document, and writes its edits, without blocking a thread.
   ///
   /// `body` runs on the database's own thread; it gets `nil` when there is no such document.
-  /// - Returns: What was done at which path.
-  /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
+  /// - Returns: The edits and their paths.
+  /// - Throws: The same as the form that blocks, without `wouldBlock`; and `CancellationError`.
   @discardableResult
   public func update(
     _ body: sending @escaping (DunlinMutableDocument?) throws -> Void
@@ -50,10 +49,10 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
     return try await core.write(collection) { try $0.update(id.checked(), body) }
   }
 
-  /// Lets a `body` that cannot fail edit the document, and writes what it did.
+  /// Lets a `body` that does not throw edit the document, and writes its edits.
   ///
-  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
-  /// nothing is written. A `body` that throws gets the form that throws.
+  /// This form does not throw: it logs a failure, passes it to the configuration's failure handler, and
+  /// writes nothing. For a `body` that throws, the compiler chooses the form that throws.
   @discardableResult
   public func update(_ body: (DunlinMutableDocument?) -> Void) -> [DunlinUpdateResult] {
     core.reporter.orReport("update", []) {
@@ -61,10 +60,10 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
     }
   }
 
-  /// Lets a `body` that cannot fail edit the document, without blocking a thread.
+  /// Lets a `body` that does not throw edit the document, without blocking a thread.
   ///
-  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
-  /// nothing is written. A `body` that throws gets the form that throws.
+  /// This form does not throw: it logs a failure, passes it to the configuration's failure handler, and
+  /// writes nothing. For a `body` that throws, the compiler chooses the form that throws.
   @discardableResult
   public func update(
     _ body: sending @escaping (DunlinMutableDocument?) -> Void
@@ -78,30 +77,30 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
     }
   }
 
-  /// Deletes the document, here and at every peer that syncs it.
+  /// Deletes the document, on this device and at every peer that syncs it.
   ///
-  /// - Returns: Whether there was one.
+  /// - Returns: Whether there was such a document.
   /// - Throws: `invalidDocumentID`, `nestedWriteTransaction`, `wouldBlock`, `full`, `io`, `closed`.
   @discardableResult
   public func remove() throws -> Bool {
     try core.write(collection, as: "remove") { try $0.remove(id.checked()) }
   }
 
-  /// Deletes the document, here and at every peer that syncs it, without blocking a thread.
+  /// Deletes the document, on this device and at every peer that syncs it, without blocking a thread.
   ///
-  /// - Returns: Whether there was one.
-  /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
+  /// - Returns: Whether there was such a document.
+  /// - Throws: The same as the form that blocks, without `wouldBlock`; and `CancellationError`.
   @discardableResult
   public func remove() async throws -> Bool {
     let id = id
     return try await core.write(collection) { try $0.remove(id.checked()) }
   }
 
-  /// Removes the document from this device alone; it comes back if a subscription matches it.
+  /// Evicts the document from this device only; it comes back if a subscription matches it.
   ///
-  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
-  /// nothing is evicted.
-  /// - Returns: Whether there was one.
+  /// This form does not throw: it logs a failure, passes it to the configuration's failure handler, and
+  /// evicts nothing.
+  /// - Returns: Whether there was such a document.
   @discardableResult
   public func evict() -> Bool {
     core.reporter.orReport("evict", false) {
@@ -109,11 +108,11 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
     }
   }
 
-  /// Removes the document from this device alone, without blocking a thread.
+  /// Evicts the document from this device only, without blocking a thread.
   ///
-  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
-  /// nothing is evicted.
-  /// - Returns: Whether there was one.
+  /// This form does not throw: it logs a failure, passes it to the configuration's failure handler, and
+  /// evicts nothing.
+  /// - Returns: Whether there was such a document.
   @discardableResult
   public func evict() async -> Bool {
     let (core, collection, id) = (core, collection, id)
@@ -127,7 +126,7 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
 
   /// Pulls the document from every peer, now and later, until the subscription is cancelled.
   ///
-  /// - Returns: The subscription; keep it, and cancel it before you let go of it.
+  /// - Returns: The subscription. Keep it, and cancel it before you release it.
   public func subscribe() -> DunlinSubscription {
     core.reporter.orReport("subscribe", DunlinSubscription.none(text: Self.query)) {
       try translatingErrors {
@@ -142,10 +141,10 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
   /// Calls `handler` with the document now, and again whenever a local write or sync changes it.
   ///
   /// - Parameters:
-  ///   - deliverOn: Where the handler is called; by default on a serial queue that the observers of a
-  ///     database share, which is not the main queue.
-  ///   - handler: Gets the document, `nil` when there is none, and what has changed.
-  /// - Returns: The live query; keep it, and stop it before you let go of it.
+  ///   - deliverOn: The queue on which the handler is called. The default is a serial queue that all
+  ///     observers of a database share; it is not the main queue.
+  ///   - handler: Gets the document, or `nil` when there is none, and the changes.
+  /// - Returns: The live query. Keep it, and stop it before you release it.
   public func observeLocal(
     deliverOn: DispatchQueue? = nil,
     _ handler:
@@ -157,9 +156,9 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
     }
   }
 
-  /// As `observeLocal`, but waits with the next call until the handler has called `signalNext`.
+  /// Does the same as `observeLocal`, but delays the next call until the handler calls `signalNext`.
   ///
-  /// Changes that happen meanwhile are put together.
+  /// Changes that happen meanwhile are combined.
   public func observeLocalWithNextSignal(
     deliverOn: DispatchQueue? = nil,
     _ handler:
@@ -193,7 +192,7 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
 }
 
 extension Operations {
-  /// Lets `body` edit one document, then applies what it collected.
+  /// Lets `body` edit one document, then applies the collected edits.
   func update(
     _ id: DocumentID, _ body: (DunlinMutableDocument?) throws -> Void
   ) throws -> [DunlinUpdateResult] {

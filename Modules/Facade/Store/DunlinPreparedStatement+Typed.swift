@@ -2,24 +2,24 @@ import CRDTCore
 import QueryEngine
 
 extension DunlinPreparedStatement {
-  /// Executes the statement; the rows are what `type` decodes.
+  /// Executes the statement, and decodes the rows as `type`.
   ///
   /// No thread waits meanwhile. The rows are decoded off the caller's actor.
   /// - Parameters:
   ///   - arguments: The values of its parameters.
-  ///   - type: What each row is decoded as.
+  ///   - type: The type as which each row is decoded.
   /// - Returns: The rows.
-  /// - Throws: As the form that answers with a `DunlinQueryResult`; `decoding` with the row, counted from 0, and the
-  ///   path that does not fit: what the statement wrote is written then.
+  /// - Throws: The same as the form that returns a `DunlinQueryResult`; `decoding` with the row, counted from
+  ///   0, and the path that does not fit. What the statement wrote stays written then.
   public func execute<T: Decodable & Sendable>(
     arguments: [String: Any?] = [:], as type: T.Type
   ) async throws -> [T] {
     try await engine.answering(prepared, Value.fields(arguments)).decoding(as: type)
   }
 
-  /// Executes the statement where nothing can be awaited; the rows are what `type` decodes.
+  /// Executes the statement without `await`, and decodes the rows as `type`.
   ///
-  /// - Throws: As the form that is awaited; `wouldBlock`.
+  /// - Throws: The same as the form that is awaited; `wouldBlock`.
   public func execute<T: Decodable>(
     arguments: [String: Any?] = [:], as type: T.Type
   ) throws -> [T] {
@@ -28,7 +28,7 @@ extension DunlinPreparedStatement {
 
   /// Executes the statement with the fields that a value encodes as arguments.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func execute(
     arguments: some Encodable
@@ -36,9 +36,9 @@ extension DunlinPreparedStatement {
     try DunlinQueryResult(await engine.answering(prepared, ValueEncoding.arguments(arguments)))
   }
 
-  /// Executes the statement with the fields that a value encodes as arguments, where nothing can be awaited.
+  /// Executes the statement without `await`, with the fields that a value encodes as arguments.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func execute(
     arguments: some Encodable
@@ -46,9 +46,9 @@ extension DunlinPreparedStatement {
     try DunlinQueryResult(engine.answer(prepared, ValueEncoding.arguments(arguments)))
   }
 
-  /// Executes the statement with the fields that a value encodes as arguments; the rows are what `type` decodes.
+  /// Executes the statement with an encoded value as arguments, and decodes the rows as `type`.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @_disfavoredOverload
   public func execute<T: Decodable & Sendable>(
     arguments: some Encodable, as type: T.Type
@@ -56,10 +56,10 @@ extension DunlinPreparedStatement {
     try await engine.answering(prepared, ValueEncoding.arguments(arguments)).decoding(as: type)
   }
 
-  /// Executes the statement with the fields that a value encodes as arguments, where nothing can be awaited; the rows are
-  /// what `type` decodes.
+  /// Executes the statement without `await`, with an encoded value as arguments, and decodes the rows.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// The rows are what `type` decodes.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @_disfavoredOverload
   public func execute<T: Decodable>(
     arguments: some Encodable, as type: T.Type

@@ -3,20 +3,22 @@ import DocStore
 public import Foundation
 import QueryEngine
 
-/// What a statement answers.
+/// The result of a statement.
 public struct DunlinQueryResult: Sendable {
   /// The rows of a SELECT or SHOW.
   public let items: [DunlinQueryResultItem]
   /// The documents that the statement wrote or evicted, in that order.
   public let mutatedDocumentIDs: [DunlinDocumentID]
-  /// The commit of a statement that changed something, by its place in this store's log: later ones have greater numbers.
+  /// The position in this store's log of the commit that the statement made.
   ///
-  /// `dunlin.sync.waitUntilArrived(_:at:timeout:)` waits until a peer has it: once `documents.synced_up_to_local_commit_id` in `system:data_sync_info` is no less. `nil` for reads,
-  /// and inside a transaction.
+  /// Later commits have greater numbers. `nil` for reads, and inside a transaction.
+  ///
+  /// `dunlin.sync.waitUntilArrived(_:at:timeout:)` waits until a peer has the commit. A peer has it once
+  /// `documents.synced_up_to_local_commit_id` in `system:data_sync_info` is at least this number.
   public let commitID: UInt64?
   /// Documents that the statement wrote and that are too large to be sent: they stay on this device.
   public let oversizeDocumentIDs: [DunlinDocumentID]
-  /// What the author of the statement may have got wrong, such as a field that no document of the collection has.
+  /// Possible mistakes in the statement, such as a field that no document of the collection has.
   public let hints: [String]
 
   init(_ result: QueryResult) throws {
@@ -48,7 +50,7 @@ public struct DunlinQueryResult: Sendable {
   }
 }
 
-/// One row of a result: a document, or what a projection makes of it.
+/// One row of a result: a document, or a projection of it.
 public struct DunlinQueryResultItem: Sendable {
   let documentID: DocumentID?
   package let fields: [TextKey: Value]
@@ -58,23 +60,26 @@ public struct DunlinQueryResultItem: Sendable {
     fields = try row.values()
   }
 
-  /// A row that was read before; one whose document is damaged in the store shows no columns.
+  /// A row that was read earlier; a row whose document is damaged in the store shows no columns.
   init(observed row: Row) {
     documentID = row.id
     do { fields = try row.values() } catch { fields = [:] }
   }
 
-  /// The document that the row stands for; `nil` for a row that stands for none, such as a count, and for one of
-  /// columns of which none is `_id`.
+  /// The document of the row; `nil` where the row is not one document, such as a count.
+  ///
+  /// It is also `nil` for a row whose columns do not include `_id`.
   public var id: DunlinDocumentID? { documentID.map { DunlinDocumentID($0) } }
 
-  /// The columns by name; one that is missing has none, a null is `nil`.
+  /// The columns by name; a missing column has no entry, a null is `nil`.
   public var value: [String: Any?] { fields.byString }
 
-  /// The same with keys that are told apart by their bytes: what `String` takes for one text may be two keys.
+  /// The columns, with keys that are distinguished by their bytes.
+  ///
+  /// Two keys can be the same text to `String` and still have different bytes.
   public var exactValue: [TextKey: Any?] { fields.mapValues(\.any) }
 
-  /// What stands in a column, which may be nothing.
+  /// The value in a column; the column may be missing.
   public subscript(column: String) -> DunlinDocumentPath { DunlinDocumentPath(fields[column]) }
 
   /// The row as JSON, compact and with sorted keys; bytes are `{"$bytes": base64}`.
@@ -92,7 +97,7 @@ public struct DunlinQueryResultItem: Sendable {
 }
 
 extension DunlinDocument {
-  /// The document that a row of a query for whole documents stands for; a damaged one shows no fields.
+  /// The document of a row of a query for whole documents; a damaged document shows no fields.
   init(observed row: Row) {
     guard let id = row.id else { preconditionFailure("A row of a query for whole documents stands for none") }
     self.init(id: id, fields: DunlinQueryResultItem(observed: row).fields)

@@ -1,48 +1,48 @@
 import CRDTCore
 import DocStore
 
-/// How a database stands: what it holds, what it takes, and who uses it now.
+/// The state of a database: what it contains, how much space it uses, and who uses it now.
 public struct DunlinStatistics: Sendable {
-  /// What one collection holds.
+  /// The contents of one collection.
   public struct Collection: Hashable, Sendable {
     public let name: String
     public let documentCount: Int
-    /// Removed documents that are still remembered with all they held.
+    /// Removed documents that are still stored with all that they contained.
     public let tombstoneCount: Int
   }
 
-  /// Names this peer's store: another one after a restore or a copy.
+  /// Identifies this peer's store; it changes after a restore or a copy.
   public let id: String
   /// Why the store became another peer when it was opened; `nil` when it did not.
   public let identityChange: String?
   /// The number of the last commit.
   public let sequence: UInt64
-  /// Why nothing is written any more; `nil` while writes are taken.
+  /// Why the database no longer accepts writes; `nil` while it accepts them.
   public let failure: DunlinError?
   /// How far the database's clock is ahead of the wall clock: see ``DunlinStore/trustClock()``.
   public let clockLead: Duration
   /// All collections ever written, by name.
   public let collections: [Collection]
-  /// Peers that wrote anything that is here.
+  /// The number of peers that wrote any of the stored data.
   public let siteCount: Int
   /// Documents too large to be sent.
   public let oversizeCount: Int
   /// Bytes of the data file.
   public let fileBytes: Int
-  /// Bytes of it that hold something.
+  /// Bytes of the data file that are in use.
   public let usedBytes: Int
-  /// Bytes of it that are free for later writes; compaction gives them back.
+  /// Bytes of the data file that are free for later writes; compaction returns them to the system.
   public let freeBytes: Int
-  /// Bytes that the data file may grow to.
+  /// The size up to which the data file may grow, in bytes.
   public let mapBytes: Int
-  /// Snapshots that are being read.
+  /// The number of snapshots that are being read.
   public let readerCount: Int
-  /// How long the oldest of them has been open.
+  /// The age of the oldest open snapshot.
   public let oldestReaderAge: Duration
-  /// Transactions that wait for their turn.
+  /// The number of transactions that wait for their turn to write.
   public let waitingWriters: Int
 
-  /// Living documents of all collections.
+  /// The number of living documents in all collections.
   public var documentCount: Int { collections.reduce(0) { $0 + $1.documentCount } }
 
   init(_ statistics: StoreStatistics) {

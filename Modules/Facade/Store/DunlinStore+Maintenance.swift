@@ -3,28 +3,29 @@ public import DocStore
 import Dispatch
 import Synchronization
 
-/// How far a backup, a compaction or a verification has come.
+/// The progress of a backup, a compaction or a verification.
 public typealias DunlinProgress = MaintenanceProgress
 
-/// What is damaged in a database, as far as it can be told.
+/// The damage in a database, as far as it can be determined.
 public typealias DunlinVerification = VerificationReport
 
 /// What was rescued from a damaged database, and what was not.
 public typealias DunlinRescue = RescueReport
 
 extension DunlinStore {
-  /// How the database stands now; costs as much as a few reads, however large it is.
+  /// Returns the state of the database; costs as much as a few reads, at any size of the database.
   ///
   /// - Throws: `closed`, `corrupt`, `io`.
   public func statistics() throws -> DunlinStatistics {
     try translatingErrors { DunlinStatistics(try core.store.statistics()) }
   }
 
-  /// Reads everything and names all that is damaged; reads and writes go on, and nothing is changed.
+  /// Reads the whole database and reports all damage; reads and writes go on, and nothing is changed.
   ///
-  /// Every page, checksum, record, count and index row. What the report does not name can be read.
-  /// - Parameter progress: Hears of entries now and then, on another thread.
-  /// - Returns: What is damaged. Damage is not thrown.
+  /// It checks every page, checksum, record, count and index row. Whatever the report does not name can be
+  /// read.
+  /// - Parameter progress: Is called with the number of entries at intervals, on another thread.
+  /// - Returns: The damage. Damage is not thrown.
   /// - Throws: `closed`, `io`; `CancellationError` soon after the task is cancelled.
   public func verify(
     progress: @escaping @Sendable (DunlinProgress) -> Void = { _ in }
@@ -36,11 +37,11 @@ extension DunlinStore {
 
   /// Copies the database into a new directory, as one consistent state; reads and writes go on.
   ///
-  /// The copy is a database of its own, and another peer. It is there whole or not at all. System parameters that are kept
-  /// go with it.
+  /// The copy is a database of its own, and another peer. The copy is either complete or does not exist. It
+  /// includes the system parameters that are kept.
   /// - Parameters:
   ///   - path: A directory that does not exist, or is empty; its parent must exist.
-  ///   - progress: Hears of entries now and then, on another thread.
+  ///   - progress: Is called with the number of entries at intervals, on another thread.
   /// - Throws: `exists`, `full`, `permission`, `io`, `closed`; `CancellationError` soon after the task is
   ///   cancelled, and then there is no copy.
   public func backup(
@@ -51,11 +52,11 @@ extension DunlinStore {
     }
   }
 
-  /// Writes the data file anew without its free pages; reads go on, writes wait.
+  /// Rewrites the data file without its free pages; reads go on, writes wait.
   ///
-  /// - Parameter progress: Hears of entries now and then, on another thread.
-  /// - Throws: `full`, which needs room for both files; `nestedWriteTransaction`, `poisoned`, `io`, `closed`;
-  ///   `CancellationError` soon after the task is cancelled, and then all is as before.
+  /// - Parameter progress: Is called with the number of entries at intervals, on another thread.
+  /// - Throws: `full` when there is no room for both files; `nestedWriteTransaction`, `poisoned`, `io`,
+  ///   `closed`; `CancellationError` soon after the task is cancelled, and then nothing has changed.
   public func compact(
     progress: @escaping @Sendable (DunlinProgress) -> Void = { _ in }
   ) async throws {
@@ -64,20 +65,23 @@ extension DunlinStore {
     }
   }
 
-  /// Has the database's clock begin anew at the wall clock, since that is right and was ahead once.
+  /// Resets the database's clock to the wall clock, which is right now but was ahead before.
   ///
-  /// Each write is later than those before. A device whose clock was two years ahead for one write goes on from there, and wins
-  /// every conflict for two years; the log says so, as do ``statistics()`` and `system:vitals`. Peers whose clocks agree
-  /// with this device's put it right by themselves; this is for who knows it without them. The database becomes another
-  /// peer. What was written keeps its time.
-  /// - Returns: Whether it was ahead; else nothing is changed.
+  /// Each write has a later timestamp than the writes before it. A device whose clock was two years ahead for
+  /// one write therefore stays two years ahead, and wins every conflict for two years. The log,
+  /// ``statistics()`` and `system:vitals` report this.
+  ///
+  /// Peers whose clocks agree with this device's clock correct it by themselves. Call this when you know
+  /// without them that the wall clock is right. The database becomes another peer. Earlier writes keep their
+  /// timestamps.
+  /// - Returns: Whether the database's clock was ahead; if not, nothing is changed.
   /// - Throws: `nestedWriteTransaction`, `poisoned`, `full`, `io`, `closed`.
   @discardableResult
   public func trustClock() async throws -> Bool {
     try await besideTasks { [core] _ in try core.store.trustClock() }
   }
 
-  /// A document's bytes as they are stored, whole or damaged; `nil` when there are none.
+  /// A document's bytes as they are stored, intact or damaged; `nil` when there are none.
   ///
   /// - Throws: `closed`, `io`.
   public func rawBytes(of id: DunlinDocumentID, in collection: String) throws -> [UInt8]? {
@@ -86,12 +90,12 @@ extension DunlinStore {
 }
 
 extension Dunlin {
-  /// Looks through the database at `path` without opening it, for one that is too damaged to be opened.
+  /// Verifies the database at `path` without opening it, also when it is too damaged to be opened.
   ///
   /// - Parameters:
   ///   - path: The database's directory.
-  ///   - progress: Hears of entries now and then, on another thread.
-  /// - Returns: What is damaged. Damage is not thrown.
+  ///   - progress: Is called with the number of entries at intervals, on another thread.
+  /// - Returns: The damage. Damage is not thrown.
   /// - Throws: `notFound`, `alreadyOpen`, `permission`, `io`; `CancellationError`.
   public static func verify(
     path: String, progress: @escaping @Sendable (DunlinProgress) -> Void = { _ in }
@@ -101,17 +105,17 @@ extension Dunlin {
     }
   }
 
-  /// Takes all that can be read out of a damaged database, which need not open, into a new one.
+  /// Copies all readable data of a damaged database into a new one; the damaged one need not open.
   ///
-  /// Deletions and indexes too. The new database is another peer; it is there whole or not at all, and the old
-  /// one is not changed.
+  /// It copies deletions and indexes too. The new database is another peer. It is either complete or does not
+  /// exist. The old database is not changed.
   /// - Parameters:
   ///   - path: The damaged database's directory.
   ///   - target: A directory that does not exist, or is empty; its parent must exist.
-  ///   - progress: Hears of documents now and then, on another thread.
+  ///   - progress: Is called with the number of documents at intervals, on another thread.
   /// - Returns: What was rescued, and what is damaged.
-  /// - Throws: `notFound`, `alreadyOpen`, `permission`, `exists`, `full`, `io`; `corrupt` when nothing can be found in
-  ///   the file; `CancellationError`, and then there is no new database.
+  /// - Throws: `notFound`, `alreadyOpen`, `permission`, `exists`, `full`, `io`; `corrupt` when nothing can be
+  ///   found in the file; `CancellationError`, and then there is no new database.
   public static func rescue(
     path: String, to target: String, progress: @escaping @Sendable (DunlinProgress) -> Void = { _ in }
   ) async throws -> DunlinRescue {
@@ -121,13 +125,13 @@ extension Dunlin {
   }
 }
 
-/// Passes progress on, unless the task was cancelled.
+/// Reports progress to the caller; throws when the task was cancelled.
 typealias ProgressCheck =
   @Sendable (MaintenanceProgress, (MaintenanceProgress) -> Void) throws -> Void
 
 /// Whether a task was cancelled, for work on another thread.
 private final class Cancellation: Sendable {
-  // Relaxed: the flag alone is read, and late is early enough.
+  // Relaxed: only the flag itself is read, and a delay does no harm.
   private let flag = Atomic(false)
 
   func cancel() { flag.store(true, ordering: .relaxed) }
@@ -137,7 +141,7 @@ private final class Cancellation: Sendable {
   }
 }
 
-/// Runs long work on a thread that no task waits for.
+/// Runs long work on another thread, so that no thread of the task pool is blocked.
 func besideTasks<R: Sendable>(
   _ body: @escaping @Sendable (@escaping ProgressCheck) throws -> R
 ) async throws -> R {

@@ -4,14 +4,14 @@ import DocStore
 import QueryEngine
 
 extension DunlinStore {
-  /// Executes one DQL statement; one that writes is durable when this returns.
+  /// Executes one DQL statement; a statement that writes is durable when this returns.
   ///
   /// No thread waits meanwhile.
   ///
   /// - Parameters:
   ///   - query: The statement, for example `SELECT * FROM cars WHERE color = :c`.
   ///   - arguments: The values of its parameters.
-  /// - Returns: The rows, what was changed, and the commit.
+  /// - Returns: The rows, the changed documents, and the commit.
   /// - Throws: `syntax` with the position, `argument`, `conflict` and the other codes of queries;
   ///   `nestedWriteTransaction`, `full`, `io`, `poisoned`, `closed`.
   @discardableResult
@@ -19,10 +19,10 @@ extension DunlinStore {
     try DunlinQueryResult(await core.engine.answering(query, Value.fields(arguments)))
   }
 
-  /// Executes one DQL statement where nothing can be awaited; the caller waits.
+  /// Executes one DQL statement without `await`; the caller's thread waits.
   ///
-  /// - Throws: As the form that is awaited; `wouldBlock` in a task, after a second's wait for an asynchronous
-  ///   transaction to end.
+  /// - Throws: The same as the form that is awaited. In a task also `wouldBlock`, after one second's wait for
+  ///   the end of an asynchronous transaction.
   @discardableResult
   public func execute(query: String, arguments: [String: Any?] = [:]) throws -> DunlinQueryResult {
     try DunlinQueryResult(core.engine.answer(query, Value.fields(arguments)))
@@ -33,10 +33,10 @@ extension DunlinStore {
   /// - Parameters:
   ///   - query: The statement.
   ///   - arguments: The values of its parameters.
-  ///   - deliverOn: Where the handler is called; by default on a serial queue that the observers of a
-  ///     database share, which is not the main queue.
+  ///   - deliverOn: The queue on which the handler is called. The default is a serial queue that all
+  ///     observers of a database share; it is not the main queue.
   ///   - handler: Gets the whole result.
-  /// - Returns: The observer; keep it, and cancel it before you let go of it.
+  /// - Returns: The observer. Keep it, and cancel it before you release it.
   /// - Throws: `syntax`, `argument`; `unsupported` for other statements than SELECT; `closed`.
   public func registerObserver(
     query: String, arguments: [String: Any?] = [:], deliverOn: DispatchQueue? = nil,
@@ -48,9 +48,9 @@ extension DunlinStore {
     }
   }
 
-  /// As the other form, but waits with the next call until the handler has called `signalNext`.
+  /// Does the same as the other form, but delays the next call until the handler calls `signalNext`.
   ///
-  /// Changes that happen meanwhile are put together.
+  /// Changes that happen meanwhile are combined.
   public func registerObserver(
     query: String, arguments: [String: Any?] = [:], deliverOn: DispatchQueue? = nil,
     handlerWithSignalNext handler:
@@ -69,7 +69,7 @@ extension DunlinStore {
     return DunlinLiveQuery(observation, what: query, core.reporter)
   }
 
-  /// The changes of a SELECT's result, for `for await`: newest state, exact diffs.
+  /// The changes of a SELECT's result, for `for await`: the newest state, with exact diffs.
   ///
   /// - Throws: `syntax`, `argument`; `unsupported` for other statements than SELECT.
   public func changes(of query: String, arguments: [String: Any?] = [:]) throws -> DunlinDiffs {

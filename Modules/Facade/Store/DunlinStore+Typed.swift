@@ -2,25 +2,25 @@ import CRDTCore
 import QueryEngine
 
 extension DunlinStore {
-  /// Executes one DQL statement; the rows are what `type` decodes.
+  /// Executes one DQL statement, and decodes the rows as `type`.
   ///
   /// No thread waits meanwhile. The rows are decoded off the caller's actor.
   /// - Parameters:
   ///   - query: The statement.
   ///   - arguments: The values of its parameters.
-  ///   - type: What each row is decoded as.
+  ///   - type: The type as which each row is decoded.
   /// - Returns: The rows.
-  /// - Throws: As the form that answers with a `DunlinQueryResult`; `decoding` with the row, counted from 0, and the
-  ///   path that does not fit: what the statement wrote is written then.
+  /// - Throws: The same as the form that returns a `DunlinQueryResult`; `decoding` with the row, counted from
+  ///   0, and the path that does not fit. What the statement wrote stays written then.
   public func execute<T: Decodable & Sendable>(
     query: String, arguments: [String: Any?] = [:], as type: T.Type
   ) async throws -> [T] {
     try await core.engine.answering(query, Value.fields(arguments)).decoding(as: type)
   }
 
-  /// Executes one DQL statement where nothing can be awaited; the rows are what `type` decodes.
+  /// Executes one DQL statement without `await`, and decodes the rows as `type`.
   ///
-  /// - Throws: As the form that is awaited; `wouldBlock`.
+  /// - Throws: The same as the form that is awaited; `wouldBlock`.
   public func execute<T: Decodable>(
     query: String, arguments: [String: Any?] = [:], as type: T.Type
   ) throws -> [T] {
@@ -29,7 +29,7 @@ extension DunlinStore {
 
   /// Executes one DQL statement with the fields that a value encodes as arguments.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func execute(
     query: String, arguments: some Encodable
@@ -37,9 +37,9 @@ extension DunlinStore {
     try DunlinQueryResult(await core.engine.answering(query, ValueEncoding.arguments(arguments)))
   }
 
-  /// Executes one DQL statement with the fields that a value encodes as arguments, where nothing can be awaited.
+  /// Executes one DQL statement without `await`, with an encoded value as arguments.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func execute(
     query: String, arguments: some Encodable
@@ -47,9 +47,9 @@ extension DunlinStore {
     try DunlinQueryResult(core.engine.answer(query, ValueEncoding.arguments(arguments)))
   }
 
-  /// Executes one DQL statement with the fields that a value encodes as arguments; the rows are what `type` decodes.
+  /// Executes one DQL statement with an encoded value as arguments, and decodes the rows as `type`.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @_disfavoredOverload
   public func execute<T: Decodable & Sendable>(
     query: String, arguments: some Encodable, as type: T.Type
@@ -57,10 +57,10 @@ extension DunlinStore {
     try await core.engine.answering(query, ValueEncoding.arguments(arguments)).decoding(as: type)
   }
 
-  /// Executes one DQL statement with the fields that a value encodes as arguments, where nothing can be awaited; the rows are
-  /// what `type` decodes.
+  /// Executes one DQL statement without `await`, with an encoded value as arguments, and decodes the rows.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// The rows are what `type` decodes.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @_disfavoredOverload
   public func execute<T: Decodable>(
     query: String, arguments: some Encodable, as type: T.Type

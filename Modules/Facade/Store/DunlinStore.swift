@@ -2,8 +2,9 @@ public import CRDTCore
 package import DocStore
 package import QueryEngine
 
-/// How an upsert treats what is there: `.merge`, `.insertIfAbsent`, `.insertDefaultIfAbsent` or
-/// `.updateDifferentValues`.
+/// How an upsert treats an existing document.
+///
+/// One of `.merge`, `.insertIfAbsent`, `.insertDefaultIfAbsent` and `.updateDifferentValues`.
 public typealias DunlinWriteStrategy = WriteStrategy
 
 /// The documents of a database.
@@ -16,35 +17,35 @@ public struct DunlinStore: Sendable {
   /// A collection, which need not exist yet.
   public subscript(name: String) -> DunlinCollection { collection(name) }
 
-  /// The names of all collections that were ever written here, sorted.
+  /// The names of all collections that were ever written on this device, sorted.
   ///
   /// - Throws: `closed`, `io`.
   public func collectionNames() throws -> [String] {
     try translatingErrors { try core.store.read { try $0.collections().map(\.name) } }
   }
 
-  /// All collections that were ever written here, by name.
+  /// All collections that were ever written on this device, by name.
   ///
   /// - Throws: `closed`, `io`.
   public func collections() throws -> [DunlinCollection] { try collectionNames().map(collection) }
 }
 
 extension DunlinStore {
-  /// The store below, for the project's own tools.
+  /// The underlying store, for the project's own tools.
   package var database: Store { core.store }
 
-  /// What executes statements, for the project's own tools.
+  /// The engine that executes statements, for the project's own tools.
   package var engine: Engine { core.engine }
 
-  /// Begins to read the rows of a query on a thread of its own, no further ahead than they are taken.
+  /// Begins to read the rows of a query on a thread of its own, only as fast as the caller takes them.
   ///
   /// - Parameters:
   ///   - prepared: A statement that changes nothing.
   ///   - arguments: The values of its parameters.
-  ///   - context: How long it may go on.
-  ///   - make: Makes what is handed out of a row, on that thread.
-  /// - Returns: The rows; who takes no more of them stops the reader.
-  /// - Throws: `limit` when as many results are read as may be; `noMemory`, `closed`.
+  ///   - context: Limits how long the statement may run.
+  ///   - make: Turns a row into the element that is returned; it runs on that thread.
+  /// - Returns: The rows. A caller that wants no more of them must stop the reader.
+  /// - Throws: `limit` when the maximum number of results is being read; `noMemory`, `closed`.
   package func beginRows<Element>(
     _ prepared: PreparedStatement, _ arguments: [TextKey: Value], _ context: StatementContext,
     _ make: @escaping RowReader<Element>.Make
@@ -52,7 +53,7 @@ extension DunlinStore {
     try core.rowReaders.begin(prepared, arguments, on: core.engine, within: context, make)
   }
 
-  /// The same for a query that has no text.
+  /// Does the same for a query that has no text.
   package func beginRows<Element>(
     _ select: Select, _ arguments: [TextKey: Value], _ context: StatementContext,
     _ make: @escaping RowReader<Element>.Make

@@ -2,7 +2,7 @@ import CRDTCore
 import QueryEngine
 
 extension Engine {
-  /// Executes a statement for an application that awaits it; errors are the public ones.
+  /// Executes a statement for an application that awaits it; throws public errors.
   func answering(_ query: String, _ arguments: [TextKey: Value]) async throws -> QueryResult {
     do {
       return try await execute(query, arguments: arguments)
@@ -11,7 +11,7 @@ extension Engine {
     }
   }
 
-  /// Executes a prepared statement for an application that awaits it; errors are the public ones.
+  /// Executes a prepared statement for an application that awaits it; throws public errors.
   func answering(_ prepared: PreparedStatement, _ arguments: [TextKey: Value]) async throws -> QueryResult {
     do {
       return try await execute(prepared, arguments: arguments)
@@ -20,17 +20,17 @@ extension Engine {
     }
   }
 
-  /// Executes a statement for an application that waits; errors are the public ones.
+  /// Executes a statement while the caller's thread waits; throws public errors.
   func answer(_ query: String, _ arguments: [TextKey: Value]) throws -> QueryResult {
     try translatingErrors(awaitedForm: "try await execute") { try execute(query, arguments: arguments) }
   }
 
-  /// Executes a parsed statement for an application that waits; errors are the public ones.
+  /// Executes a parsed statement while the caller's thread waits; throws public errors.
   func answer(_ statement: Statement, _ arguments: [TextKey: Value]) throws -> QueryResult {
     try translatingErrors(awaitedForm: "try await execute") { try execute(statement, arguments: arguments) }
   }
 
-  /// Executes a prepared statement for an application that waits; errors are the public ones.
+  /// Executes a prepared statement while the caller's thread waits; throws public errors.
   func answer(_ prepared: PreparedStatement, _ arguments: [TextKey: Value]) throws -> QueryResult {
     try translatingErrors(awaitedForm: "try await execute") { try execute(prepared, arguments: arguments) }
   }

@@ -1,9 +1,9 @@
 import CRDTCore
 import QueryEngine
 
-/// Which documents of a collection a query of the builder language finds, in which order.
+/// A query of the builder language over one collection, with its order.
 ///
-/// What is wrong with the query is kept until it is used.
+/// An error in the query is kept until the query is used.
 struct Finding: Sendable {
   let collection: String
   let text: String
@@ -63,7 +63,7 @@ struct Finding: Sendable {
     return copy
   }
 
-  /// Whether all that matches is found, in no order asked for.
+  /// Whether the query returns all matches, in no specified order.
   var isWhole: Bool { order.isEmpty && limit == nil && offset == 0 }
 
   private var isVirtual: Bool {
@@ -80,7 +80,7 @@ struct Finding: Sendable {
 
   /// The query for whole documents.
   ///
-  /// - Throws: What is wrong with it; `unsupported` for a virtual collection, whose rows stand for no documents.
+  /// - Throws: The error in the query; `unsupported` for a virtual collection, whose rows are not documents.
   func select() throws(DunlinError) -> Select {
     try checked()
     guard try isVirtual == false else {
@@ -92,7 +92,7 @@ struct Finding: Sendable {
       offset: Self.literal(offset))
   }
 
-  /// The same with no more than its first document.
+  /// The same query, limited to its first document.
   var first: Finding { limited(min(limit ?? 1, 1)) }
 
   /// A query that counts the documents, without its limit and offset.
@@ -107,7 +107,7 @@ struct Finding: Sendable {
     return query
   }
 
-  /// What the row of the counting query says, of which limit and offset leave a part.
+  /// The count of the counting query's row, after limit and offset are applied.
   func count(_ row: Row?) throws -> Int {
     guard case .int(let number)? = try row?.values()[Self.countColumn] else { return 0 }
     return min(max(Int(clamping: number) - offset, 0), limit ?? .max)
@@ -125,5 +125,5 @@ struct Finding: Sendable {
   private static func literal(_ number: Int) -> Expression { .literal(.int(Int64(number))) }
 }
 
-/// Which way a sort goes.
+/// The direction of a sort.
 public enum DunlinSortDirection: Hashable, Sendable { case ascending, descending }

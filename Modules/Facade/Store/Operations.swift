@@ -2,7 +2,7 @@ import CRDTCore
 import DocStore
 import QueryEngine
 
-/// What can be done to one collection inside a write transaction.
+/// The operations on one collection inside a write transaction.
 struct Operations {
   let name: String
   private let core: Core
@@ -14,7 +14,7 @@ struct Operations {
     self.transaction = transaction
   }
 
-  /// Writes fields; counters that were read add what they have counted since to those that stand.
+  /// Writes fields; counters that were read add what they have counted since to the stored counters.
   func upsert(_ written: WrittenFields, _ strategy: WriteStrategy) throws -> DunlinDocumentID {
     var increments: [Edit] = []
     if !written.readCounters.isEmpty, let id = written.fields["_id"],
@@ -31,14 +31,14 @@ struct Operations {
     return DunlinDocumentID(id)
   }
 
-  /// Makes a document equal to what is handed over, and writes only what differs.
+  /// Makes a document equal to the given fields, and writes only the differences.
   ///
   /// - Parameters:
   ///   - saved: The whole document.
-  ///   - original: What its author began with: what is the same there is not written.
+  ///   - original: The document that the caller began with: fields that are equal there are not written.
   /// - Returns: What was written.
-  /// - Throws: `notFound` when there is an original and no document any more; `invalidDocumentID` for an original of
-  ///   another document, or of none.
+  /// - Throws: `notFound` when there is an original and the document no longer exists; `invalidDocumentID`
+  ///   for an original that has another id, or none.
   func save(_ saved: SavedFields, from original: SavedFields? = nil) throws -> DunlinSaveResult {
     guard let named = saved.fields["_id"] else {
       guard original == nil else { throw Self.isNotOriginal }
@@ -63,9 +63,9 @@ struct Operations {
     return DunlinSaveResult(id: DunlinDocumentID(id), isNew: false, changes: difference.results)
   }
 
-  /// Saves a document and reads it as it stands then.
+  /// Saves a document, and reads the stored document afterwards.
   ///
-  /// - Throws: As `save`; `decoding` when it is no such value.
+  /// - Throws: The same as `save`; `decoding` when the document does not decode as such a value.
   func saveAndRead<T: Decodable>(_ saved: SavedFields, as type: T.Type) throws -> (DunlinSaveResult, T) {
     let result = try save(saved)
     guard let standing = try document(result.id.checked()) else {
@@ -107,7 +107,7 @@ struct Operations {
 
   func evict(_ id: DocumentID) throws -> Bool { try transaction.evict(id, in: name) }
 
-  /// Lets `body` edit the documents, then applies what it collected.
+  /// Lets `body` edit the documents, then applies the collected edits.
   func update(
     _ documents: [DunlinDocument], _ body: ([DunlinMutableDocument]) throws -> Void
   ) throws -> [DunlinDocumentID: [DunlinUpdateResult]] {

@@ -2,12 +2,13 @@ package import CRDTCore
 public import SyncProtocol
 import Transports
 
-/// How much a statement that another peer runs may take; that peer has limits too, and the lesser ones count.
+/// The limits of a statement that another peer runs; that peer has limits too, and the lower ones apply.
 public typealias DunlinRemoteQueryLimits = RemoteQueryLimits
 
-/// A statement that another peer runs, and its rows as they come.
+/// A statement that another peer runs, and its rows as they arrive.
 ///
-/// Each iteration runs it anew. Rows come as fast as they are taken; who leaves the loop ends the statement there.
+/// Each iteration runs the statement again. Rows arrive as fast as the caller takes them. Leaving the loop
+/// ends the statement at the peer.
 public struct DunlinRemoteQuery: AsyncSequence, Sendable {
   public typealias Element = DunlinQueryResultItem
 
@@ -17,7 +18,7 @@ public struct DunlinRemoteQuery: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(query: self) }
 
-  /// Takes the rows one by one.
+  /// Returns the rows one by one.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let query: DunlinRemoteQuery
     private var rows: RemoteRows?
@@ -25,11 +26,11 @@ public struct DunlinRemoteQuery: AsyncSequence, Sendable {
 
     init(query: DunlinRemoteQuery) { self.query = query }
 
-    /// Waits for the next row; `nil` behind the last one.
+    /// Waits for the next row; `nil` after the last one.
     ///
-    /// - Throws: `unreachable` when the peer is not connected, `closed` when the connection is lost; `denied` when the
-    ///   peer answers nobody; `unsupported`, `syntax`, `argument` and the other codes of queries; `limit` and
-    ///   `timeout` behind the rows that came before; `cancelled`.
+    /// - Throws: `unreachable` when the peer is not connected, `closed` when the connection is lost; `denied`
+    ///   when the peer answers no queries; `unsupported`, `syntax`, `argument` and the other codes of
+    ///   queries; `limit` and `timeout` after the rows that arrived before; `cancelled`.
     public mutating func next() async throws -> DunlinQueryResultItem? {
       guard !isOver else { return nil }
       do {
@@ -56,15 +57,15 @@ public struct DunlinRemoteQuery: AsyncSequence, Sendable {
 }
 
 extension DunlinSync {
-  /// Has another peer run a SELECT on what it holds, with no copy of it here.
+  /// Has another peer run a SELECT on its own data, without a copy of the data here.
   ///
   /// - Parameters:
-  ///   - query: SELECT, or EXPLAIN of one; it may join, group and sort. Collections of the system are refused.
-  ///   - peer: A peer that is connected, from the presence graph.
+  ///   - query: SELECT, or EXPLAIN of one; it may join, group and sort. System collections are refused.
+  ///   - peer: A connected peer, from the presence graph.
   ///   - arguments: The values of its parameters.
-  ///   - limits: How long it may take and how large its answer may be.
-  /// - Returns: The rows, as they come; nothing is asked before the first is.
-  /// - Throws: `unsupportedValue`, `limit` for what cannot be asked.
+  ///   - limits: How long the statement may run and how large its result may be.
+  /// - Returns: The rows, as they arrive; the query is sent when the first row is requested.
+  /// - Throws: `unsupportedValue`, `limit` for a query that cannot be sent.
   public func query(
     _ query: String, on peer: DunlinPeer, arguments: [String: Any?] = [:],
     limits: DunlinRemoteQueryLimits = DunlinRemoteQueryLimits()
@@ -74,7 +75,7 @@ extension DunlinSync {
 
   /// Has another peer run a SELECT, with the fields that a value encodes as arguments.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @_disfavoredOverload
   public func query(
     _ query: String, on peer: DunlinPeer, arguments: some Encodable,
@@ -85,7 +86,7 @@ extension DunlinSync {
 
   /// Has another peer run a SELECT, for the project's own tools.
   ///
-  /// - Throws: As the form for dictionaries.
+  /// - Throws: The same as the form for dictionaries.
   package func ask(
     _ query: String, _ peer: DunlinPeer, _ arguments: [TextKey: Value], _ limits: DunlinRemoteQueryLimits
   ) throws -> DunlinRemoteQuery {

@@ -1,28 +1,32 @@
 import Synchronization
 
-/// What becomes of a document here that does not match a subscription any more.
+/// What happens to a local document that no longer matches a subscription.
 public enum DunlinLeavePolicy: Hashable, Sendable {
-  /// It stays, in the state in which it left.
+  /// The document stays, in the state that it had when it stopped matching.
   case keep
-  /// It is evicted, once nothing is lost by that: when a peer has all that is known of it here and keeps it, and
-  /// every connected peer that follows it has been told that it left.
+  /// The document is evicted, once its eviction loses nothing.
   ///
-  /// This takes a connection. A document stays that another subscription matches, that matched one that keeps, that
-  /// was deleted, that is too large to be sent, or that was written here and that no peer subscribes to.
+  /// That is so when a peer has all that is known of the document here and keeps it, and every connected peer
+  /// that follows it has been told that it left.
+  ///
+  /// This needs a connection. These documents stay: one that another subscription matches, one that matched a
+  /// subscription that keeps, one that was deleted, one that is too large to be sent, and one that was
+  /// written here and that no peer subscribes to.
   case evict
 }
 
-/// A query whose results this peer pulls from others; keep it as long as they are wanted.
+/// A query whose results this peer pulls from others; keep it as long as the results are wanted.
 ///
-/// Cancel it when it is no longer needed: one that nobody holds any more is cancelled all the same, with a logged warning.
+/// Cancel it when it is no longer needed. If it is released without that, it is cancelled with a logged
+/// warning.
 public final class DunlinSubscription: Sendable {
   /// The query as one statement: `SELECT * FROM cars WHERE …`.
   ///
-  /// A predicate of the builder language stands behind WHERE as it was written; the values of arguments are not in it.
+  /// A predicate of the builder language follows WHERE unchanged; the values of arguments are not included.
   public let queryText: String
-  /// The collection that it pulls from; empty for one that was never valid.
+  /// The collection that it pulls from; empty for a subscription whose query was invalid.
   public let collectionName: String
-  /// What becomes of a document here that does not match any more.
+  /// What happens to a local document that no longer matches.
   public let onLeave: DunlinLeavePolicy
   private let cancelling: Mutex<(@Sendable (_ wasLost: Bool) -> Void)?>
 
@@ -38,17 +42,17 @@ public final class DunlinSubscription: Sendable {
 
   deinit { end(wasLost: true) }
 
-  /// What a call that does not throw returns for a query that is not valid.
+  /// The subscription that a call that does not throw returns for an invalid query.
   static func none(text: String) -> DunlinSubscription {
     DunlinSubscription(queryText: text, collectionName: "", cancelling: nil)
   }
 
-  /// Whether nothing is pulled for it any more.
+  /// Whether the subscription no longer pulls anything.
   public var isCancelled: Bool { cancelling.withLock { $0 == nil } }
 
-  /// Stops pulling; what is here stays.
+  /// Stops pulling; the documents on this device stay.
   ///
-  /// Calling it again has no effect.
+  /// Further calls have no effect.
   public func cancel() { end(wasLost: false) }
 
   /// Stops pulling: the same as `cancel()`.

@@ -2,18 +2,18 @@ import CRDTCore
 import QueryEngine
 package import Transports
 
-/// What this peer pulls from others, and whether it does.
+/// The subscriptions and the sync state of this peer.
 public struct DunlinSync: Sendable {
   let core: Core
 
-  /// Pulls what a query finds from every peer, now and later, until the subscription is cancelled.
+  /// Pulls the results of a query from every peer, now and later, until the subscription is cancelled.
   ///
   /// - Parameters:
-  ///   - query: `SELECT * FROM collection [WHERE …]`; with the system parameter `DQL_RESTRICT_SUBSCRIPTIONS` at
-  ///     false also with ORDER BY and LIMIT, which make no difference to what is pulled.
+  ///   - query: `SELECT * FROM collection [WHERE …]`. If the system parameter `DQL_RESTRICT_SUBSCRIPTIONS` is
+  ///     false, also with ORDER BY and LIMIT; they do not change what is pulled.
   ///   - arguments: The values of its parameters.
-  ///   - onLeave: What becomes of a document here that does not match any more.
-  /// - Returns: The subscription; keep it, and cancel it before you let go of it.
+  ///   - onLeave: What happens to a local document that no longer matches.
+  /// - Returns: The subscription. Keep it, and cancel it before you release it.
   /// - Throws: `syntax`, `argument`; `unsupported` for any other statement; `limit`, `closed`.
   public func registerSubscription(
     query: String, arguments: [String: Any?] = [:], onLeave: DunlinLeavePolicy = .keep
@@ -21,9 +21,9 @@ public struct DunlinSync: Sendable {
     try register(query, Value.fields(arguments), onLeave)
   }
 
-  /// Pulls what a query finds, with the fields that a value encodes as arguments.
+  /// Pulls the results of a query, with the fields that a value encodes as arguments.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @_disfavoredOverload
   public func registerSubscription(
     query: String, arguments: some Encodable, onLeave: DunlinLeavePolicy = .keep
@@ -55,15 +55,17 @@ public struct DunlinSync: Sendable {
 }
 
 extension DunlinSync {
-  /// The connections and their figures, for the project's own tools.
+  /// The connections and their statistics, for the project's own tools.
   package var connections: [PeerConnection] { core.network.connections }
 
-  /// How far sync has come with each peer, over each connection, for the project's own tools.
+  /// The progress of sync with each peer, over each connection, for the project's own tools.
   package var standings: [PeerStanding] { core.network.standings }
 
-  /// A call at once, and one whenever ``standings`` may have changed, for the project's own tools.
+  /// Delivers an element at once, and after each possible change of ``standings``.
+  ///
+  /// It is for the project's own tools.
   package var statusCalls: AsyncStream<Void> { core.network.statusCalls() }
 
-  /// What happens to connections from now on, for the project's own tools.
+  /// The events of connections from now on, for the project's own tools.
   package var networkEvents: AsyncStream<NetworkEvent> { core.network.events() }
 }

@@ -4,7 +4,7 @@ import SyncProtocol
 import Transports
 
 extension PeerConnection {
-  /// What `system:data_sync_info` shows of it, with the time and the network's moment of now.
+  /// The row of this connection in `system:data_sync_info`, for a date and a moment of the network's clock.
   func row(_ now: (date: Date, moment: Duration)) -> [TextKey: Value] {
     var documents: [TextKey: Value] = [
       "sync_session_status": .string(peer == nil ? "Not Connected" : "Connected"),

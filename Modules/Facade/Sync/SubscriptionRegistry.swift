@@ -5,7 +5,7 @@ import Logging
 import QueryEngine
 import Synchronization
 
-/// The subscriptions of one database; their union is what the peer pulls.
+/// The subscriptions of one database; the peer pulls their union.
 final class SubscriptionRegistry: Sendable {
   private struct Entry {
     let query: SubscriptionQuery
@@ -37,7 +37,7 @@ final class SubscriptionRegistry: Sendable {
   /// Called when a subscription has ended.
   private let ended: @Sendable () -> Void
   private let state = Mutex(State())
-  /// Held from a change until it is applied, so that sets are applied in their order.
+  /// Held from a change until it is applied, so that sets of queries are applied in order.
   private let changing = Mutex<Void>(())
   private let queue = DispatchQueue(label: "dunlin.subscriptions")
 
@@ -57,10 +57,10 @@ final class SubscriptionRegistry: Sendable {
     state.withLock { $0.entries.sorted { $0.key < $1.key }.compactMap(\.value.subscription) }
   }
 
-  /// What is subscribed to, each query once, in the order of registration.
+  /// The subscribed queries, each once, in the order of registration.
   var queries: [SubscriptionQuery] { state.withLock { $0.queries } }
 
-  /// - Throws: `limit` when there are as many as a peer answers; `closed`.
+  /// - Throws: `limit` when the maximum number of subscriptions that a peer accepts is reached; `closed`.
   func register(
     _ query: SubscriptionQuery, onLeave: DunlinLeavePolicy
   ) throws(DunlinError) -> DunlinSubscription {
@@ -104,7 +104,7 @@ final class SubscriptionRegistry: Sendable {
       "The subscription '\(entry.query.statement)' was let go of without cancel(); it is cancelled")
   }
 
-  /// Forgets all subscriptions; their handles are then cancelled ones.
+  /// Removes all subscriptions; their handles are then cancelled.
   func close() {
     let (entries, listener) = change { state in
       state.isClosed = true
@@ -132,7 +132,7 @@ final class SubscriptionRegistry: Sendable {
 
   // MARK: - Evictions
 
-  /// Runs on the writer's thread: what takes time is done elsewhere.
+  /// Runs on the writer's thread, so it moves slow work to a queue.
   private func noteEvictions(in commit: Commit) {
     let evicted = commit.changes.filter { $0.kind == .evict }
     guard !evicted.isEmpty else { return }

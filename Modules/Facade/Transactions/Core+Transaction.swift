@@ -3,7 +3,8 @@ import DocStore
 extension Core {
   /// Runs an application's `body` as a transaction; the caller's thread waits.
   ///
-  /// It fails with what calls in it kept to themselves, and is rolled back where `body` returns that it should be.
+  /// The transaction fails if a call in it that does not throw has failed. It is rolled back if `body`
+  /// returns `rollback`.
   func carryOut<R>(
     _ body: (DunlinWriteTransaction) throws -> R, as method: String, hint: String?
   ) throws -> (R, CommitReceipt) {
@@ -63,7 +64,9 @@ extension Core {
   }
 }
 
-/// A body has asked for a rollback: the store's transaction ends with this error, and no call of ours.
+/// Signals that a body has asked for a rollback: the store's transaction ends with this error.
+///
+/// No public call throws it.
 private struct RollbackRequest<Value: Sendable>: Error {
   let value: Value
 }

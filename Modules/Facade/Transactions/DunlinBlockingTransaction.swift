@@ -1,7 +1,7 @@
 import CRDTCore
 import QueryEngine
 
-/// What read and write transactions have in common whose bodies await nothing: DQL.
+/// The DQL calls that read and write transactions without `await` have in common.
 public class DunlinBlockingTransaction {
   init() {}
 
@@ -23,38 +23,39 @@ public class DunlinBlockingTransaction {
 
   /// Executes one DQL statement as a part of the transaction.
   ///
-  /// One that fails has written nothing, and a body that catches its error can go on.
+  /// A statement that fails has written nothing; a body that catches its error can go on.
   /// - Parameters:
   ///   - query: The statement.
   ///   - arguments: The values of its parameters.
-  /// - Returns: The rows, and what was changed.
-  /// - Throws: The codes of queries; `readOnlyTransaction` for a statement that writes, where nothing may be.
+  /// - Returns: The rows, and the changed documents.
+  /// - Throws: The codes of queries; `readOnlyTransaction` for a statement that writes in a read-only
+  ///   transaction.
   @discardableResult
   public func execute(query: String, arguments: [String: Any?] = [:]) throws -> DunlinQueryResult {
     try DunlinQueryResult(result(query, Value.fields(arguments)))
   }
 
-  /// Executes one DQL statement as a part of the transaction; the rows are what `type` decodes.
+  /// Executes one DQL statement as a part of the transaction, and decodes the rows as `type`.
   ///
-  /// - Throws: As the other form; `decoding` with the row, counted from 0, and the path that does not fit.
+  /// - Throws: The same as the other form; `decoding` with the row, counted from 0, and the path that does
+  ///   not fit.
   public func execute<T: Decodable>(
     query: String, arguments: [String: Any?] = [:], as type: T.Type
   ) throws -> [T] {
     try result(query, Value.fields(arguments)).decoded(as: type)
   }
 
-  /// Executes one DQL statement as a part of the transaction, with the fields that a value encodes as arguments.
+  /// Executes one DQL statement as a part of the transaction, with an encoded value as arguments.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func execute(query: String, arguments: some Encodable) throws -> DunlinQueryResult {
     try DunlinQueryResult(result(query, ValueEncoding.arguments(arguments)))
   }
 
-  /// Executes one DQL statement as a part of the transaction, with the fields that a value encodes as arguments; the rows
-  /// are what `type` decodes.
+  /// Executes one DQL statement with an encoded value as arguments, and decodes the rows as `type`.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @_disfavoredOverload
   public func execute<T: Decodable>(
     query: String, arguments: some Encodable, as type: T.Type
@@ -64,7 +65,7 @@ public class DunlinBlockingTransaction {
 
   /// Executes a prepared statement as a part of the transaction.
   ///
-  /// - Throws: As the form that takes the text, but for `syntax`.
+  /// - Throws: The same as the form that takes the text, without `syntax`.
   @discardableResult
   public func execute(
     _ statement: DunlinPreparedStatement, arguments: [String: Any?] = [:]
@@ -72,18 +73,18 @@ public class DunlinBlockingTransaction {
     try DunlinQueryResult(result(statement.prepared, Value.fields(arguments)))
   }
 
-  /// Executes a prepared statement as a part of the transaction; the rows are what `type` decodes.
+  /// Executes a prepared statement as a part of the transaction, and decodes the rows as `type`.
   ///
-  /// - Throws: As the form that takes the text, but for `syntax`.
+  /// - Throws: The same as the form that takes the text, without `syntax`.
   public func execute<T: Decodable>(
     _ statement: DunlinPreparedStatement, arguments: [String: Any?] = [:], as type: T.Type
   ) throws -> [T] {
     try result(statement.prepared, Value.fields(arguments)).decoded(as: type)
   }
 
-  /// Executes a prepared statement as a part of the transaction, with the fields that a value encodes as arguments.
+  /// Executes a prepared statement as a part of the transaction, with an encoded value as arguments.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func execute(
     _ statement: DunlinPreparedStatement, arguments: some Encodable
@@ -91,10 +92,9 @@ public class DunlinBlockingTransaction {
     try DunlinQueryResult(result(statement.prepared, ValueEncoding.arguments(arguments)))
   }
 
-  /// Executes a prepared statement as a part of the transaction, with the fields that a value encodes as arguments; the
-  /// rows are what `type` decodes.
+  /// Executes a prepared statement with an encoded value as arguments, and decodes the rows as `type`.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @_disfavoredOverload
   public func execute<T: Decodable>(
     _ statement: DunlinPreparedStatement, arguments: some Encodable, as type: T.Type

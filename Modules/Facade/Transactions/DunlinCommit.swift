@@ -1,8 +1,8 @@
 import DocStore
 
-/// How the body of a transaction ends it, where it has no value to return.
+/// How the body of a transaction ends it, when it has no value to return.
 public enum DunlinTransactionCompletionAction: Hashable, Sendable {
-  /// What was written takes effect.
+  /// The transaction's writes take effect.
   case commit
   /// Nothing is written.
   case rollback
@@ -10,13 +10,14 @@ public enum DunlinTransactionCompletionAction: Hashable, Sendable {
 
 /// A transaction that took effect.
 public struct DunlinCommit<Value> {
-  /// What its body returned.
+  /// The value that its body returned.
   public let value: Value
-  /// The commit's place in this store's log; `nil` when nothing was written.
+  /// The commit's position in this store's log; `nil` when nothing was written.
   ///
-  /// Later ones have greater numbers. A peer has it once `documents.synced_up_to_local_commit_id` in `system:data_sync_info` is no less.
+  /// Later commits have greater numbers. A peer has the commit once `documents.synced_up_to_local_commit_id`
+  /// in `system:data_sync_info` is at least this number.
   public let id: UInt64?
-  /// Documents that it wrote and that are too large to be sent: they stay on this device.
+  /// Documents that the transaction wrote and that are too large to be sent: they stay on this device.
   public let oversizeDocumentIDs: [DunlinDocumentID]
 
   init(_ value: Value, _ receipt: CommitReceipt) {

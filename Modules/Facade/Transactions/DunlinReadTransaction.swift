@@ -2,7 +2,7 @@ import CRDTCore
 import DocStore
 import QueryEngine
 
-/// A read-only transaction over one snapshot, for use in its body alone.
+/// A read-only transaction over one snapshot, valid only in its body.
 public final class DunlinReadTransaction: DunlinBlockingTransaction {
   let snapshot: OpenSnapshot
   private let core: Core
@@ -12,9 +12,9 @@ public final class DunlinReadTransaction: DunlinBlockingTransaction {
     self.core = core
   }
 
-  /// The last commit that the snapshot includes, by its place in this store's log; 0 before the first.
+  /// The last commit that the snapshot includes, by its position in this store's log; 0 before the first.
   ///
-  /// - Throws: `closed` when the body is over.
+  /// - Throws: `closed` after the body has ended.
   public func commitID() throws -> UInt64 { try snapshot.read { $0.sequence } }
 
   /// The part of the transaction that concerns one collection.
@@ -45,7 +45,7 @@ public struct DunlinScopedReadTransaction {
     find(Finding(collection: collectionName, text: query, arguments: args))
   }
 
-  /// The documents that a query of the builder language finds, with the fields that a value encodes as `$args`.
+  /// The documents that a query of the builder language finds, with an encoded value as `$args`.
   @_disfavoredOverload
   public func find(_ query: String, args: some Encodable) -> DunlinReadTransactionPendingCursorOperation {
     find(Finding(collection: collectionName, text: query, arguments: args))
@@ -70,7 +70,7 @@ public struct DunlinScopedReadTransaction {
   }
 }
 
-/// What a query finds inside a read-only transaction.
+/// The documents that a query finds inside a read-only transaction.
 public struct DunlinReadTransactionPendingCursorOperation {
   let finding: Finding
   let snapshot: OpenSnapshot
@@ -78,7 +78,7 @@ public struct DunlinReadTransactionPendingCursorOperation {
 
   private func with(_ finding: Finding) -> Self { Self(finding: finding, snapshot: snapshot, core: core) }
 
-  /// Orders the documents by what stands at a path.
+  /// Orders the documents by the value at a path.
   public func sort(_ path: String, direction: DunlinSortDirection = .ascending) -> Self {
     with(finding.sorted(path, direction))
   }
@@ -96,15 +96,15 @@ public struct DunlinReadTransactionPendingCursorOperation {
 
   /// Reads the documents as a type of the application's.
   ///
-  /// - Throws: As `exec()`; `decoding` with the row, counted from 0, and the path that does not fit.
+  /// - Throws: The same as `exec()`; `decoding` with the row, counted from 0, and the path that does not fit.
   public func exec<T: Decodable>(as type: T.Type) throws -> [T] {
     try snapshot.read { try core.answer(.select(finding.select()), finding, in: $0).decoded(as: type) }
   }
 
-  /// Reads the first document alone; `nil` when there is none.
+  /// Reads only the first document; `nil` when there is none.
   public func first() throws -> DunlinDocument? { try with(finding.first).exec().first }
 
-  /// Reads the first document alone as a type of the application's; `nil` when there is none.
+  /// Reads only the first document, as a type of the application's; `nil` when there is none.
   public func first<T: Decodable>(as type: T.Type) throws -> T? {
     try with(finding.first).exec(as: type).first
   }

@@ -7,7 +7,7 @@ public struct DunlinScopedTransaction: Sendable {
   public let collectionName: String
   let transaction: DunlinTransaction
 
-  /// Writes fields into a document, which is made if need be; other fields of it stay.
+  /// Writes fields into a document, and creates the document if necessary; its other fields stay.
   ///
   /// - Throws: `removedInTransaction` for a document that the transaction has removed; the codes of
   ///   `DunlinCollection.upsert`; `readOnlyTransaction`, `deadline`, `closed`, `cancelled`.
@@ -21,7 +21,7 @@ public struct DunlinScopedTransaction: Sendable {
 
   /// Writes the fields that a value encodes as.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func upsert(
     _ content: some Encodable, writeStrategy: DunlinWriteStrategy = .merge
@@ -30,34 +30,34 @@ public struct DunlinScopedTransaction: Sendable {
     return try await writing("upsert") { try $0.upsert(written, writeStrategy) }
   }
 
-  /// Makes the stored document equal to these fields, and writes only what differs from what stands.
+  /// Makes the stored document equal to these fields, and writes only the differences.
   ///
-  /// - Throws: As `DunlinCollection.save`; the codes of transactions.
+  /// - Throws: The same as `DunlinCollection.save`; the codes of transactions.
   @discardableResult
   public func save(_ content: [String: Any?]) async throws -> DunlinSaveResult {
     try await save(SavedFields(content), from: nil)
   }
 
-  /// Makes the stored document equal to a value, and writes only what differs from what stands.
+  /// Makes the stored document equal to a value, and writes only the differences.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func save(_ content: some Encodable) async throws -> DunlinSaveResult {
     try await save(SavedFields(encoding: content), from: nil)
   }
 
-  /// Writes what was edited in a document since it was read, and leaves all else as it stands by now.
+  /// Writes what was edited in a document since it was read, and leaves all other fields as they are now.
   ///
-  /// - Throws: As `DunlinCollection.save`; the codes of transactions.
+  /// - Throws: The same as `DunlinCollection.save`; the codes of transactions.
   @discardableResult
   public func save(_ content: [String: Any?], from original: [String: Any?]) async throws -> DunlinSaveResult
   {
     try await save(SavedFields(content), from: SavedFields(original))
   }
 
-  /// Writes what was edited in a value since it was read, and leaves all else as it stands by now.
+  /// Writes what was edited in a value since it was read, and leaves all other fields as they are now.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func save<T: Encodable>(_ content: T, from original: T) async throws -> DunlinSaveResult {
     try await save(SavedFields(encoding: content), from: SavedFields(encoding: original))
@@ -65,7 +65,8 @@ public struct DunlinScopedTransaction: Sendable {
 
   /// Saves a value, and reads it again.
   ///
-  /// - Throws: As the form that does not read it again; `decoding` when what stands then is no such value.
+  /// - Throws: The same as the form that does not read the value again; `decoding` when the stored document
+  ///   does not decode as such a value.
   @discardableResult @_disfavoredOverload
   public func save<T: Codable & Sendable>(_ content: inout T) async throws -> DunlinSaveResult {
     let saved = try SavedFields(encoding: content)
@@ -85,7 +86,7 @@ public struct DunlinScopedTransaction: Sendable {
     find(Finding(collection: collectionName, text: query, arguments: args))
   }
 
-  /// The documents that a query of the builder language finds, with the fields that a value encodes as `$args`.
+  /// The documents that a query of the builder language finds, with an encoded value as `$args`.
   @_disfavoredOverload
   public func find(_ query: String, args: some Encodable) -> DunlinTransactionPendingCursorOperation {
     find(Finding(collection: collectionName, text: query, arguments: args))
@@ -110,7 +111,7 @@ public struct DunlinScopedTransaction: Sendable {
 
   // MARK: - Steps
 
-  /// Runs `body` on the collection, where it may be written to.
+  /// Runs `body` on the collection; throws in a read-only transaction.
   func writing<R: Sendable>(
     _ call: String, _ body: @escaping @Sendable (Operations) throws -> R
   ) async throws -> R {
@@ -122,7 +123,7 @@ public struct DunlinScopedTransaction: Sendable {
     }
   }
 
-  /// Answers a query, with what the transaction has written.
+  /// Executes a query, with what the transaction has written.
   func answer(_ statement: Statement, _ finding: Finding) async throws -> QueryResult {
     try await locatingErrors { [collectionName, core = transaction.core] in
       switch transaction.access {

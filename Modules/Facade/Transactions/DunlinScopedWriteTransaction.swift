@@ -2,7 +2,7 @@ public import CRDTCore
 
 /// One collection inside a write transaction; it reads what the transaction has written.
 ///
-/// Calls that do not throw let the whole transaction fail if they fail.
+/// If a call that does not throw fails, the whole transaction fails.
 public struct DunlinScopedWriteTransaction {
   let owner: DunlinWriteTransaction
   let operations: Operations
@@ -10,7 +10,7 @@ public struct DunlinScopedWriteTransaction {
   /// The collection's name.
   public var collectionName: String { operations.name }
 
-  /// Writes fields into a document, which is made if need be; other fields of it stay.
+  /// Writes fields into a document, and creates the document if necessary; its other fields stay.
   ///
   /// - Throws: `removedInTransaction` for a document that the transaction has removed, and then nothing of
   ///   the transaction is written; the codes of `DunlinCollection.upsert`.
@@ -23,7 +23,7 @@ public struct DunlinScopedWriteTransaction {
 
   /// Writes the fields that a value encodes as.
   ///
-  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func upsert(
     _ content: some Encodable, writeStrategy: DunlinWriteStrategy = .merge
@@ -40,7 +40,7 @@ public struct DunlinScopedWriteTransaction {
       finding: Finding(collection: operations.name, text: query, arguments: args))
   }
 
-  /// The documents that a query of the builder language finds, with the fields that a value encodes as `$args`.
+  /// The documents that a query of the builder language finds, with an encoded value as `$args`.
   @_disfavoredOverload
   public func find(
     _ query: String, args: some Encodable
@@ -64,7 +64,7 @@ public struct DunlinScopedWriteTransaction {
   }
 }
 
-/// What a query finds inside a write transaction.
+/// The documents that a query finds inside a write transaction.
 public struct DunlinWriteTransactionPendingCursorOperation {
   let owner: DunlinWriteTransaction
   let operations: Operations
@@ -74,7 +74,7 @@ public struct DunlinWriteTransactionPendingCursorOperation {
     Self(owner: owner, operations: operations, finding: finding)
   }
 
-  /// Orders the documents by what stands at a path.
+  /// Orders the documents by the value at a path.
   public func sort(_ path: String, direction: DunlinSortDirection = .ascending) -> Self {
     with(finding.sorted(path, direction))
   }
@@ -98,7 +98,7 @@ public struct DunlinWriteTransactionPendingCursorOperation {
     try translatingErrors { try operations.update(operations.documents(finding), body) }
   }
 
-  /// Lets a `body` that cannot fail edit the documents.
+  /// Lets a `body` that does not throw edit the documents.
   @discardableResult
   public func update(
     _ body: ([DunlinMutableDocument]) -> Void
@@ -106,13 +106,13 @@ public struct DunlinWriteTransactionPendingCursorOperation {
     owner.orFail([:]) { try operations.update(operations.documents(finding), body) }
   }
 
-  /// Deletes the documents, here and at every peer that syncs them.
+  /// Deletes the documents, on this device and at every peer that syncs them.
   @discardableResult
   public func remove() throws -> [DunlinDocumentID] {
     try translatingErrors { try operations.remove(finding) }
   }
 
-  /// Removes the documents from this device alone.
+  /// Evicts the documents from this device only.
   @discardableResult
   public func evict() -> [DunlinDocumentID] { owner.orFail([]) { try operations.evict(finding) } }
 }
@@ -128,29 +128,29 @@ public struct DunlinWriteTransactionPendingIDSpecificOperation {
     try translatingErrors { try operations.document(id.checked()) }
   }
 
-  /// Lets `body` edit the document; it gets `nil` when there is none.
+  /// Lets `body` edit the document; `body` gets `nil` when there is none.
   @discardableResult
   public func update(_ body: (DunlinMutableDocument?) throws -> Void) throws -> [DunlinUpdateResult] {
     try translatingErrors { try operations.update(id.checked(), body) }
   }
 
-  /// Lets a `body` that cannot fail edit the document; it gets `nil` when there is none.
+  /// Lets a `body` that does not throw edit the document; `body` gets `nil` when there is none.
   @discardableResult
   public func update(_ body: (DunlinMutableDocument?) -> Void) -> [DunlinUpdateResult] {
     owner.orFail([]) { try operations.update(id.checked(), body) }
   }
 
-  /// Deletes the document, here and at every peer that syncs it.
+  /// Deletes the document, on this device and at every peer that syncs it.
   @discardableResult
   public func remove() throws -> Bool { try translatingErrors { try operations.remove(id.checked()) } }
 
-  /// Removes the document from this device alone.
+  /// Evicts the document from this device only.
   @discardableResult
   public func evict() -> Bool { owner.orFail(false) { try operations.evict(id.checked()) } }
 }
 
 extension DunlinWriteTransaction {
-  /// What `body` returns; when it throws, the transaction is going to fail.
+  /// Returns what `body` returns; if `body` throws, the transaction will fail, and `fallback` is returned.
   fileprivate func orFail<R>(_ fallback: @autoclosure () -> R, _ body: () throws -> R) -> R {
     do {
       return try body()

@@ -1,12 +1,13 @@
 extension DunlinStore {
-  /// Runs `body` as one transaction, and tells of its commit, for who wants to wait until other peers have it.
+  /// Runs `body` as one transaction, and returns its commit.
   ///
-  /// It is `write(hint:_:)` for all else.
+  /// The commit is for a caller that wants to wait until other peers have it. Otherwise this does the same as
+  /// `write(hint:_:)`.
   /// - Parameters:
   ///   - hint: Names the transaction in log lines and errors.
   ///   - body: Gets the transaction; when it throws, nothing is written.
   /// - Returns: What `body` returns, and the commit.
-  /// - Throws: As `write(hint:_:)`.
+  /// - Throws: The same as `write(hint:_:)`.
   @discardableResult
   public func commit<R>(
     hint: String? = nil, _ body: (DunlinWriteTransaction) throws -> R
@@ -15,9 +16,9 @@ extension DunlinStore {
     return DunlinCommit(value, receipt)
   }
 
-  /// Runs `body` as one transaction, and tells of its commit, without blocking a thread.
+  /// Runs `body` as one transaction, and returns its commit, without blocking a thread.
   ///
-  /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
+  /// - Throws: The same as the form that blocks, without `wouldBlock`; and `CancellationError`.
   @discardableResult
   public func commit<R: Sendable>(
     hint: String? = nil, _ body: sending @escaping (DunlinWriteTransaction) throws -> R
@@ -27,10 +28,10 @@ extension DunlinStore {
     return DunlinCommit(value, receipt)
   }
 
-  /// Runs `body` as one transaction, which takes effect or not as `body` says.
+  /// Runs `body` as one transaction; the value that `body` returns commits it or rolls it back.
   ///
   /// - Returns: What `body` returns.
-  /// - Throws: As the form whose body returns a value.
+  /// - Throws: The same as the form whose body returns a value.
   @discardableResult @_disfavoredOverload
   public func write(
     hint: String? = nil, _ body: (DunlinWriteTransaction) throws -> DunlinTransactionCompletionAction
@@ -38,10 +39,10 @@ extension DunlinStore {
     try core.carryOut(body, as: "write", hint: hint).0
   }
 
-  /// Runs `body` as one transaction, which takes effect or not as `body` says, without blocking a thread.
+  /// Runs `body` as one transaction, which `body` commits or rolls back, without blocking a thread.
   ///
   /// - Returns: What `body` returns.
-  /// - Throws: As the form whose body returns a value.
+  /// - Throws: The same as the form whose body returns a value.
   @discardableResult @_disfavoredOverload
   public func write(
     hint: String? = nil,

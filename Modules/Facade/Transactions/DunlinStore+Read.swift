@@ -3,14 +3,15 @@ import DocStore
 import QueryEngine
 
 extension DunlinStore {
-  /// Runs `body` over one snapshot: all that it reads is of one moment, whatever is written meanwhile.
+  /// Runs `body` over one snapshot: all its reads see the same moment, whatever is written meanwhile.
   ///
-  /// It waits for no writer, and keeps none waiting. A statement that writes is the error `readOnlyTransaction`. While
-  /// `body` runs, the store cannot reuse the space of older versions, so it should be short: when the snapshot is older than
-  /// `DunlinConfiguration.snapshotDeadline` and somebody writes, the next read throws `deadline`.
+  /// It waits for no writer, and blocks no writer. A statement that writes throws `readOnlyTransaction`.
+  /// While `body` runs, the store cannot reuse the space of older versions, so `body` should be short. When
+  /// the snapshot is older than `DunlinConfiguration.snapshotDeadline` and a writer is active, the next read
+  /// throws `deadline`.
   /// - Parameters:
   ///   - hint: Names the transaction in errors.
-  ///   - body: Gets the transaction, for use in it alone.
+  ///   - body: Gets the transaction, which is valid only in `body`.
   /// - Returns: What `body` returns.
   /// - Throws: What `body` throws; `deadline`, `tooManyReaders`, `io`, `closed`.
   public func read<R>(hint: String? = nil, _ body: (DunlinReadTransaction) throws -> R) throws -> R {
@@ -19,7 +20,7 @@ extension DunlinStore {
 
   /// Runs `body` over one snapshot, off the caller's actor.
   ///
-  /// - Throws: As the other form.
+  /// - Throws: The same as the other form.
   @concurrent
   public func read<R: Sendable>(
     hint: String? = nil, _ body: sending @escaping (DunlinReadTransaction) throws -> R
@@ -35,7 +36,7 @@ extension Core {
       try store.read { snapshot in
         try withUnsafePointer(to: snapshot) { snapshot in
           let opened = OpenSnapshot(snapshot, hint)
-          // What escapes of the transaction finds nothing any more.
+          // A transaction that escapes from `body` can no longer read.
           defer { opened.end() }
           return try body(DunlinReadTransaction(opened, self))
         }
@@ -44,9 +45,10 @@ extension Core {
   }
 }
 
-/// The snapshot of a read transaction, as long as its body runs.
+/// The snapshot of a read transaction, valid while its body runs.
 final class OpenSnapshot {
-  // SAFETY: it points at the snapshot for as long as the body of its transaction runs, and is forgotten then.
+  // SAFETY: it points at the snapshot for as long as the body of its transaction runs, and is set to `nil`
+  // afterwards.
   private var snapshot: UnsafePointer<ReadTransaction>?
   private let hint: String?
 
@@ -59,7 +61,7 @@ final class OpenSnapshot {
 
   /// Reads from the snapshot.
   ///
-  /// - Throws: `closed` when the body is over; what `body` throws, by its public name.
+  /// - Throws: `closed` after the body has ended; what `body` throws, as public errors.
   func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
     guard let snapshot else { throw DunlinError(.closed, "the read transaction is over") }
     return try translatingErrors { try body(snapshot.pointee) }
@@ -84,7 +86,7 @@ extension PreparedStatement {
 }
 
 extension DunlinError {
-  /// What a read transaction answers who writes in it.
+  /// The error for a write in a read transaction.
   static func readOnlyTransaction(_ what: String, _ hint: String?) -> DunlinError {
     DunlinError(
       .readOnlyTransaction, "\(what), and the transaction is read-only: use write or transaction",
@@ -93,7 +95,7 @@ extension DunlinError {
 }
 
 extension Core {
-  /// What a query of the builder language finds on a snapshot.
+  /// The documents that a query of the builder language finds in a snapshot.
   func documents(_ query: Finding, in snapshot: borrowing ReadTransaction) throws -> [DunlinDocument] {
     try answer(.select(query.select()), query, in: snapshot).rows.map { try DunlinDocument(row: $0) }
   }

@@ -3,17 +3,17 @@ import DocStore
 extension DunlinStore {
   /// Runs `body` as one transaction whose statements are awaited one by one.
   ///
-  /// Other writers wait as long as `body` takes: it should wait for nothing slow. When no statement comes for
-  /// the length of the configured deadline, all is rolled back. When `body` throws, nothing is written; a
-  /// statement that fails has written nothing, and a body that catches its error can go on.
+  /// Other writers wait as long as `body` runs, so it should not wait for anything slow. When no statement
+  /// arrives for the length of the configured deadline, the transaction is rolled back. When `body` throws,
+  /// nothing is written. A statement that fails has written nothing; a body that catches its error can go on.
   ///
-  /// A read-only one reads from one snapshot, which a thread keeps open, and keeps no writer waiting; 64 may be open. A
-  /// statement that writes is the error `readOnlyTransaction` there.
+  /// A read-only transaction reads from one snapshot, which a thread keeps open, and blocks no writer. Up to
+  /// 64 may be open. A statement that writes throws `readOnlyTransaction` there.
   /// - Parameters:
   ///   - hint: Names the transaction in log lines and errors.
-  ///   - isReadOnly: Whether nothing may be written.
+  ///   - isReadOnly: Whether the transaction may only read.
   ///   - body: Gets the transaction.
-  /// - Returns: What `body` returns; ``commitTransaction(hint:_:)`` tells of the commit, too.
+  /// - Returns: What `body` returns; ``commitTransaction(hint:_:)`` also returns the commit.
   /// - Throws: What `body` throws; `nestedWriteTransaction` at once inside another one; `deadline`,
   ///   `cancelled`, `full`, `io`, `closed`; `limit` for too many read-only ones.
   @discardableResult
@@ -24,10 +24,10 @@ extension DunlinStore {
     return try await core.readTransaction(hint, body)
   }
 
-  /// Runs `body` as one transaction whose statements are awaited, which takes effect or not as `body` says.
+  /// Runs `body` as one transaction with awaited statements, which `body` commits or rolls back.
   ///
   /// - Returns: What `body` returns.
-  /// - Throws: As the form whose body returns a value.
+  /// - Throws: The same as the form whose body returns a value.
   @discardableResult @_disfavoredOverload
   public func transaction(
     hint: String? = nil, isReadOnly: Bool = false,
@@ -37,11 +37,11 @@ extension DunlinStore {
     return try await core.carryOut(awaiting: body, hint: hint).0
   }
 
-  /// Runs `body` as one transaction whose statements are awaited, and tells of its commit, for who wants to wait until other
-  /// peers have it.
+  /// Runs `body` as one transaction whose statements are awaited, and returns its commit.
   ///
+  /// The commit is for a caller that wants to wait until other peers have it.
   /// - Returns: What `body` returns, and the commit.
-  /// - Throws: As `transaction(hint:isReadOnly:_:)`.
+  /// - Throws: The same as `transaction(hint:isReadOnly:_:)`.
   @discardableResult
   public func commitTransaction<R: Sendable>(
     hint: String? = nil, _ body: (DunlinTransaction) async throws -> R
@@ -57,7 +57,7 @@ extension Core {
   ) async throws -> R {
     let snapshot = SnapshotThread(deadline: transactionDeadline, hint: hint)
     try rowReaders.run(on: store, stop: { snapshot.end($0) }) { [store] in snapshot.serve(store) }
-    // The snapshot is of the moment before the body begins.
+    // This read opens the snapshot before the body begins.
     defer { snapshot.end(DunlinError(.closed, "the read transaction is over")) }
     do {
       try await snapshot.read { _ in }

@@ -1,14 +1,14 @@
 import CRDTCore
 import QueryEngine
 
-/// What a query finds inside a transaction whose calls are awaited.
+/// The documents that a query finds inside a transaction whose calls are awaited.
 public struct DunlinTransactionPendingCursorOperation: Sendable {
   let finding: Finding
   let scope: DunlinScopedTransaction
 
   private func with(_ finding: Finding) -> Self { Self(finding: finding, scope: scope) }
 
-  /// Orders the documents by what stands at a path.
+  /// Orders the documents by the value at a path.
   public func sort(_ path: String, direction: DunlinSortDirection = .ascending) -> Self {
     with(finding.sorted(path, direction))
   }
@@ -29,15 +29,15 @@ public struct DunlinTransactionPendingCursorOperation: Sendable {
 
   /// Reads the documents as a type of the application's, with what the transaction has written.
   ///
-  /// - Throws: As `exec()`; `decoding` with the row, counted from 0, and the path that does not fit.
+  /// - Throws: The same as `exec()`; `decoding` with the row, counted from 0, and the path that does not fit.
   public func exec<T: Decodable & Sendable>(as type: T.Type) async throws -> [T] {
     try await scope.answer(.select(finding.select()), finding).decoding(as: type)
   }
 
-  /// Reads the first document alone; `nil` when there is none.
+  /// Reads only the first document; `nil` when there is none.
   public func first() async throws -> DunlinDocument? { try await with(finding.first).exec().first }
 
-  /// Reads the first document alone as a type of the application's; `nil` when there is none.
+  /// Reads only the first document, as a type of the application's; `nil` when there is none.
   public func first<T: Decodable & Sendable>(as type: T.Type) async throws -> T? {
     try await with(finding.first).exec(as: type).first
   }
@@ -50,8 +50,8 @@ public struct DunlinTransactionPendingCursorOperation: Sendable {
 
   /// Lets `body` edit the documents, on the database's own thread.
   ///
-  /// - Returns: What was done at which path, for each document that was edited.
-  /// - Throws: As the update of a collection; the codes of transactions.
+  /// - Returns: The edits and their paths, for each document that was edited.
+  /// - Throws: The same as the update of a collection; the codes of transactions.
   @discardableResult
   public func update(
     _ body: @escaping @Sendable ([DunlinMutableDocument]) throws -> Void
@@ -60,14 +60,14 @@ public struct DunlinTransactionPendingCursorOperation: Sendable {
     return try await scope.writing("update") { try $0.update($0.documents(finding), body) }
   }
 
-  /// Deletes the documents, here and at every peer that syncs them.
+  /// Deletes the documents, on this device and at every peer that syncs them.
   @discardableResult
   public func remove() async throws -> [DunlinDocumentID] {
     let finding = finding
     return try await scope.writing("remove") { try $0.remove(finding) }
   }
 
-  /// Removes the documents from this device alone.
+  /// Evicts the documents from this device only.
   @discardableResult
   public func evict() async throws -> [DunlinDocumentID] {
     let finding = finding
@@ -85,15 +85,15 @@ public struct DunlinTransactionPendingIDSpecificOperation: Sendable {
 
   /// Reads the document as a type of the application's; `nil` when there is none.
   ///
-  /// - Throws: As `exec()`; `decoding` with the path that does not fit.
+  /// - Throws: The same as `exec()`; `decoding` with the path that does not fit.
   public func exec<T: Decodable & Sendable>(as type: T.Type) async throws -> T? {
     try await exec()?.decoded(as: type)
   }
 
-  /// Lets `body` edit the document, on the database's own thread; it gets `nil` when there is none.
+  /// Lets `body` edit the document, on the database's own thread; `body` gets `nil` when there is none.
   ///
-  /// - Returns: What was done at which path.
-  /// - Throws: As the update of a collection; the codes of transactions.
+  /// - Returns: The edits and their paths.
+  /// - Throws: The same as the update of a collection; the codes of transactions.
   @discardableResult
   public func update(
     _ body: @escaping @Sendable (DunlinMutableDocument?) throws -> Void
@@ -102,14 +102,14 @@ public struct DunlinTransactionPendingIDSpecificOperation: Sendable {
     return try await scope.writing("update") { try $0.update(id.checked(), body) }
   }
 
-  /// Deletes the document, here and at every peer that syncs it; whether there was one.
+  /// Deletes the document, on this device and at every peer that syncs it; returns whether there was one.
   @discardableResult
   public func remove() async throws -> Bool {
     let id = id
     return try await scope.writing("remove") { try $0.remove(id.checked()) }
   }
 
-  /// Removes the document from this device alone; whether there was one.
+  /// Evicts the document from this device only; returns whether there was one.
   @discardableResult
   public func evict() async throws -> Bool {
     let id = id

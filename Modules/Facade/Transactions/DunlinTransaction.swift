@@ -2,7 +2,7 @@ import CRDTCore
 import DocStore
 import QueryEngine
 
-/// A transaction whose calls are awaited, for use in its body alone.
+/// A transaction whose calls are awaited, valid only in its body.
 public struct DunlinTransaction: Sendable {
   enum Access: Sendable {
     case writing(AsyncWriteTransaction)
@@ -49,6 +49,8 @@ public struct DunlinTransaction: Sendable {
     try await answering(translatingErrors { try core.engine.prepare(query) }, arguments)
   }
 
+  /// Executes a prepared statement.
+  ///
   /// Cancelling the task ends a statement that has not begun to write; the transaction can go on.
   func answering(_ prepared: PreparedStatement, _ arguments: [TextKey: Value]) async throws -> QueryResult {
     if case .reading = access { try prepared.checkReadOnly(hint) }

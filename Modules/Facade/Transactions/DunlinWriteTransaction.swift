@@ -2,7 +2,7 @@ import CRDTCore
 import DocStore
 import QueryEngine
 
-/// A write transaction, for use in its body alone: it sees what it has written.
+/// A write transaction, valid only in its body; it reads what it has written.
 public final class DunlinWriteTransaction: DunlinBlockingTransaction {
   let transaction: WriteTransaction
   private let core: Core
@@ -27,7 +27,7 @@ public final class DunlinWriteTransaction: DunlinBlockingTransaction {
 
   override func prepare(_ query: String) throws -> PreparedStatement { try core.engine.prepare(query) }
 
-  /// Keeps the failure of a call that does not throw: the transaction then fails as a whole.
+  /// Records the failure of a call that does not throw: the transaction then fails as a whole.
   func fail(_ error: any Error) { failure = failure ?? error }
 
   func finish() throws { if let failure { throw failure } }

@@ -1,8 +1,8 @@
 package import DocStore
 
-/// What a module above keeps beside the documents, read in the same snapshot.
+/// Side tables, which a module above keeps beside the documents, read in the same snapshot.
 extension DunlinReadTransaction {
-  /// What stands at a key of a side table; `nil` for nothing.
+  /// The value at a key of a side table; `nil` if there is none.
   ///
   /// - Throws: `limit`, `corrupt`, `deadline`, `closed`.
   package func sideValue(_ table: SideTable, key: [UInt8]) throws -> [UInt8]? {
@@ -11,8 +11,8 @@ extension DunlinReadTransaction {
 
   /// Visits entries of a side table in the order of their keys' bytes until `body` returns `false`.
   ///
-  /// Damaged entries are passed over where somebody takes their keys.
-  /// - Throws: `limit`, `corrupt`, `deadline`, `closed`; what `body` throws, by its public name.
+  /// Damaged entries are skipped if `damaged` is given, which gets their keys.
+  /// - Throws: `limit`, `corrupt`, `deadline`, `closed`; what `body` throws, as public errors.
   package func forEachSideEntry(
     _ table: SideTable, from: [UInt8] = [], damaged: ((_ key: [UInt8]) -> Void)? = nil,
     _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
@@ -21,9 +21,9 @@ extension DunlinReadTransaction {
   }
 }
 
-/// What a module above keeps beside the documents, read and written in the same transaction.
+/// Side tables, which a module above keeps beside the documents, read and written in the same transaction.
 extension DunlinWriteTransaction {
-  /// What stands at a key of a side table, with what the transaction wrote; `nil` for nothing.
+  /// The value at a key of a side table, with what the transaction wrote; `nil` if there is none.
   ///
   /// - Throws: `limit`, `corrupt`, `closed`.
   package func sideValue(_ table: SideTable, key: [UInt8]) throws -> [UInt8]? {
@@ -32,15 +32,15 @@ extension DunlinWriteTransaction {
 
   /// Sets the value of a key in a side table, and replaces an earlier one; `nil` removes the entry.
   ///
-  /// - Throws: `limit` with nothing done; `full`, `io`, `closed`.
+  /// - Throws: `limit`, and then nothing is changed; `full`, `io`, `closed`.
   package func setSideValue(_ value: [UInt8]?, _ table: SideTable, key: [UInt8]) throws {
     try translatingErrors { try transaction.setSideValue(value, table, key: key) }
   }
 
-  /// Visits entries of a side table in the order of their keys' bytes until `body`, which cannot write, returns `false`.
+  /// Visits entries of a side table in the order of their keys' bytes until `body` returns `false`.
   ///
-  /// Damaged entries are passed over where somebody takes their keys.
-  /// - Throws: `limit`, `corrupt`, `closed`; what `body` throws, by its public name.
+  /// `body` cannot write. Damaged entries are skipped if `damaged` is given, which gets their keys.
+  /// - Throws: `limit`, `corrupt`, `closed`; what `body` throws, as public errors.
   package func forEachSideEntry(
     _ table: SideTable, from: [UInt8] = [], damaged: ((_ key: [UInt8]) -> Void)? = nil,
     _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
@@ -49,9 +49,9 @@ extension DunlinWriteTransaction {
   }
 }
 
-/// The same for a transaction whose calls are awaited.
+/// Side tables in a transaction whose calls are awaited.
 extension DunlinTransaction {
-  /// What stands at a key of a side table, with what the transaction wrote; `nil` for nothing.
+  /// The value at a key of a side table, with what the transaction wrote; `nil` if there is none.
   ///
   /// - Throws: `limit`, `corrupt`, `deadline`, `closed`, `cancelled`.
   package func sideValue(_ table: SideTable, key: [UInt8]) async throws -> [UInt8]? {

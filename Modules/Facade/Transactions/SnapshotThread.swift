@@ -4,7 +4,7 @@ import Synchronization
 
 /// A snapshot that a thread of its own keeps open, for a transaction whose body awaits its statements.
 final class SnapshotThread: Sendable {
-  /// What is to be read, or told why it cannot be.
+  /// A read to be executed, or to be refused with an error.
   private struct Request: Sendable {
     let read: @Sendable (borrowing ReadTransaction) -> Void
     let refuse: @Sendable (DunlinError) -> Void
@@ -12,13 +12,13 @@ final class SnapshotThread: Sendable {
 
   private struct State {
     var requests: [Request] = []
-    /// Why nothing is read any more.
+    /// Why reading has ended; `nil` while it goes on.
     var ending: DunlinError?
   }
 
   private let state = Mutex(State())
   private let wake = DispatchSemaphore(value: 0)
-  /// How long the body may ask for nothing.
+  /// The longest time between two requests of the body.
   private let deadline: Duration
   private let hint: String?
 
@@ -31,7 +31,8 @@ final class SnapshotThread: Sendable {
 
   /// Reads from the snapshot, on its thread.
   ///
-  /// - Throws: `closed` when the transaction is over, `deadline` when it was idle for too long; what `body` throws.
+  /// - Throws: `closed` when the transaction has ended, `deadline` when it was idle for too long; what `body`
+  ///   throws.
   func read<R: Sendable>(
     _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> R
   ) async throws -> R {
@@ -57,9 +58,9 @@ final class SnapshotThread: Sendable {
     wake.signal()
   }
 
-  /// Lets go of the snapshot soon, from any thread.
+  /// Releases the snapshot soon; may be called from any thread.
   ///
-  /// - Parameter reason: What is told to whoever asks for more.
+  /// - Parameter reason: The error for all further requests.
   func end(_ reason: DunlinError) {
     let refused = state.withLock { state in
       state.ending = state.ending ?? reason
@@ -72,7 +73,7 @@ final class SnapshotThread: Sendable {
 
   // MARK: - For the thread
 
-  /// Serves the body, on the caller's thread, until it ends or falls silent.
+  /// Serves the body's requests on the caller's thread, until the body ends or the deadline expires.
   func serve(_ store: Store) {
     do {
       try store.read { snapshot in
@@ -98,7 +99,7 @@ final class SnapshotThread: Sendable {
 }
 
 extension Duration {
-  /// The same to the millisecond, as far as that goes.
+  /// The same duration in whole milliseconds; `.never` if it is too long for that.
   fileprivate var dispatchInterval: DispatchTimeInterval {
     let milliseconds = components.seconds.multipliedReportingOverflow(by: 1_000)
     guard !milliseconds.overflow, let whole = Int(exactly: milliseconds.partialValue) else { return .never }

@@ -1,18 +1,21 @@
 import Transports
 
-/// Something that keeps this peer from reaching others, for as long as it lasts.
+/// A condition that keeps this peer from reaching others, for as long as it lasts.
 public enum DunlinTransportCondition: Hashable, Sendable, CustomStringConvertible {
-  /// No interface of this machine is up that carries multicast: neighbours are not found by themselves.
+  /// No interface with multicast is up on this machine, so neighbours are not discovered.
   case noMulticast
-  /// Another program has the port for itself: that of discovery, or one that this peer was given and listened on before
-  /// sync was stopped, in whose place it has another one now.
+  /// Another program uses the port exclusively.
+  ///
+  /// It is the port of discovery, or a port that this peer listened on before sync was stopped. In the second
+  /// case this peer listens on another port now.
   case portTaken(Int)
-  /// The system does not let this process find neighbours, for this reason.
+  /// The system does not let this process discover neighbours, for this reason.
   case discoveryRefused(String)
-  /// A big peer was connected at an address that this peer connects to, and none is now.
+  /// A big peer was connected at an address that this peer connects to, and none is connected now.
   case noBigPeer
-  /// The last attempt to connect to an address did not lead to a peer, for this reason: nobody listens there, or the peer is one of
-  /// another application. Further attempts follow.
+  /// The last attempt to connect to an address did not reach a peer, for this reason.
+  ///
+  /// For example, nothing listens there, or the peer belongs to another application. Further attempts follow.
   case unreachable(address: String, reason: String)
 
   public var description: String { condition.description }
@@ -39,14 +42,15 @@ public enum DunlinTransportCondition: Hashable, Sendable, CustomStringConvertibl
 }
 
 extension Dunlin {
-  /// What keeps this peer from reaching others now; empty while sync does not run.
+  /// The conditions that keep this peer from reaching others now; empty while sync does not run.
   public var transportConditions: Set<DunlinTransportCondition> {
     Set(core.network.conditions.map { DunlinTransportCondition($0) })
   }
 
-  /// What keeps this peer from reaching others, now and after each change; whoever is slow gets the newest.
+  /// The conditions that keep this peer from reaching others, now and after each change.
   ///
-  /// It ends when the task is cancelled or the database closes.
+  /// A slow reader gets only the newest set. The stream ends when the task is cancelled or the database
+  /// closes.
   public var transportConditionChanges: AsyncStream<Set<DunlinTransportCondition>> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Set<DunlinTransportCondition>.self, bufferingPolicy: .bufferingNewest(1))

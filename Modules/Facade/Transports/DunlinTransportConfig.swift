@@ -1,35 +1,36 @@
-/// How a database meets other peers.
+/// How a database connects with other peers.
 ///
-/// All is off in a new one. What `listen(host:port:)`, `connect(host:port:)` and their like are called for comes beside it.
+/// A new configuration has everything off. `listen(host:port:)`, `connect(host:port:)` and similar calls work
+/// in addition to it.
 public struct DunlinTransportConfig: Hashable, Sendable {
-  /// Peers that are found near by.
+  /// Discovery of nearby peers.
   public var peerToPeer = PeerToPeer()
-  /// Where others may connect to.
+  /// Where other peers may connect.
   public var listen = Listen()
-  /// Where this peer connects to.
+  /// Where this peer connects.
   public var connect = Connect()
-  /// What concerns all.
+  /// Settings that apply to all transports.
   public var global = Global()
 
   /// Everything off.
   public init() {}
 
-  /// Peers that are found near by.
+  /// Discovery of nearby peers.
   public struct PeerToPeer: Hashable, Sendable {
     /// The local network.
     public var lan = LAN()
-    /// Bluetooth Low Energy, for which this release has no radio on any system.
+    /// Bluetooth Low Energy; this release has no radio for it on any system.
     public var bluetoothLE = Switch()
-    /// Apple's wireless link between devices, which this release does not use.
+    /// Apple's wireless link between devices; this release does not use it.
     public var awdl = Switch()
-    /// Wi-Fi Aware, which this release does not use.
+    /// Wi-Fi Aware; this release does not use it.
     public var wifiAware = Switch()
 
     /// Everything off.
     public init() {}
   }
 
-  /// Something that is on or off.
+  /// A setting that is on or off.
   public struct Switch: Hashable, Sendable {
     public var isEnabled = false
 
@@ -39,23 +40,25 @@ public struct DunlinTransportConfig: Hashable, Sendable {
 
   /// Peers on the local network.
   public struct LAN: Hashable, Sendable {
-    /// Whether peers on the local network are found and connected to.
+    /// Whether this peer finds peers on the local network and connects to them.
     ///
-    /// This peer then listens for all networks of the machine: on the port of `listen.tcp` where that is for all of them, else on a free
-    /// port beside it.
+    /// This peer then listens on all networks of the machine. It uses the port of `listen.tcp` if that
+    /// listens on all networks; otherwise it uses an additional free port.
     public var isEnabled = false
-    /// Whether they are found by multicast DNS; without it the local network is of no use to this release.
+    /// Whether peers are found by multicast DNS.
+    ///
+    /// Without it, this release finds no peers on the local network.
     public var isMdnsEnabled = true
 
     /// Everything off.
     public init() {}
   }
 
-  /// Where others may connect to.
+  /// Where other peers may connect.
   public struct Listen: Hashable, Sendable {
-    /// By TCP.
+    /// Over TCP.
     public var tcp = Address()
-    /// By WebSocket, behind a web server or proxy that adds the outer TLS of `wss`.
+    /// Over WebSocket, behind a web server or proxy that adds the outer TLS of `wss`.
     public var webSocket = Address()
 
     /// Everything off.
@@ -66,33 +69,34 @@ public struct DunlinTransportConfig: Hashable, Sendable {
   public struct Address: Hashable, Sendable {
     /// Whether this peer listens there.
     public var isEnabled = false
-    /// The address of an interface: 127.0.0.1 is this machine only, 0.0.0.0 every network of it.
+    /// The address of an interface: 127.0.0.1 is only this machine, 0.0.0.0 is every network of it.
     public var interfaceIP = "127.0.0.1"
-    /// The port, 0 for any free one; `listeningPorts` says which.
+    /// The port; 0 chooses any free port, which `listeningPorts` returns.
     public var port = 0
 
     /// Off.
     public init() {}
   }
 
-  /// Where this peer connects to.
+  /// Where this peer connects.
   public struct Connect: Hashable, Sendable {
-    /// `host:port`; an IPv6 address stands in brackets.
+    /// Addresses `host:port`; an IPv6 address is in brackets.
     public var tcpServers: Set<String> = []
-    /// `ws://…` or `wss://…`.
+    /// Addresses `ws://…` or `wss://…`.
     public var webSocketURLs: Set<String> = []
-    /// The longest time between two attempts to connect to one of them.
+    /// The longest time between two attempts to connect to one of the addresses.
     public var retryInterval = Duration.seconds(30)
 
     /// Everything off.
     public init() {}
   }
 
-  /// What concerns all.
+  /// Settings that apply to all transports.
   public struct Global: Hashable, Sendable {
-    /// Peers near by find each other within a group only.
+    /// The group of this peer: nearby peers discover only members of their own group.
     ///
-    /// It saves connections and protects nothing: whoever is given an address connects to it, whatever its group is.
+    /// The group saves connections and protects nothing: a peer that is given an address connects to it,
+    /// whatever its group is.
     public var syncGroup: UInt32 = 0
 
     /// Everything off.

@@ -1,16 +1,17 @@
 import Transports
 
-/// What a transport configuration asks of the network, once it is found to be possible.
+/// The network operations that a valid transport configuration asks for.
 struct TransportPlan {
   var listening: Set<ListeningAddress> = []
   var dialing: Set<PeerAddress> = []
   var longestDelay = Duration.seconds(30)
-  /// The group whose members are found near by; `nil` when nobody is.
+  /// The group whose nearby members are discovered; `nil` when discovery is off.
   var discoveredGroup: UInt32?
 
   init() {}
 
-  /// - Throws: `argument` or `unreachable` with what is wrong; `unsupported` for what this system or release cannot do.
+  /// - Throws: `argument` or `unreachable` with the mistake; `unsupported` for what this system or release
+  ///   cannot do.
   init(_ config: DunlinTransportConfig) throws(DunlinError) {
     try Self.check(config.peerToPeer)
     try listen(on: config.listen.tcp, over: .tcp, what: "listen.tcp")

@@ -1,7 +1,7 @@
 import Synchronization
 import Transports
 
-/// Keeps the network to the transport configuration that was set last.
+/// Applies the latest transport configuration to the network.
 final class TransportSettings: Sendable {
   private struct State {
     var config = DunlinTransportConfig()
@@ -16,13 +16,14 @@ final class TransportSettings: Sendable {
 
   var config: DunlinTransportConfig { state.withLock { $0.config } }
 
-  /// Changes the configuration; what stays the same goes on undisturbed.
+  /// Changes the configuration; connections that both configurations have go on undisturbed.
   ///
-  /// - Throws: What is wrong with it, or why an address cannot be listened on; then all is as it was.
+  /// - Throws: The mistake in the configuration, or why the network cannot listen on an address; then nothing
+  ///   has changed.
   func update(_ change: (inout DunlinTransportConfig) throws -> Void) throws {
     while true {
       var (config, updates) = state.withLock { ($0.config, $0.updates) }
-      // Outside the lock, so that it may look at the configuration that there is.
+      // Outside the lock, so that `change` may read the current configuration.
       try change(&config)
       let plan = try TransportPlan(config)
       let isDone = try state.withLock { state in
@@ -40,7 +41,7 @@ final class TransportSettings: Sendable {
     do {
       try discover(plan.discoveredGroup, after: old.discoveredGroup)
     } catch {
-      // All is as it was, but for what somebody else has taken meanwhile.
+      // Restores the old listeners, except for a port that another program has taken meanwhile.
       try? listen(old.listening, after: plan.listening)
       throw error
     }
@@ -49,10 +50,10 @@ final class TransportSettings: Sendable {
     for address in plan.dialing.subtracting(old.dialing) { network.connect(address, for: .configuration) }
   }
 
-  /// Finds the members of a new group near by in place of the old one's, or nobody.
+  /// Discovers nearby members of the new group instead of the old one, or stops discovery.
   private func discover(_ new: UInt32?, after old: UInt32?) throws(DunlinError) {
     guard new != old else {
-      // The port that neighbours were told of may have been closed.
+      // The port that was announced to neighbours may have been closed.
       do { try network.renewDiscovery() } catch { throw DunlinError(error) }
       return
     }
@@ -65,11 +66,11 @@ final class TransportSettings: Sendable {
     }
   }
 
-  /// Listens on the new addresses in place of the old ones, or goes on with these.
+  /// Listens on the new addresses instead of the old ones; if that fails, goes on with the old ones.
   private func listen(
     _ new: Set<ListeningAddress>, after old: Set<ListeningAddress>
   ) throws(DunlinError) {
-    // First, so that a port is free for another carrier or interface.
+    // First, so that its port is free for another carrier or interface.
     let closed = old.subtracting(new)
     for address in closed { network.stopListening(on: address) }
     var opened: [ListeningAddress] = []
@@ -81,7 +82,7 @@ final class TransportSettings: Sendable {
     } catch {
       for address in opened { network.stopListening(on: address) }
       for address in closed {
-        // It was free a moment ago; whoever has taken it is told of by the error below.
+        // The port was free a moment ago; if another program has taken it, the error below reports that.
         _ = try? network.listen(on: address)
       }
       throw DunlinError(error)
@@ -90,21 +91,23 @@ final class TransportSettings: Sendable {
 }
 
 extension Dunlin {
-  /// How this peer meets others, as it was set last.
+  /// The current configuration of how this peer connects with others.
   public var transportConfig: DunlinTransportConfig { core.transports.config }
 
-  /// Changes how this peer meets others: at once while sync runs, else from `startSync()` on.
+  /// Changes how this peer connects with others: at once while sync runs, otherwise from `startSync()` on.
   ///
-  /// Connections that the new configuration has too go on undisturbed.
-  /// - Parameter change: Changes a copy of the configuration, again if another update comes between; when it throws, nothing happens.
-  /// - Throws: `argument`, `unreachable` with what is wrong; `unsupported` for what this system cannot do; `portInUse`, `permission`
-  ///   or `io` for an address that cannot be listened on; `closed`. Then all is as it was.
+  /// Connections that the new configuration also contains go on undisturbed.
+  /// - Parameter change: Changes a copy of the configuration. It is called again if another update comes
+  ///   between. When it throws, nothing changes.
+  /// - Throws: `argument`, `unreachable` with the mistake; `unsupported` for what this system cannot do;
+  ///   `portInUse`, `permission` or `io` for an address that cannot be listened on; `closed`. Then nothing
+  ///   has changed.
   public func updateTransportConfig(_ change: (inout DunlinTransportConfig) throws -> Void) throws {
     guard core.isOpen else { throw DunlinError(.closed, "the database is closed") }
     try core.transports.update(change)
   }
 
-  /// Replaces how this peer meets others, as `updateTransportConfig` changes it.
+  /// Replaces the configuration of how this peer connects with others, like `updateTransportConfig`.
   public func setTransportConfig(_ config: DunlinTransportConfig) throws {
     try updateTransportConfig { $0 = config }
   }

@@ -1,18 +1,20 @@
 import CRDTCore
 import Foundation
 
-/// Decimal numbers as documents hold them: one canonical, exact text each, such as `1.3`.
+/// Decimal numbers as documents store them: one canonical, exact text each, such as `1.3`.
 enum DecimalText {
-  /// - Returns: `nil` for a decimal that is no number.
+  /// - Returns: The text; `nil` for a decimal that is not a number.
   static func text(_ decimal: Decimal) -> String? {
     decimal.isNaN ? nil : ExactDecimal(decimal.description)?.text
   }
 }
 
 extension Decimal {
-  /// The number that a text, an integer or a floating-point number is; of the last the shortest text counts.
+  /// The exact number of a text, an integer or a floating-point number.
   ///
-  /// - Returns: `nil` for what is no number, and for one that a `Decimal` does not hold exactly.
+  /// For a floating-point number, its shortest text counts.
+  /// - Returns: `nil` for anything other than a number, and for a number that a `Decimal` does not hold
+  ///   exactly.
   init?(exactly value: Value) {
     let exact: ExactDecimal?
     switch value {

@@ -1,24 +1,27 @@
 /// A number that peers count up and down together: concurrent increments all add up.
 ///
-/// One that an application makes starts a counter: written to a document that has none there, its value counts as an
-/// increment, so counters that start apart add up; a counter that stands stays as it is. One that was read from a
-/// document writes back only what it has counted since: a whole document that is saved takes away nobody's increments.
+/// A counter that an application makes starts a new one. Written where the document has no counter, its value
+/// counts as an increment, so counters that start independently add up. A counter that already exists in the
+/// document stays as it is.
+///
+/// A counter that was read from a document writes back only what it has counted since. Saving a whole
+/// document therefore removes no increments of others.
 public struct DunlinCounter: Sendable {
-  /// The present sum.
+  /// The current sum.
   public private(set) var value: Int
-  /// What was counted here since it was read; of a counter that an application made, all of it.
+  /// What was counted here since the counter was read; for a counter that an application made, all of it.
   private(set) var own: Int
   /// Whether it was read from a document.
   let isRead: Bool
 
-  /// A counter that begins at `value`.
+  /// Makes a counter that begins at `value`.
   public init(_ value: Int = 0) {
     self.value = value
     own = value
     isRead = false
   }
 
-  /// A counter as it stands in a document.
+  /// Makes a counter with the sum that a document has.
   init(read value: Int64) {
     self.value = Int(value)
     own = 0
@@ -27,7 +30,7 @@ public struct DunlinCounter: Sendable {
 
   /// Adds to the counter; a negative amount counts down.
   ///
-  /// It stops at the edges of 64 bits.
+  /// It saturates at the limits of 64 bits.
   public mutating func increment(by amount: Int = 1) {
     value = value.addingSaturating(amount)
     own = own.addingSaturating(amount)
@@ -35,7 +38,7 @@ public struct DunlinCounter: Sendable {
 }
 
 extension Int {
-  /// The sum, or the edge that it lies beyond.
+  /// The sum, or the limit that it exceeds.
   func addingSaturating(_ amount: Int) -> Int {
     let (sum, isCut) = addingReportingOverflow(amount)
     return isCut ? (amount < 0 ? .min : .max) : sum

@@ -1,22 +1,22 @@
 import CRDTCore
 
-/// A whole document as an application hands it over to be saved.
+/// A whole document as an application passes it to `save`.
 struct SavedFields {
-  /// For a document that is new.
+  /// The fields to write if the document is new.
   let written: WrittenFields
-  /// The fields with the sums of all counters.
+  /// The fields, with the sums of all counters.
   let fields: [TextKey: Value]
-  /// What the counters that were read have counted since, by their paths.
+  /// What the counters that were read have counted since, by path.
   let counted: [[TextKey]: Int64]
-  /// Whether a field that is left out may stand for one that is null: types leave out what is `nil`.
+  /// Whether a missing field may mean null: encoded types leave out fields that are `nil`.
   let leavesOutNil: Bool
 
-  /// - Throws: As for a document that is upserted.
+  /// - Throws: The same errors as for a document that is upserted.
   init(_ dictionary: [String: Any?]) throws {
     self.init(try Value.written(dictionary), leavesOutNil: false)
   }
 
-  /// - Throws: As for a document that is upserted.
+  /// - Throws: The same errors as for a document that is upserted.
   init(encoding value: some Encodable) throws {
     self.init(try ValueEncoding.fields(value), leavesOutNil: true)
   }
@@ -32,7 +32,7 @@ struct SavedFields {
 }
 
 extension Value {
-  /// Sets the sum of a counter that stands in this map, or in maps of it.
+  /// Sets the sum of a counter in this map, or in a map within it.
   fileprivate mutating func setCounter(_ sum: Int64, at path: ArraySlice<TextKey>) {
     guard let key = path.first else {
       if case .counter = self { self = .counter(sum) }

@@ -1,9 +1,9 @@
 import Foundation
 import QueryEngine
 
-/// Dates as documents hold them: ISO 8601 in UTC with milliseconds, so that strings order as times do.
+/// Dates as documents store them: ISO 8601 in UTC with milliseconds, so that their texts sort by time.
 enum Timestamp {
-  /// For example `2022-09-17T20:00:46.945Z`; `nil` for dates outside the years 0 to 9999.
+  /// The text of a date, such as `2022-09-17T20:00:46.945Z`; `nil` for dates outside the years 0 to 9999.
   static func text(_ date: Date) -> String? {
     let milliseconds = (date.timeIntervalSince1970 * 1_000).rounded()
     guard let total = Int64(exactly: milliseconds) else { return nil }
@@ -15,13 +15,13 @@ enum Timestamp {
       "\(pad(year, 4))-\(pad(month))-\(pad(day))T\(pad(hour)):\(pad(minute)):\(pad(second)).\(pad(fraction, 3))Z"
   }
 
-  /// The time that a text of ISO 8601 with a zone names; `nil` for what is no date of the calendar.
+  /// The time of an ISO 8601 text with a zone; `nil` for anything other than a calendar date.
   static func date(_ text: String) -> Date? {
     guard let milliseconds = DateText.milliseconds(of: text) else { return nil }
     return Date(timeIntervalSince1970: Double(milliseconds) / 1_000 + fraction(ofMillisecondIn: text))
   }
 
-  /// What the digits after the third of a fraction of a second come to, in seconds.
+  /// The value of the fraction's digits after the third one, in seconds.
   private static func fraction(ofMillisecondIn text: String) -> Double {
     let fraction = text.utf8.drop { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: ",") }.dropFirst()
     let digits = fraction.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.dropFirst(3)

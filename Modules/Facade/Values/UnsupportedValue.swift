@@ -1,14 +1,14 @@
 import CRDTCore
 
-/// A value that has no form in a document; its path is gathered on the way out.
+/// A value that cannot be stored in a document; its path is collected as the error propagates.
 struct UnsupportedValue: Error {
   var what = ""
-  /// Said in place of what a document cannot hold.
+  /// The message, in place of one that names the kind of value.
   var message: String?
   var isTooDeep = false
-  /// What a type's own encoding threw.
+  /// The error that a type's own encoding threw.
   var underlying: (any Error)?
-  /// From the innermost step outwards.
+  /// The path, from the innermost step outwards.
   var path: [String] = []
 
   func inside(_ step: String) -> UnsupportedValue {

@@ -1,27 +1,28 @@
 import CRDTCore
 import Foundation
 
-/// What an application passes in, as a document holds it.
+/// Converts the values of an application to values of a document.
 ///
-/// Every integer type, `Double`, `Float`, `Bool`, `String`, `[UInt8]` and `Data`, arrays, dictionaries, `nil`
-/// and `NSNull`, `DunlinCounter`, `DunlinDocumentID`, what `JSONSerialization` makes, `Date`, which becomes
-/// a string of ISO 8601 in UTC with milliseconds, `URL` and `Decimal`, which become their texts, and whatever else is
-/// `Encodable`: enumerations, `UUID`, structures.
+/// These types are supported: every integer type, `Double`, `Float`, `Bool`, `String`, `[UInt8]` and `Data`,
+/// arrays, dictionaries, `nil` and `NSNull`, `DunlinCounter`, `DunlinDocumentID`, and the values that
+/// `JSONSerialization` makes. `Date` becomes a string of ISO 8601 in UTC with milliseconds. `URL` and
+/// `Decimal` become their texts. Anything else that is `Encodable` is encoded: enumerations, `UUID`,
+/// structures.
 extension Value {
-  /// - Throws: `unsupportedValue` that names the path and the type; `limit` for too deep a nesting.
+  /// - Throws: `unsupportedValue` with the path and the type; `limit` when values are nested too deep.
   init(converting any: Any?, at path: [String] = []) throws(DunlinError) {
     var counters: ReadCounters?
     self = try Self.converting(any, at: path, &counters)
   }
 
-  /// What is to be written at a path of a document.
+  /// The value to write at a path of a document.
   ///
   /// - Parameters:
-  ///   - any: What the application hands over.
-  ///   - path: Where it is to be written.
-  ///   - counters: Gets the counters that were read; without it a counter is its sum.
+  ///   - any: The application's value.
+  ///   - path: Where it will be written.
+  ///   - counters: Collects the counters that were read; without it a counter is its sum.
   /// - Returns: The value.
-  /// - Throws: As the initialiser.
+  /// - Throws: The same errors as the initialiser.
   static func converting(
     _ any: Any?, at path: [String], _ counters: inout ReadCounters?
   ) throws(DunlinError) -> Value {
@@ -32,21 +33,22 @@ extension Value {
     }
   }
 
-  /// Containers around the arguments of a query: the map of a document, and an array of documents, are not counted;
-  /// the engine looks closer.
+  /// The initial depth for arguments of a query.
+  ///
+  /// The map of a document, and an array of documents, do not count. The engine checks the depth exactly.
   static let argumentDepth = -2
 
   /// The arguments of a query.
   ///
-  /// - Throws: `unsupportedValue` that names the path and the type; `limit` for too deep a nesting.
+  /// - Throws: `unsupportedValue` with the path and the type; `limit` when values are nested too deep.
   static func fields(_ dictionary: [String: Any?]) throws(DunlinError) -> [TextKey: Value] {
     var counters: ReadCounters?
     return try fields(dictionary, depth: argumentDepth, &counters)
   }
 
-  /// The fields of a document that is written.
+  /// The fields of a document to be written.
   ///
-  /// - Throws: As for arguments.
+  /// - Throws: The same errors as for arguments.
   static func written(_ dictionary: [String: Any?]) throws(DunlinError) -> WrittenFields {
     var counters: ReadCounters? = ReadCounters()
     let fields = try fields(dictionary, depth: 0, &counters)
@@ -63,7 +65,7 @@ extension Value {
     }
   }
 
-  /// What is handed over, below so many containers.
+  /// Converts an application's value that is nested in `depth` containers.
   static func convert(
     _ any: Any?, depth: Int, _ counters: inout ReadCounters?
   ) throws(UnsupportedValue) -> Value {
@@ -71,7 +73,7 @@ extension Value {
     if let value = Value(scalar: any) { return value }
     if let counter = any as? DunlinCounter {
       if counters != nil { return counters?.value(of: counter) ?? .null }
-      // Its sum, which as a written start would count again what others counted.
+      // Its sum: written as a new start, it would count again what others have counted.
       guard counter.own == 0 || !counter.isRead else {
         throw UnsupportedValue(
           message: "a counter that has counted since it was read must be written with upsert; elsewhere use "
@@ -104,11 +106,12 @@ extension Value {
     return try encode(any, depth: depth, &counters)
   }
 
-  /// What encodes itself: an enumeration, a structure.
+  /// Encodes an `Encodable` value: an enumeration, a structure.
   private static func encode(
     _ any: Any, depth: Int, _ counters: inout ReadCounters?
   ) throws(UnsupportedValue) -> Value {
-    // An integer that is no value by now does not fit, and would say so by itself for ever.
+    // An integer that was not converted before this point does not fit; encoding it would recurse without
+    // end.
     guard let encodable = any as? any Encodable, !(any is any BinaryInteger) else {
       throw UnsupportedValue(what: "a value of the type \(type(of: any))")
     }
@@ -144,7 +147,7 @@ extension Value {
   }
 
   private init?(scalar any: Any) {
-    // The numbers of Foundation fit several casts, and say themselves what they are.
+    // Foundation's numbers match several casts, and report their own type.
     if type(of: any) is NSNumber.Type { return nil }
     switch any {
     case let value as String: self = .string(value)
@@ -157,7 +160,7 @@ extension Value {
     }
   }
 
-  /// Integers of other widths that fit into 64 bits with a sign, and floats.
+  /// Converts floats, and integers of other widths that fit into 64 signed bits.
   private init?(number any: Any) {
     if let value = any as? any BinaryInteger {
       guard let exact = Int64(exactly: value) else { return nil }
@@ -170,13 +173,14 @@ extension Value {
   }
 
   private init?(foundation any: Any) throws(UnsupportedValue) {
-    // Only an object is cast to a class: a dictionary would be made an object first, with all that is in it, to any depth.
+    // Only an object is cast to a class: the cast would first convert a dictionary to an object, with all its
+    // contents.
     if type(of: any) is AnyClass {
       try self.init(object: any)
       return
     }
     switch any {
-    // An exact type: a cast would take any empty array for bytes.
+    // An exact type: a cast would accept any empty array as bytes.
     case let bytes as [UInt8] where type(of: any) == [UInt8].self: self = .bytes(bytes)
     case let data as Data: self = .bytes(Array(data))
     case let decimal as Decimal: self = try Self.decimal(decimal)
@@ -188,7 +192,8 @@ extension Value {
 
   private init?(object any: Any) throws(UnsupportedValue) {
     switch any {
-    // Its decimal numbers too, which are what it reads long numbers of JSON as: a number stays a number.
+    // This includes `NSDecimalNumber`, the type of long numbers from `JSONSerialization`: a number stays a
+    // number.
     case let number as NSNumber: self.init(foundation: number)
     case is NSNull: self = .null
     case let data as Data: self = .bytes(Array(data))
@@ -214,7 +219,7 @@ extension Value {
   private init(foundation number: NSNumber) {
     switch UInt8(bitPattern: number.objCType.pointee) {
     case UInt8(ascii: "B"): self = .bool(number.boolValue)
-    // A boolean says that it is a `char`; one that is neither 0 nor 1 is a small number.
+    // A boolean has the type `char`; a `char` that is neither 0 nor 1 is a small number.
     case UInt8(ascii: "c") where number == 0 || number == 1: self = .bool(number.boolValue)
     case UInt8(ascii: "d"), UInt8(ascii: "f"): self = .double(number.doubleValue)
     case UInt8(ascii: "Q") where number.uint64Value > UInt64(Int64.max): self = .double(number.doubleValue)
@@ -222,10 +227,11 @@ extension Value {
     }
   }
 
-  /// The value as an application reads it: `nil`, `Bool`, `Int`, `Double`, `String`, `[UInt8]`, arrays and
-  /// dictionaries; a counter is its sum.
+  /// The value as an application reads it.
   ///
-  /// A dictionary is a `[String: Any?]`, or a `[TextKey: Any?]` where two of its keys are one text to `String`.
+  /// It is `nil`, `Bool`, `Int`, `Double`, `String`, `[UInt8]`, an array or a dictionary.
+  /// A counter is its sum. A dictionary is a `[String: Any?]`, or a `[TextKey: Any?]` if two of its keys are
+  /// equal as `String`.
   var any: Any? {
     switch self {
     case .null, .attachment: nil
@@ -242,11 +248,11 @@ extension Value {
 }
 
 extension [TextKey: Value] {
-  /// With Swift's own keys: of keys that are one text to `String`, the one whose bytes come first.
+  /// The members by `String`; of keys that are equal as `String`, the one whose bytes sort first wins.
   var byString: [String: Any?] {
     var members = [String: Any?](minimumCapacity: count)
     for (key, value) in self where members.updateValue(value.any, forKey: key.text) != nil {
-      // Two spellings: begin again in the order of the bytes.
+      // Two spellings of a key: start again in the order of the bytes.
       return [String: Any?](sorted { $0.key < $1.key }.map { ($0.key.text, $0.value.any) }) { first, _ in
         first
       }
@@ -254,7 +260,7 @@ extension [TextKey: Value] {
     return members
   }
 
-  /// With Swift's own keys where these tell all keys apart.
+  /// The members by `String` if that distinguishes all keys, otherwise by `TextKey`.
   fileprivate var any: Any {
     let members = byString
     return members.count == count ? members : mapValues(\.any)
@@ -262,9 +268,9 @@ extension [TextKey: Value] {
 }
 
 extension Value {
-  /// A map that was given by Swift's keys says nothing of further spellings of these, which stay.
+  /// Adds the stored spellings of keys that a map with `String` keys cannot express.
   ///
-  /// An application that reads a map with two spellings of a key as a `[String: Any?]` sees one of them.
+  /// An application that reads a map with two spellings of a key as a `[String: Any?]` sees only one of them.
   func keepingSpellings(of standing: Value?, given: Any?) -> Value {
     guard case .map(var fields) = self, case .map(let known)? = standing, let given = given as? [String: Any?]
     else { return self }
@@ -276,7 +282,7 @@ extension Value {
   }
 }
 
-/// Sees whether a value of unknown type is an empty optional.
+/// Detects whether a value of unknown type is an empty optional.
 private protocol OptionalValue {
   var isNil: Bool { get }
 }

@@ -1,33 +1,35 @@
 import CRDTCore
 import QueryEngine
 
-/// What an application hands over to be written, with what its counters have counted since they were read.
+/// The fields that an application writes, and what its counters have counted since they were read.
 struct WrittenFields {
-  /// A counter that was read from a document, at its place.
+  /// A counter that was read from a document, with its path.
   struct ReadCounter {
     var path: [TextKey]
-    /// What was counted since.
+    /// What it has counted since.
     var own: Int64
     /// The sum, as the application sees it.
     var sum: Int64
   }
 
-  /// The fields; a counter that was read stands for what it has counted since, which it starts with where none stands.
+  /// The fields; in place of a counter that was read, they have what it has counted since.
+  ///
+  /// Where the document has no such counter, a new one starts with that amount.
   var fields: [TextKey: Value] = [:]
   var readCounters: [ReadCounter] = []
 }
 
-/// Gathers the read counters of one value on the way through it.
+/// Collects the read counters of one value while the value is converted.
 struct ReadCounters {
   private(set) var found: [WrittenFields.ReadCounter] = []
-  /// From the value down to where the walk is.
+  /// The path from the value to the current position.
   var path: [TextKey] = []
-  /// Whether the value takes the place of all that stands, counters too.
+  /// Whether the value replaces all that is stored, counters too.
   private let isReplacing: Bool
 
   init(isReplacing: Bool = false) { self.isReplacing = isReplacing }
 
-  /// What a counter stands for as a value of a document.
+  /// The value of a document that a counter becomes.
   mutating func value(of counter: DunlinCounter) -> Value {
     guard counter.isRead, !isReplacing else { return .counter(Int64(counter.value)) }
     found.append(.init(path: path, own: Int64(counter.own), sum: Int64(counter.value)))
@@ -36,9 +38,10 @@ struct ReadCounters {
 }
 
 extension [WrittenFields.ReadCounter] {
-  /// The increments that the read counters bring to a document that stands.
+  /// The increments that the read counters add to an existing document.
   ///
-  /// Those with no counter at their place are left out: there they have been written as a new one's start.
+  /// Counters that the document does not have at their path are left out: they have been written there as new
+  /// counters.
   func increments(onto standing: [TextKey: Value], below prefix: [TextKey] = []) -> [Edit] {
     compactMap { counter in
       guard counter.own != 0,

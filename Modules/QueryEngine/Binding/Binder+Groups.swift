@@ -22,7 +22,7 @@ extension Binder {
   private func ungrouped(_ name: String, _ field: Expression?) -> QueryError {
     let message = "'\(name)' must depend only on group keys or aggregates"
     guard let field else { return QueryError(.syntax, message, found: name) }
-    // The tree has the field as it was bound: the first text that means it is where it stands.
+    // Finds the first path of the text that binds to the field, to report its position.
     let path = sourceMap.paths.first { path in
       guard let meaning = try? reference(path) else { return false }
       return meaning == field
@@ -32,7 +32,7 @@ extension Binder {
 }
 
 extension Expression {
-  /// The first field that is read other than as part of one of the keys, or inside an aggregate.
+  /// The first field that is read outside of the keys and outside of every aggregate.
   fileprivate func firstField(outside keys: [Expression]) -> Expression? {
     if keys.contains(self) { return nil }
     switch self {
@@ -48,7 +48,7 @@ extension Expression {
 }
 
 extension Select {
-  /// Whether its rows are groups of documents rather than documents.
+  /// Whether its rows are groups of documents, not documents.
   package var isGrouped: Bool {
     if !groups.isEmpty || having != nil { return true }
     switch projection {
@@ -64,7 +64,7 @@ extension Select {
     return order.contains { $0.expression.firstAggregate != nil }
   }
 
-  /// Makes the count of all rows, where it is all that the query asks for, a projection of its own.
+  /// Turns the query into a count of all rows, where it asks for nothing more.
   mutating func countRows() {
     guard groups.isEmpty, having == nil, joins.isEmpty, case .columns(let columns) = projection,
       columns.count == 1, columns[0].expression == .aggregate(.count, distinct: false, nil)

@@ -3,8 +3,8 @@ import CRDTCore
 extension Binder {
   /// Binds a whole query.
   ///
-  /// - Throws: `syntax` for names without a meaning, aggregates where there can be none, and for what is neither
-  ///   a group's key nor an aggregate where rows are grouped.
+  /// - Throws: `syntax` for names without a meaning, aggregates where none is allowed, and, in a grouped
+  ///   query, for an expression that is neither a group's key nor an aggregate.
   static func bind(
     _ raw: RawSelect, _ window: Window, _ sourceMap: SourceMap
   ) throws(QueryError) -> Select {
@@ -34,7 +34,7 @@ extension Binder {
     return select
   }
 
-  /// Binds what a statement that writes answers of its documents.
+  /// Binds the RETURNING clause of a statement that writes.
   func returning(_ raw: RawProjection?, _ target: Source) throws(QueryError) -> Select.Projection? {
     guard let raw else { return nil }
     var rows = Select(from: target)
@@ -44,12 +44,14 @@ extension Binder {
   }
 }
 
-/// A projection, with what ORDER BY may call its columns.
+/// A projection, with the names that ORDER BY may use for its columns.
 private struct BoundColumns {
   var projection: Select.Projection
   var aliases: [TextKey: Expression] = [:]
 
-  /// The column that a bare name stands for: one that is given the name, else one that has it from its field.
+  /// The column that a bare name refers to.
+  ///
+  /// A column that declares the name comes first, then a column that has the name from its field.
   func named(by expression: Expression) -> Expression? {
     guard case .path(let path) = expression, path.count == 1, case .key(let name) = path[0] else {
       return nil
@@ -59,7 +61,7 @@ private struct BoundColumns {
 }
 
 extension Select.Projection {
-  /// What it shows where the columns are not compared with each other.
+  /// The projection without collations, for use where columns are not compared with each other.
   fileprivate var withoutCollations: Select.Projection {
     mapColumns { column in
       if case .collate(let operand, _) = column { operand } else { column }
@@ -134,7 +136,7 @@ extension Binder {
     return .columns(columns)
   }
 
-  /// A whole document is called as its source.
+  /// The column of a whole document has the name of its source.
   private func columnName(_ expression: Expression, _ sources: [Source], at position: Int) -> String {
     if case .field(let source, let path) = expression, path.isEmpty { return sources[source].name }
     return expression.columnName(at: position)

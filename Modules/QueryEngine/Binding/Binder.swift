@@ -1,17 +1,17 @@
 import CRDTCore
 
-/// Gives the names of a parsed statement their meaning: fields of sources, variables, or columns.
+/// Resolves the names of a parsed statement to fields of sources, variables, or columns.
 ///
-/// The parser reads every name as a path. The binder takes the source's name off its front, settles which of
-/// several sources it belongs to, and finds the comprehension that binds it.
+/// The parser reads every name as a path. The binder removes the source's name from its front, decides to
+/// which of several sources it belongs, and finds the comprehension that binds it.
 struct Binder {
-  /// What a name refers to that no comprehension binds.
+  /// What a name refers to if no comprehension binds it.
   enum Scope {
     /// Fields of the documents of these sources.
     case sources([Source])
-    /// Nothing: the part of the statement that is named reads no fields.
+    /// Nothing: this part of the statement, given by its name, reads no fields.
     case nothing(String)
-    /// Fields of rows that are made already, or of documents whose source has no name.
+    /// Fields of rows that are already made, or of documents whose source has no name.
     case rows
   }
 
@@ -23,12 +23,12 @@ struct Binder {
     self.sourceMap = sourceMap
   }
 
-  /// Binds an expression that is evaluated on one row, and so has no aggregates.
+  /// Binds an expression that is evaluated on one row and has no aggregates.
   ///
   /// - Parameters:
-  ///   - expression: As it was parsed.
-  ///   - clause: What it belongs to, for errors.
-  ///   - visible: How many of the sources it may read, from the first.
+  ///   - expression: The expression as it was parsed.
+  ///   - clause: The clause to which it belongs, for errors.
+  ///   - visible: The number of sources that it may read, from the first.
   /// - Returns: The expression with its names bound.
   /// - Throws: `syntax` for a name without a meaning, and for an aggregate.
   func bind(
@@ -107,7 +107,7 @@ struct Binder {
     return try resolve(expression, variables, visible)
   }
 
-  /// An iteration whose variables have their places, and all variables that its body sees.
+  /// Binds an iteration: its variables get their slots, and its body sees all of them.
   private func bind(
     _ iteration: Iteration, _ variables: [Variable], _ visible: Int
   ) throws(QueryError) -> (Iteration, [Variable]) {
@@ -124,7 +124,7 @@ struct Binder {
     return (bound, inner)
   }
 
-  /// What a path means that begins with no variable.
+  /// The meaning of a path that does not begin with a variable.
   func reference(_ path: FieldPath, _ visible: Int = .max) throws(QueryError) -> Expression {
     switch scope {
     case .rows: return .path(path)
@@ -162,7 +162,7 @@ extension Binder {
 }
 
 extension FieldPath {
-  /// The path without the source's name in front of it; a name alone is a field of that name.
+  /// The path without the source's name at its front; a name alone is a field of that name.
   func unqualified(by name: String) -> FieldPath {
     guard count > 1, self[0] == .key(TextKey(name)), self[1].isKey else { return self }
     return Array(dropFirst())

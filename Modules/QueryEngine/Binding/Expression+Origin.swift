@@ -1,7 +1,7 @@
 import CRDTCore
 
 extension Expression {
-  /// Whether an expression may be what this one, as it is written, became when names and arguments were bound.
+  /// Whether binding names and arguments can turn this expression, as written, into `bound`.
   ///
   /// - Complexity: O(*n*) in the nodes of both.
   func mayBecome(_ bound: Expression) -> Bool {
@@ -11,10 +11,10 @@ extension Expression {
     case (.path(let path), .field(_, let rest)): return Array(path.dropFirst()) == rest
     case (.path(let path), .variable(let variable, let rest)):
       return path.first == .key(variable.$name) && Array(path.dropFirst()) == rest
-    // Aggregates are slots of groups.
+    // Binding turns aggregates into slots of groups.
     case (.aggregate, .path): return true
     case (.literal, .literal): return self == bound
-    // Constants are worked out, and arguments put in.
+    // Binding evaluates constants and inserts arguments.
     case (_, .literal), (_, .missing): return paths.isEmpty
     default: break
     }
@@ -23,10 +23,10 @@ extension Expression {
       && zip(left, right).allSatisfy { $0.mayBecome($1) }
   }
 
-  /// The node without what stands below it.
+  /// The node without its children.
   private var head: Expression {
     switch self {
-    // The places of variables are not settled before names are bound.
+    // The slots of variables are not known before names are bound.
     case .quantified(let quantifier, _, _):
       .quantified(quantifier, Self.anyIteration, satisfies: .missing)
     case .arrayFor(_, _, let condition):

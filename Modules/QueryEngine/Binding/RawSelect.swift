@@ -1,11 +1,11 @@
-/// A query as it is parsed, before its names mean anything.
+/// A query as it is parsed, before its names are bound.
 struct RawSelect {
   /// Everything but the projection and the window.
   var select: Select
   var projection: RawProjection
 }
 
-/// The parts of a projection as they stand in the text.
+/// The elements of a projection as they are in the text.
 struct RawProjection {
   enum Element {
     /// `*`.

@@ -29,7 +29,7 @@ public enum Builder {
 }
 
 extension Parser {
-  /// The error for what follows a whole predicate.
+  /// The error for text after a complete predicate.
   fileprivate func builderTail() -> QueryError {
     if at(.equal) { return unexpected(["'=='"]) }
     return unexpected(["'&&'", "'||'", "the end of the query"])
@@ -106,13 +106,15 @@ extension Parser {
     }
   }
 
-  /// Whether the bracket here is around the first key of a path, `['x y'].b`, and not around the elements of an array.
+  /// Whether the bracket here begins a path, as in `['x y'].b`, and not an array.
   private var bracketsBeginPath: Bool {
     guard case .string = peek().kind else { return false }
     return peek(2).kind == .symbol(.closeBracket)
   }
 
-  /// `['blue', 'red']`; one text alone is an array as the first operand of `contains`, and elsewhere a path.
+  /// Parses an array such as `['blue', 'red']`.
+  ///
+  /// One text alone is an array as the first operand of `contains`; elsewhere it is a path.
   private mutating func parseBuilderArray() throws(QueryError) -> ParsedExpression {
     try expect(.openBracket)
     var elements: [ParsedExpression] = []
@@ -162,7 +164,7 @@ extension Parser {
     }
   }
 
-  /// `$args.name`; a dollar sign means nothing else.
+  /// `$args.name`; a dollar sign has no other meaning.
   private mutating func parseBuilderArgument() throws(QueryError) -> ParsedExpression {
     let dollar = current
     advance()
@@ -215,7 +217,7 @@ extension Parser {
     return try node(.call(function, [first.expression, second.expression]), above: [first, second])
   }
 
-  /// `a.b`, `a['x-y']`, `a[0]["_123"]`, `['x y']`, `` `x y`.b ``.
+  /// A path: `a.b`, `a['x-y']`, `a[0]["_123"]`, `['x y']`, `` `x y`.b ``.
   private mutating func parseBuilderPath() throws(QueryError) -> FieldPath {
     var path: FieldPath = []
     if accept(.openBracket) {

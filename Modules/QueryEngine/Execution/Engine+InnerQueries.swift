@@ -1,12 +1,12 @@
 import CRDTCore
 import DocStore
 
-/// Queries inside of queries: each is run once, before the statement around it is planned.
+/// Queries inside of queries: each runs once, before the statement around it is planned.
 extension Engine {
-  /// Values that one inner query may give.
+  /// The most values that one inner query may return.
   private static let maximumValues = 1_000_000
 
-  /// The expression with the values of each inner query in its place.
+  /// The expression with each inner query replaced by its values.
   func answering(
     _ expression: Expression?, _ arguments: [TextKey: Value],
     in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext
@@ -37,7 +37,7 @@ extension Engine {
     }
     var values: [Value] = []
     for row in try rows(of: select, arguments, in: source, context) {
-      // What is missing equals nothing.
+      // MISSING equals nothing.
       guard let value = try row.values().values.first else { continue }
       guard values.count < Self.maximumValues else {
         throw QueryError(.limit, "a query after IN gives more than \(Self.maximumValues) values")
@@ -48,7 +48,7 @@ extension Engine {
     return values
   }
 
-  /// The query with the values of each inner query in its place.
+  /// The query with each inner query replaced by its values.
   func answering(
     _ select: Select, _ arguments: [TextKey: Value], in source: borrowing some RecordSource & ~Copyable,
     _ context: StatementContext
@@ -74,7 +74,7 @@ extension Engine {
 }
 
 extension Engine {
-  /// The statement with the values of each inner query in its place.
+  /// The statement with each inner query replaced by its values.
   func answering(
     _ statement: Statement, _ arguments: [TextKey: Value], in source: borrowing some RecordSource & ~Copyable,
     _ context: StatementContext
@@ -120,7 +120,7 @@ extension Engine {
 }
 
 extension Expression {
-  /// Whether a query is asked somewhere in it.
+  /// Whether it contains an inner query.
   var hasQuery: Bool {
     switch self {
     case .inQuery, .existsQuery: true

@@ -1,19 +1,19 @@
 public import CRDTCore
 import DocStore
 
-/// SELECT, by itself and inside of other statements.
+/// SELECT, alone and inside of other statements.
 extension Engine {
   /// The documents of a collection that match a predicate.
   ///
   /// - Parameters:
   ///   - collection: The collection's name.
   ///   - predicate: What a document must satisfy; `nil` for all documents.
-  ///   - order: The keys of the order; documents that are equal by them stand in any order.
-  ///   - limit: How many documents at most.
-  ///   - offset: How many to skip before.
+  ///   - order: The keys of the order; documents with equal keys may be in any order.
+  ///   - limit: The most documents to return.
+  ///   - offset: The number of documents to skip first.
   ///   - arguments: The values of the predicate's parameters.
-  ///   - context: How long it may go on; `nil` for what the system parameters say.
-  /// - Returns: One row for each document, decoded when it is asked for.
+  ///   - context: Its bounds of time and memory; `nil` for those of the system parameters.
+  /// - Returns: One row for each document. A row is decoded when its values are read.
   /// - Throws: `QueryError`; `StoreError`.
   public func find(
     collection: String, predicate: Expression? = nil, order: [SortKey] = [], limit: Int? = nil,
@@ -35,7 +35,7 @@ extension Engine {
     try rows(of: SelectProgram(select), arguments, in: source, context)
   }
 
-  /// The rows of a query that remembers its plan.
+  /// The rows of a query, which remembers its plan.
   func rows(
     of program: SelectProgram, _ arguments: [TextKey: Value],
     in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext
@@ -55,7 +55,9 @@ extension Engine {
 
   private var facts: SystemFacts { SystemFacts(self) }
 
-  /// Runs `body` on a snapshot of its own; once more where an index turned out to be damaged, which is not used then.
+  /// Runs `body` on a snapshot of its own.
+  ///
+  /// If an index turns out to be damaged, `body` runs once more without that index.
   ///
   /// - Throws: `timeout` when it outlives the store's deadline for readers; what `body` throws.
   func reading<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {

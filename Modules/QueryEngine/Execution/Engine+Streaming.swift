@@ -2,15 +2,17 @@ package import CRDTCore
 package import DocStore
 
 extension Engine {
-  /// Calls `body` with the rows of a query, one by one until it returns `false`: where the plan allows it as they are
-  /// found, so that not all of them need memory at once.
+  /// Calls `body` with the rows of a query, one by one, until it returns `false`.
+  ///
+  /// Where the plan allows it, each row is passed on when it is found, so that not all of them need memory at
+  /// once.
   ///
   /// - Parameters:
-  ///   - statement: SELECT, queries put together, or EXPLAIN.
+  ///   - statement: SELECT, queries combined by set operators, or EXPLAIN.
   ///   - arguments: The values of its parameters.
-  ///   - transaction: What is read.
-  ///   - context: How long it may go on.
-  ///   - body: Takes a row, and says whether it wants more.
+  ///   - transaction: The snapshot to read.
+  ///   - context: Its bounds of time and memory.
+  ///   - body: Receives a row; returns whether it wants more.
   /// - Throws: As executing the statement; what `body` throws.
   package func forEachRow(
     of statement: Statement, arguments: [TextKey: Value], in transaction: borrowing ReadTransaction,
@@ -25,15 +27,17 @@ extension Engine {
     for row in result.rows { guard try body(row) else { return } }
   }
 
-  /// Calls `body` with the rows of a prepared query over a snapshot of its own, one by one until it returns `false`.
+  /// Calls `body` with the rows of a prepared query, one by one, until it returns `false`.
   ///
-  /// `body` may take its time. Where the plan does not find its rows in turn, they are gathered, and the snapshot has
-  /// ended when `body` is called first.
+  /// The query reads a snapshot of its own. `body` may be slow. Where the plan finds its rows only all at
+  /// once, they are gathered, and the snapshot has ended before the first call of `body`.
+  ///
   /// - Parameters:
-  ///   - prepared: SELECT, queries put together, or EXPLAIN.
+  ///   - prepared: SELECT, queries combined by set operators, or EXPLAIN.
   ///   - arguments: The values of its parameters.
-  ///   - context: How long it may go on.
-  ///   - body: Takes a row, and says whether it wants more; gets the deadline of the snapshot while there is one.
+  ///   - context: Its bounds of time and memory.
+  ///   - body: Receives a row, and the deadline of the snapshot while there is one; returns whether it wants
+  ///     more.
   /// - Throws: As executing the statement; `deadline` for a snapshot that is too old; what `body` throws.
   package func forEachRow(
     of prepared: PreparedStatement, arguments: [TextKey: Value], context: StatementContext,
@@ -77,9 +81,10 @@ extension Engine {
     for row in gathered ?? [] { guard try body(row, nil) else { return } }
   }
 
-  /// The plan of a query that finds its rows in turn; `nil` for others.
+  /// The plan of a query that finds its rows one by one; `nil` for others.
   ///
-  /// Unknown fields are noted where there is a context for that: what another peer asks for must not fill the log.
+  /// Unknown fields are recorded only where there is a context for that: queries of other peers must not fill
+  /// the log.
   private func streamingPlan(
     _ program: SelectProgram, _ arguments: [TextKey: Value],
     for source: borrowing some RecordSource & ~Copyable, noting context: StatementContext?
@@ -93,7 +98,7 @@ extension Engine {
 }
 
 extension Statement {
-  /// Whether it is a query, or asks how one would run: whatever it is, nothing changes.
+  /// Whether it is a query or EXPLAIN, which changes nothing.
   package var isQuery: Bool {
     switch self {
     case .select, .compound: true
@@ -103,7 +108,7 @@ extension Statement {
     }
   }
 
-  /// Whether it may run in a read-only transaction: it changes neither documents, indexes nor parameters.
+  /// Whether it may run in a read-only transaction: it changes no documents, indexes or parameters.
   package var isReadOnly: Bool {
     switch self {
     case .select, .compound, .explain, .show, .advise(_, provisioning: false): true
@@ -112,7 +117,7 @@ extension Statement {
     }
   }
 
-  /// The collections that a query reads, in inner queries too.
+  /// The collections that a query reads, also in inner queries.
   package var collectionsRead: Set<TextKey> {
     if case .explain(let explained) = self { return explained.collectionsRead }
     return Set(selects.flatMap { [$0.source.$collection] + $0.joins.map(\.source.$collection) })

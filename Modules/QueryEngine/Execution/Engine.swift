@@ -9,7 +9,7 @@ public struct Engine: Sendable {
   public let parameters: SystemParameters
   public let environment: EngineEnvironment
   let settings: StatementSettings
-  /// What layers above tell of themselves in virtual collections.
+  /// What layers above report about themselves in virtual collections.
   public let providers = SystemProviders()
   let requests: RequestLog
   let fieldHints: FieldHints
@@ -24,16 +24,16 @@ public struct Engine: Sendable {
     fieldHints = FieldHints(environment)
   }
 
-  /// A context for one statement, which has the time that the system parameters give it from now on.
+  /// A context for one statement, whose timeout, from the system parameters, begins now.
   public func makeContext() -> StatementContext {
     StatementContext(environment, timeout: settings.timeout, strictTypes: settings.strictTypes)
   }
 
-  /// A context for one statement of somebody who may take less than the system parameters give it.
+  /// A context for one statement of a caller that may use less than the system parameters allow.
   ///
   /// - Parameters:
-  ///   - time: The longest that the statement may go on.
-  ///   - memoryBytes: About how much memory it may take to gather, sort, group, join and compare rows.
+  ///   - time: The longest time that the statement may run.
+  ///   - memoryBytes: About how much memory it may use to gather, sort, group, join and compare rows.
   /// - Returns: The context.
   package func makeContext(within time: Duration, memoryBytes: Int) -> StatementContext {
     StatementContext(
@@ -166,7 +166,7 @@ public struct Engine: Sendable {
 }
 
 extension Statement {
-  /// Whether executing it needs a write transaction.
+  /// Whether its execution needs a write transaction.
   var writes: Bool {
     switch self {
     case .insert, .update, .delete, .evict: true
@@ -177,7 +177,9 @@ extension Statement {
 }
 
 extension Plan {
-  /// The plan itself, unless what it finds cannot be written.
+  /// The plan itself.
+  ///
+  /// It throws for a virtual collection, which cannot be written.
   func writable() throws(QueryError) -> Plan {
     guard case .virtual = access else { return self }
     throw QueryError(.unsupported, "the virtual collection '\(collection)' is read-only")

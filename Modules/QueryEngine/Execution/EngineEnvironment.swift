@@ -1,20 +1,24 @@
 public import DocStore
 
-/// What the engine takes from the machine it runs on, passed in so that the engine itself reads nothing.
+/// What the engine takes from the machine that it runs on.
+///
+/// It is passed in, so that the engine itself reads nothing.
 public struct EngineEnvironment: Sendable {
-  /// Nanoseconds of a clock that only goes forward, from any beginning.
+  /// Nanoseconds of a clock that only goes forward, with any origin.
   public var now: @Sendable () -> UInt64
   /// Milliseconds since 1970, for `clock`.
   public var wallClock: @Sendable () -> Int64
-  /// How far east of Greenwich, in seconds, a named time zone is at a moment in milliseconds since 1970.
+  /// The offset of a named time zone at a moment.
+  ///
+  /// The offset is in seconds east of Greenwich; the moment is in milliseconds since 1970.
   public var zoneOffset: @Sendable (_ zone: String, _ milliseconds: Int64) -> Int?
-  /// What `request_info` calls the application; `nil` where it has no name.
+  /// The name of the application in `request_info`; `nil` where it has no name.
   public var appID: String?
-  /// Told how far CREATE INDEX has come, after each slice of its work.
+  /// Is called with the progress of CREATE INDEX, after each chunk of its work.
   public var indexProgress: @Sendable (IndexProgress) -> Void
-  /// Told of statements that took longer than the system parameters say; the text has no values in it.
+  /// Is called with statements that took longer than the system parameters allow, without their values.
   public var log: @Sendable (String) -> Void
-  /// Told once of each field in a condition that no document has; `nil`: the log is told.
+  /// Is called once for each field in a condition that no document has; `nil`: the log is called.
   public var hint: (@Sendable (String) -> Void)?
 
   public init(

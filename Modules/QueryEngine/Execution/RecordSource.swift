@@ -29,7 +29,7 @@ package protocol RecordSource: ~Copyable {
 
   // MARK: Indexes
 
-  /// What plans go by; `nil` where it may change while they are used.
+  /// The versions of what plans depend on; `nil` where these may change while plans are used.
   var planningMoment: PlanningMoment? { get }
   borrowing func readyIndexes(of collection: DocStore.Collection) throws -> [IndexInfo]
   borrowing func documentCount(of collection: DocStore.Collection) throws -> Int
@@ -53,10 +53,10 @@ extension ReadTransaction: RecordSource {
 }
 
 extension WriteTransaction: RecordSource {
-  /// What a transaction that writes goes by may change at any time.
+  /// `nil`: in a transaction that writes, what plans depend on may change at any time.
   package var planningMoment: PlanningMoment? { nil }
 
-  /// Refused: the list is settled when the transaction commits.
+  /// Refused: the list is complete only when the transaction commits.
   package func oversizeDocuments() throws -> [OversizeDocument] {
     throw QueryError(.unsupported, "system:oversize_documents cannot be read inside a write transaction")
   }

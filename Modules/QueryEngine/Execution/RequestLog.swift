@@ -1,22 +1,22 @@
 import CRDTCore
 import Synchronization
 
-/// The statements that run, and the last of those that have.
+/// The running statements, and the last ones that have ended.
 ///
-/// It keeps texts, which have no arguments in them; where they are shown, literals are left out too.
+/// It keeps texts, which contain no arguments. Where they are shown, their literals are left out too.
 final class RequestLog: Sendable {
   fileprivate struct Request: Sendable {
     let number: UInt64
-    /// `nil` for one that is too long to be kept.
+    /// `nil` for a text that is too long to be kept.
     let text: String?
     let start: UInt64
     var nanoseconds: UInt64 = 0
     var rowCount = 0
-    /// What kind of mistake ended it; `nil` when it was done.
+    /// The code of the error that ended it; `nil` when it succeeded.
     var failure: String?
   }
 
-  /// What was counted of all statements that have ended.
+  /// Counts over all statements that have ended.
   struct Totals: Sendable {
     var completed: Int64 = 0
     var failed: Int64 = 0
@@ -30,13 +30,13 @@ final class RequestLog: Sendable {
     var last: UInt64 = 0
     var active: [UInt64: Request] = [:]
     var history: [Request] = []
-    /// The place in `history` of the oldest, once it is full.
+    /// The position in `history` of the oldest request, once the history is full.
     var oldest = 0
     var capacity = 0
     var slowNanoseconds: UInt64 = 0
   }
 
-  /// Longer texts are not kept.
+  /// The longest text that is kept.
   private static let textBytes = 4 << 10
 
   private let state = Mutex(State())
@@ -58,7 +58,7 @@ final class RequestLog: Sendable {
     }
   }
 
-  /// Notes that a statement begins.
+  /// Records the beginning of a statement.
   ///
   /// - Returns: Its number.
   func begin(_ prepared: PreparedStatement) -> UInt64 {
@@ -72,7 +72,7 @@ final class RequestLog: Sendable {
     }
   }
 
-  /// Notes that a statement has ended.
+  /// Records the end of a statement.
   func end(_ number: UInt64, rowCount: Int, error: (any Error)?) {
     let now = environment.now()
     let slow: Request? = state.withLock { state in
@@ -90,7 +90,7 @@ final class RequestLog: Sendable {
       "slow statement: \(slow.nanoseconds / 1_000_000) ms for \(Self.redacted(slow.text))")
   }
 
-  /// Forgets the statements that have ended.
+  /// Removes the statements that have ended.
   func clear() {
     state.withLock { state in
       state.history = []
@@ -127,7 +127,7 @@ final class RequestLog: Sendable {
     ["_id": .int(Int64(clamping: request.number)), "statement": .string(redacted(request.text))]
   }
 
-  /// A statement without its literals; what cannot be read is not shown.
+  /// A statement without its literals; a text that cannot be parsed is not shown.
   private static func redacted(_ text: String?) -> String {
     guard let text else { return "a statement that is too long to be kept" }
     do throws(QueryError) {
@@ -150,7 +150,7 @@ extension RequestLog.Totals {
 extension RequestLog.State {
   fileprivate var inOrder: [RequestLog.Request] { Array(history[oldest...] + history[..<oldest]) }
 
-  /// Keeps a request in place of the oldest, once there is no more room.
+  /// Keeps a request; if there is no room, it replaces the oldest.
   fileprivate mutating func keep(_ request: RequestLog.Request) {
     guard capacity > 0 else { return }
     if history.count < capacity {

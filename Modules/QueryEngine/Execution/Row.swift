@@ -1,6 +1,6 @@
 public import CRDTCore
 
-/// The columns that the rows of one result have, in the order of the projection; rows share it.
+/// The columns of one result's rows, in the order of the projection; the rows share it.
 final class RowShape: Sendable {
   let names: [TextKey]
 
@@ -9,8 +9,8 @@ final class RowShape: Sendable {
 
 /// One row of a result: a document, or what a projection makes of it.
 ///
-/// A document is kept as its record and decoded when it is asked for; the columns of a projection are worked
-/// out as the row is made.
+/// A document is kept as its record and decoded when its values are read. The columns of a projection are
+/// evaluated when the row is made.
 public struct Row: Sendable {
   private enum Content: Sendable {
     case record(Record, KeyTable)
@@ -19,11 +19,11 @@ public struct Row: Sendable {
     case values([TextKey: Value])
   }
 
-  /// What the row stands for, which tells it from others that show the same.
+  /// What the row is about, which distinguishes it from other rows with the same values.
   enum Subject: Hashable, Sendable {
     case nothing
     case document(DocumentID)
-    /// A group, by its keys.
+    /// A group, given by its keys.
     case group([ValueKey])
   }
 
@@ -50,15 +50,15 @@ public struct Row: Sendable {
     self.content = content
   }
 
-  /// The document that the row stands for; `nil` for rows that stand for none, such as a count.
+  /// The id of the row's document; `nil` for rows without a document, such as a count.
   public var id: DocumentID? {
     if case .document(let id) = subject { id } else { nil }
   }
 
-  /// The same row, standing for a group.
+  /// The same row, as the row of a group.
   func standing(for group: [ValueKey]) -> Row { Row(.group(group), content) }
 
-  /// The same row, standing for no document.
+  /// The same row, without its document.
   var withoutDocument: Row {
     get throws(QueryError) {
       switch content {
@@ -68,7 +68,7 @@ public struct Row: Sendable {
     }
   }
 
-  /// The row's columns by name; a missing value has none.
+  /// The row's columns by name; a missing value has no column.
   ///
   /// - Throws: `runtime` when a stored record is damaged.
   /// - Complexity: O(*n*) in the document's size, each time.
@@ -110,7 +110,7 @@ public struct Row: Sendable {
     }
   }
 
-  /// About the bytes of memory that the row takes.
+  /// About the bytes of memory that the row uses.
   package var memoryBytes: Int {
     switch content {
     case .record(let record, _): 96 + record.bytes.count
@@ -127,6 +127,6 @@ public struct Row: Sendable {
 }
 
 extension DocumentID {
-  /// Copies an id out of the store's memory, where only canonical ones are.
+  /// Copies an id out of the store's memory, which contains only canonical ids.
   init(copying bytes: RawSpan) { self.init(trusted: unsafe bytes.withUnsafeBytes { unsafe Array($0) }) }
 }

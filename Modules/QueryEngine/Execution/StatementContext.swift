@@ -1,10 +1,10 @@
 import CRDTCore
 import Synchronization
 
-/// How long a statement may go on: until its time is over, its steps are used up, or somebody ends it.
+/// The bounds of a running statement: its time, its steps, its memory, and whether it was cancelled.
 ///
-/// Each run of a statement has its own. Whatever goes through many rows asks it again and again, so that a
-/// statement ends soon after it should, before its first write or not at all.
+/// Each run of a statement has its own context. Every operator that visits many rows polls it, so that the
+/// statement ends soon after it should: before its first write, or not at all.
 public final class StatementContext: Sendable {
   private let deadline: (at: UInt64, now: @Sendable () -> UInt64)?
   private let timeout: Duration
@@ -21,17 +21,17 @@ public final class StatementContext: Sendable {
   private let isAlone = Atomic(false)
   private let remainingSteps: Atomic<Int>
   private let remainingBytes: Atomic<Int>
-  /// Whether the rows of the result and what a write gathers count too.
+  /// Whether the rows of the result, and what a write gathers, count too.
   private let boundsRows: Bool
 
   /// A context with bounds.
   ///
   /// - Parameters:
-  ///   - environment: Whose clock the time is read from.
-  ///   - timeout: From now on; `nil` for no bound.
-  ///   - steps: How many rows the statement may visit, in steps of 256.
-  ///   - memoryBytes: About how much memory it may take to sort, group, join and compare rows.
-  ///   - boundsRows: Whether rows that are gathered for whoever asks take of that memory too.
+  ///   - environment: The source of the time.
+  ///   - timeout: The time from now on; `nil` for no bound.
+  ///   - steps: The most rows that the statement may visit, in steps of 256.
+  ///   - memoryBytes: About how much memory it may use to sort, group, join and compare rows.
+  ///   - boundsRows: Whether the rows that are gathered for the caller count as part of that memory.
   ///   - strictTypes: Whether an operand of a wrong type is an error.
   public init(
     _ environment: EngineEnvironment, timeout: Duration? = nil, steps: Int = .max,
@@ -62,9 +62,10 @@ public final class StatementContext: Sendable {
     remainingBytes = Atomic(Self.defaultMemoryBytes)
   }
 
-  /// The time at which the statement first asked for it, in milliseconds since 1970: the same to its end.
+  /// The statement's time, in milliseconds since 1970.
   ///
-  /// `nil` where no clock is known.
+  /// It is read when the statement first needs it, and stays the same until its end. It is `nil` where there
+  /// is no clock.
   var wallClock: Int64? {
     let known = firstWallClock.load(ordering: .relaxed)
     guard known == .min, let readWallClock else { return known == .min ? nil : known }
@@ -73,50 +74,56 @@ public final class StatementContext: Sendable {
     return isFirst ? now : first
   }
 
-  /// What a statement may take where nothing else is said: 512 MiB.
+  /// The memory that a statement may use by default: 512 MiB.
   public static let defaultMemoryBytes = 512 << 20
 
   /// The statement's number among those of its store, from 1; 0 where it has none.
   var requestNumber: UInt64 { request.load(ordering: .relaxed) }
 
-  /// The context itself, as that of the statement with this number.
+  /// The context itself, for the statement with this number.
   func numbered(_ number: UInt64) -> StatementContext {
     request.store(number, ordering: .relaxed)
     return self
   }
 
-  /// Hints that one statement gives at most.
+  /// The most hints that one statement may give.
   static let hintLimit = 16
 
-  /// What the author of the statement may have got wrong, a sentence each.
+  /// Likely mistakes in the statement, a sentence each.
   package var hints: [String] { noted.withLock { $0.map(\.message) } }
 
-  /// Takes in fields that no document has, each once.
+  /// Records fields that no document has, each once.
   func note(_ fields: [UnknownField]) {
     noted.withLock { noted in
       for field in fields where noted.count < Self.hintLimit && !noted.contains(field) { noted.append(field) }
     }
   }
 
-  /// Where operators note what they do; `nil` for statements that are not profiled.
+  /// The profile to which operators report; `nil` for statements that are not profiled.
   var profile: StatementProfile? { profiling.withLock { $0 } }
 
   func startProfile(_ profile: StatementProfile) { profiling.withLock { $0 = profile } }
 
-  /// Says that the statement is alone in its transaction, which is dropped when it throws: then it may also end while it writes.
+  /// Marks the statement as alone in its transaction, which is dropped when it throws.
+  ///
+  /// Such a statement may also end while it writes.
   package func isAloneInTransaction() { isAlone.store(true, ordering: .relaxed) }
 
-  /// Asks whether a statement may go on that has begun to write: one that shares its transaction always does.
+  /// Checks whether a statement that has begun to write may go on.
+  ///
+  /// A statement that shares its transaction always may.
   ///
   /// - Throws: As ``poll(steps:)``.
   func pollWriting() throws(QueryError) { if isAlone.load(ordering: .relaxed) { try poll() } }
 
-  /// Ends the statement soon, from any thread; one that has begun to write goes on, unless it is alone in its transaction.
+  /// Ends the statement soon, from any thread.
+  ///
+  /// A statement that has begun to write goes on, unless it is alone in its transaction.
   public func cancel() { isCancelled.store(true, ordering: .relaxed) }
 
-  /// Asks whether the statement may go on.
+  /// Checks whether the statement may go on.
   ///
-  /// - Parameter steps: What was done since the last time.
+  /// - Parameter steps: The rows that were visited since the last call.
   /// - Throws: `cancelled`, `timeout`, `limit`.
   package func poll(steps: Int = 0) throws(QueryError) {
     guard !isCancelled.load(ordering: .relaxed) else {
@@ -125,7 +132,7 @@ public final class StatementContext: Sendable {
     if let deadline, deadline.now() >= deadline.at {
       throw QueryError(.timeout, "the statement took longer than its time-out of \(timeout.text)")
     }
-    // Only the thread that runs the statement counts, so nothing is lost between the two.
+    // Only the thread that runs the statement counts, so no update between the load and the store is lost.
     let remaining = remainingSteps.load(ordering: .relaxed)
     guard steps <= remaining else {
       throw QueryError(.limit, "the statement visits more rows than it may")
@@ -135,7 +142,7 @@ public final class StatementContext: Sendable {
 }
 
 extension StatementContext {
-  /// Takes memory that the statement keeps until its end.
+  /// Reserves memory that the statement keeps until its end.
   ///
   /// - Throws: `limit` when it is more than the statement may have.
   func reserve(_ bytes: Int) throws(QueryError) {
@@ -147,7 +154,9 @@ extension StatementContext {
     remainingBytes.store(remaining - bytes, ordering: .relaxed)
   }
 
-  /// Takes memory for what is gathered in any case, where that is bounded: the application's own statements may gather all.
+  /// Reserves memory for rows that must be gathered, if the context bounds these.
+  ///
+  /// The application's own statements may gather all rows.
   ///
   /// - Throws: `limit` when it is more than the statement may have.
   func reserveGathered(_ bytes: @autoclosure () -> Int) throws(QueryError) {
@@ -155,13 +164,13 @@ extension StatementContext {
   }
 }
 
-/// Counts the rows of a scan and asks the statement's context every so often.
+/// Counts the rows of a scan and polls the statement's context once per 256 rows.
 struct ScanPace {
   private static let rows = 256
   private let context: StatementContext
   private var sinceLast = 0
 
-  /// Asks at once, so that a statement that is over visits nothing.
+  /// Polls immediately, so that a statement that has ended visits no rows.
   init(_ context: StatementContext) throws(QueryError) {
     self.context = context
     try context.poll()
@@ -178,7 +187,7 @@ struct ScanPace {
 }
 
 extension Duration {
-  /// What is left of it without parts of a nanosecond; nothing of a negative one.
+  /// The duration in whole nanoseconds; zero for a negative one.
   fileprivate var wholeNanoseconds: UInt64 {
     let (seconds, attoseconds) = components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -1,7 +1,7 @@
 import CRDTCore
 import Synchronization
 
-/// What the system parameters say of every statement, kept where each can read it without a lock.
+/// The system parameters that concern every statement, stored so that statements read them without a lock.
 final class StatementSettings: Sendable {
   private let seconds = Atomic<Int64>(0)
   private let isStrict = Atomic(false)
@@ -24,12 +24,12 @@ final class StatementSettings: Sendable {
     }
   }
 
-  /// What is advised where a statement advises nothing itself.
+  /// The hints for a statement that gives none itself.
   var hints: Hints {
     areHintsEmpty.load(ordering: .acquiring) ? Hints() : defaultHints.withLock { $0 }
   }
 
-  /// `nil`: as long as they take.
+  /// The timeout of statements; `nil` for no bound.
   var timeout: Duration? {
     let seconds = seconds.load(ordering: .relaxed)
     return seconds == 0 ? nil : .seconds(seconds)

@@ -1,6 +1,6 @@
 package import CRDTCore
 
-/// The value of one aggregate over the rows of one group, as they come and, where wanted, go again.
+/// The value of one aggregate over the rows of one group; rows are added and, where wanted, removed.
 ///
 /// The result never depends on the order of the rows. Without rows that count it is MISSING, but 0 for COUNT.
 package struct Accumulator: Sendable {
@@ -10,7 +10,7 @@ package struct Accumulator: Sendable {
     /// The least and the greatest so far.
     case bounds(least: Value?, greatest: Value?)
     case values(OrderedValues)
-    /// For values that go again; the sum is of the distinct ones.
+    /// For values that may be removed; the sum is over the distinct ones.
     case counted(CountedValues, distinctSum: ExactSum)
   }
 
@@ -18,14 +18,14 @@ package struct Accumulator: Sendable {
   private let distinct: Bool
   private let countsRows: Bool
   private var state: State
-  /// The most values that were kept at a time.
+  /// The most values that were kept at one time.
   private var mostKept = 0
 
   /// - Parameters:
-  ///   - aggregate: What is worked out.
+  ///   - aggregate: The aggregate to compute.
   ///   - distinct: Whether equal values count once.
   ///   - countsRows: COUNT(*): every row counts, whatever its value.
-  ///   - subtractable: Whether rows may be taken away again, for which some aggregates keep all values.
+  ///   - subtractable: Whether rows may be removed, for which some aggregates keep all values.
   package init(
     _ aggregate: Aggregate, distinct: Bool = false, countsRows: Bool = false, subtractable: Bool = false
   ) {
@@ -42,7 +42,7 @@ package struct Accumulator: Sendable {
     }
   }
 
-  /// Takes in the value that the aggregate's operand has in a row.
+  /// Adds the value of the aggregate's operand in a row.
   ///
   /// - Returns: Whether more values are kept now than ever before.
   @discardableResult
@@ -53,7 +53,7 @@ package struct Accumulator: Sendable {
     return true
   }
 
-  /// Takes a row away again that was added; only if this was made for it.
+  /// Removes a row that was added; only allowed if the accumulator was made with `subtractable`.
   package mutating func remove(_ value: Value?) { change(value, by: -1) }
 
   private mutating func change(_ value: Value?, by sign: Int) {
@@ -62,7 +62,7 @@ package struct Accumulator: Sendable {
     case .count(let count): state = .count(count + sign)
     case .sum(var sum):
       guard let value else { return }
-      // The old state must not hold on to the sum's memory, or each change would copy it.
+      // The old state must not share the sum's memory, or each change would copy it.
       state = .count(0)
       if sign > 0 { sum.add(value) } else { sum.remove(value) }
       state = .sum(sum)
@@ -71,7 +71,7 @@ package struct Accumulator: Sendable {
       guard let value = value?.withoutCounter else { return }
       state = .bounds(
         least: least.map { OrderedValues.compare($0, value) <= 0 ? $0 : value } ?? value,
-        // Of an integer and a double of one value the integer is shown, as among the least.
+        // Of an equal integer and double the integer is the result, as for the least value.
         greatest: greatest.map { SortOrder.compare($0, value) > 0 || Self.precedes($0, value) ? $0 : value }
           ?? value)
     case .values(var values):
@@ -92,12 +92,12 @@ package struct Accumulator: Sendable {
     }
   }
 
-  /// Whether the left one is equal by value and the one to show.
+  /// Whether the left value is equal to the right one and is the one to show.
   private static func precedes(_ left: Value, _ right: Value) -> Bool {
     SortOrder.compare(left, right) == 0 && OrderedValues.compare(left, right) <= 0
   }
 
-  /// Whether a row with this value is one of those that the aggregate is about.
+  /// Whether the aggregate counts a row with this value.
   private func counts(_ value: Value?) -> Bool {
     guard let value, value != .null else { return false }
     switch aggregate {
@@ -162,7 +162,7 @@ package struct Accumulator: Sendable {
     }
   }
 
-  /// Half the sum: an integer where both are and it comes out even, else a double.
+  /// Half the sum: an integer where both are integers and the sum is even, otherwise a double.
   private static func middle(_ least: Value, _ greatest: Value) -> Value? {
     if least.isDecimal || greatest.isDecimal {
       guard let half = ExactDecimal("0.5").map(Value.decimal) else { return nil }
@@ -176,7 +176,7 @@ package struct Accumulator: Sendable {
     return .double(low / 2 + high / 2)
   }
 
-  /// The value in the middle of the sorted ones; of an even number of them the first of the two in the middle.
+  /// The median of the sorted values; of an even number, the first of the two in the middle.
   private static func median(_ entries: [OrderedValues.Entry], distinct: Bool) -> Value? {
     let count = entries.reduce(0) { $0 + (distinct ? 1 : $1.count) }
     var position = (count - 1) / 2
@@ -189,7 +189,7 @@ package struct Accumulator: Sendable {
 }
 
 extension Value {
-  /// A counter as the integer that it counts as.
+  /// The value, with a counter replaced by its integer.
   var withoutCounter: Value {
     if case .counter(let number) = self { .int(number) } else { self }
   }

@@ -1,9 +1,10 @@
 package import CRDTCore
 
-/// Arithmetic of queries: total, with no trap and no infinity.
+/// Arithmetic of queries: total, without traps and without infinities.
 ///
-/// Two integers give an integer, a double on either side a double. What has no result is MISSING: overflow,
-/// division by zero, a result that is not finite, operands that are no numbers. NULL in gives NULL out.
+/// Two integers give an integer; a double on either side gives a double. The result is MISSING for overflow,
+/// division by zero, a result that is not finite, and operands that are not numbers. A NULL operand gives
+/// NULL.
 package enum Arithmetic {
   package static func apply(_ symbol: BinaryOperator, _ left: Value?, _ right: Value?) -> Value? {
     guard let left, let right else { return nil }
@@ -34,7 +35,7 @@ package enum Arithmetic {
     case .add: result = left.addingReportingOverflow(right)
     case .subtract: result = left.subtractingReportingOverflow(right)
     case .multiply: result = left.multipliedReportingOverflow(by: right)
-    // Both report a division by zero, and the one quotient that does not fit, as overflow.
+    // Both report as overflow a division by zero, and the one quotient that does not fit.
     case .divide: result = left.dividedReportingOverflow(by: right)
     case .remainder: result = left.remainderReportingOverflow(dividingBy: right)
     case .shiftLeft: result = (left << right, !(0..<64).contains(right))
@@ -46,7 +47,7 @@ package enum Arithmetic {
     return result.overflow ? nil : .int(result.partialValue)
   }
 
-  /// Decimals are added, subtracted and multiplied exactly; what has no exact result is MISSING.
+  /// Decimals are added, subtracted and multiplied exactly; without an exact result, it is MISSING.
   private static func decimals(
     _ symbol: BinaryOperator, _ left: ExactDecimal, _ right: ExactDecimal
   ) -> Value? {
@@ -81,7 +82,7 @@ package enum Arithmetic {
 extension Value {
   var isDecimal: Bool { if case .decimal = self { true } else { false } }
 
-  /// A number as a decimal: a floating-point one by its shortest text.
+  /// A number as a decimal; a floating-point number is converted from its shortest text.
   var exactDecimal: ExactDecimal? {
     switch self {
     case .decimal(let value): value
@@ -91,12 +92,14 @@ extension Value {
     }
   }
 
-  /// What compares with a decimal: a number, or the text of one.
+  /// The decimal for a comparison with a decimal: from a number, or from the text of one.
   var comparedDecimal: ExactDecimal? {
     if case .string(let text) = self { ExactDecimal(text) } else { exactDecimal }
   }
 
-  /// A decimal as its text, also inside: as what is not for decimals takes it, and as documents hold it.
+  /// The value with each decimal replaced by its text, also inside of arrays and objects.
+  ///
+  /// This is how documents store decimals, and how functions without support for decimals see them.
   package var withoutDecimals: Value {
     switch self {
     case .decimal(let value): .string(value.text)
@@ -106,7 +109,7 @@ extension Value {
     }
   }
 
-  /// Whether this is a decimal, or holds one.
+  /// Whether this is a decimal, or contains one.
   package var holdsDecimal: Bool {
     switch self {
     case .decimal: true

@@ -1,8 +1,8 @@
 import CRDTCore
 
-/// Small letters as ILIKE and the collation `nocase` see them: scalar by scalar, where the small one is one scalar.
+/// Lower case for ILIKE and the collation `nocase`: scalar by scalar, where the result is one scalar.
 enum CaseFolding {
-  /// The scalars below are looked up: those of Latin, Greek, Cyrillic and Armenian.
+  /// Scalars below this bound are looked up: those of Latin, Greek, Cyrillic and Armenian.
   private static let tableCount: UInt32 = 0x600
   private static let table: [UInt16] = (0..<tableCount).map { UInt16(truncatingIfNeeded: lowered($0)) }
 
@@ -19,7 +19,7 @@ enum CaseFolding {
     return lower.first?.value ?? scalar
   }
 
-  /// Whether a scalar stands in one of the large blocks without capital letters, so that nobody need be asked.
+  /// Whether a scalar is in one of the large blocks without capital letters, so that no lookup is necessary.
   private static func hasNoCase(_ scalar: UInt32) -> Bool {
     switch scalar {
     case 0x0600..<0x10A0, 0x2000..<0x2100, 0x2E00..<0xA640, 0xAC00..<0xFF00, 0x1F000...: true
@@ -27,9 +27,9 @@ enum CaseFolding {
     }
   }
 
-  /// The folded scalars of a text, given as UTF-8, in UTF-8.
+  /// The folded scalars of a text; both texts are UTF-8.
   ///
-  /// A byte that is not UTF-8 counts as one scalar, as where a pattern reads it.
+  /// A byte that is not UTF-8 counts as one scalar, as in patterns.
   ///
   /// - Complexity: O(*n*) in the bytes.
   static func folded(_ text: RawSpan) -> [UInt8] {
@@ -50,9 +50,9 @@ enum CaseFolding {
     while let scalar = appendASCII(of: text, &offset, to: &bytes) { append(folded(scalar), to: &bytes) }
   }
 
-  /// Appends what is ASCII from `offset` on, folded.
+  /// Appends the ASCII bytes from `offset` on, folded.
   ///
-  /// - Returns: The scalar behind it, which `offset` moves past.
+  /// - Returns: The scalar after them; `offset` moves past it.
   private static func appendASCII(of text: RawSpan, _ offset: inout Int, to bytes: inout [UInt8]) -> UInt32? {
     while offset < text.byteCount {
       let byte = unsafe text.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
@@ -63,7 +63,9 @@ enum CaseFolding {
     return nil
   }
 
-  /// Appends what `lower` makes of a text: other than folded, a capital I with a dot is two scalars.
+  /// Appends the result of `lower` for a text.
+  ///
+  /// Unlike folding, it turns a capital I with a dot into two scalars.
   static func appendLowercased(_ text: RawSpan, to bytes: inout [UInt8]) {
     var offset = 0
     while let scalar = appendASCII(of: text, &offset, to: &bytes) {
@@ -72,8 +74,9 @@ enum CaseFolding {
     }
   }
 
-  /// Hands the folded text to `body`, in place where it has no capital letters, and without memory of its own where
-  /// it is short.
+  /// Calls `body` with the folded text.
+  ///
+  /// A text without capital letters is passed in place. A short text needs no memory of its own.
   static func withFolded<R>(_ text: RawSpan, _ body: (RawSpan) -> R) -> R {
     guard text.isASCII else { return body(folded(text).span.bytes) }
     if !text.hasASCIICapitals { return body(text) }
@@ -93,7 +96,7 @@ enum CaseFolding {
     }
   }
 
-  /// Writes a number of up to 21 bits as UTF-8 has it, whether or not it is a scalar.
+  /// Appends a number of up to 21 bits in UTF-8, whether or not it is a scalar.
   static func append(_ scalar: UInt32, to bytes: inout [UInt8]) {
     let tail = { (shift: UInt32) in UInt8(truncatingIfNeeded: scalar >> shift & 0x3F | 0x80) }
     switch scalar {
@@ -115,12 +118,12 @@ enum CaseFolding {
 }
 
 extension RawSpan {
-  /// Whether an ASCII text has capital letters.
+  /// Whether an ASCII text contains capital letters.
   fileprivate var hasASCIICapitals: Bool {
     var offset = 0
     while byteCount - offset >= 8 {
       let word = unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-      // The highest bit of each byte: whether it is at least "A", and whether it is above "Z".
+      // The highest bit of each byte shows whether it is at least "A", and whether it is above "Z".
       let first = word &+ 0x3F3F_3F3F_3F3F_3F3F
       let last = word &+ 0x2525_2525_2525_2525
       if (first ^ last) & 0x8080_8080_8080_8080 != 0 { return true }

@@ -1,9 +1,9 @@
 import CRDTCore
 
-/// Values with their numbers of times, in order while they come and go one by one.
+/// Values with their counts, in order, while values are added and removed one by one.
 ///
-/// They stand in chunks, so that a change moves few of them. Integers and doubles of one value stand apart,
-/// integers first, and are one of the distinct values.
+/// They are stored in chunks, so that a change moves few of them. An integer and a double of the same value
+/// are separate entries, the integer first, and count as one distinct value.
 struct CountedValues: Sendable {
   private struct Entry {
     var value: Value
@@ -17,7 +17,7 @@ struct CountedValues: Sendable {
     var total: Int
   }
 
-  /// What a change did to the distinct values: of those that are equal, the first is the one that is shown.
+  /// How a change affected the distinct values; of equal values, the first is the one that is shown.
   struct Effect {
     var entered: Value?
     var left: Value?
@@ -52,7 +52,7 @@ struct CountedValues: Sendable {
     return effect
   }
 
-  /// Takes a value away that was added.
+  /// Removes a value that was added.
   ///
   /// - Complexity: O(log *n* + *n* / 256).
   mutating func remove(_ value: Value) -> Effect {
@@ -74,17 +74,17 @@ struct CountedValues: Sendable {
     return Effect(entered: effect.left, left: effect.entered)
   }
 
-  /// The least value, the integer of several that are equal.
+  /// The least value; of several that are equal, the integer.
   var least: Value? { chunks.first?.entries.first?.value }
 
-  /// The greatest value, the integer of several that are equal.
+  /// The greatest value; of several that are equal, the integer.
   var greatest: Value? {
     guard let last = chunks.last, let value = last.entries.last?.value else { return nil }
     let before = neighbour(before: last.entries.count - 1, in: chunks.count - 1)
     return before.flatMap { SortOrder.compare($0, value) == 0 ? $0 : nil } ?? value
   }
 
-  /// The value in the middle; of an even number of them the first of the two in the middle.
+  /// The median; of an even number of values, the first of the two in the middle.
   ///
   /// - Complexity: O(*n* / 256).
   var median: Value? {
@@ -102,7 +102,7 @@ struct CountedValues: Sendable {
     return nil
   }
 
-  /// The value in the middle of the distinct ones.
+  /// The median of the distinct values.
   ///
   /// - Complexity: O(*n*).
   var distinctMedian: Value? {
@@ -119,7 +119,7 @@ struct CountedValues: Sendable {
 
   // MARK: - Places
 
-  /// What the distinct values have by an entry that they lack without it.
+  /// The difference that an entry makes to the distinct values.
   private func effect(ofEntryAt index: Int, in chunk: Int) -> Effect {
     let value = chunks[chunk].entries[index].value
     if let before = neighbour(before: index, in: chunk), SortOrder.compare(before, value) == 0 {
@@ -141,7 +141,7 @@ struct CountedValues: Sendable {
     return chunk + 1 < chunks.count ? chunks[chunk + 1].entries.first?.value : nil
   }
 
-  /// Where the value stands or belongs: the last chunk that does not begin behind it.
+  /// The position of a value, or where it belongs: in the last chunk that does not begin after it.
   private func place(of value: Value) -> (chunk: Int, index: Int) {
     var low = 0
     var high = chunks.count - 1

@@ -1,13 +1,15 @@
-/// What all evaluations of one expression share.
+/// The state that all evaluations of one expression share.
 struct EvaluationScope: Sendable {
-  /// The statement that they belong to; without one nothing ends them early.
+  /// The statement of the evaluations; without one, nothing ends them early.
   let context: StatementContext?
-  /// Whether values are found and texts are matched in the plain way, which faster ones must agree with.
+  /// Whether values are found and texts are matched in the simple way.
+  ///
+  /// Faster ways must have the same results.
   let isReference: Bool
   let patterns: PatternTable
   let lists: ConstantLists
 
-  /// For an evaluation by itself.
+  /// The scope of an evaluation outside of statements.
   static let none = EvaluationScope(.missing, isReference: true)
 
   init(_ expression: Expression, _ context: StatementContext? = nil) {

@@ -1,11 +1,11 @@
 import CRDTCore
 
-/// COLLATE: a text that is compared as if its letters were small is taken with small letters.
+/// COLLATE: a text that is compared without regard to case is evaluated in lower case.
 ///
-/// So a value with a collation is what it is compared, sorted and grouped by; where a row merely shows it, the
-/// binder takes the collation off.
+/// So a value with a collation is the value to compare, sort and group by. Where a row only shows it, the
+/// binder removes the collation.
 extension Evaluator {
-  /// The value of an operand, whatever collation it has itself, as a comparison by this rule sees it.
+  /// The value of an operand for a comparison by this rule, whatever collation the operand has.
   mutating func value(
     of operand: Expression, by rule: Collation, _ row: (FieldPath) -> Value?
   ) throws(QueryError) -> Value? {
@@ -14,7 +14,7 @@ extension Evaluator {
     return try folded(try value(of: operand, row), by: rule)
   }
 
-  /// A value as comparisons by this rule see it: texts, and those directly in a list, have small letters.
+  /// A value for a comparison by this rule: texts, also those directly in a list, are in lower case.
   mutating func folded(
     _ value: Value?, by rule: Collation, elements: Bool = false
   ) throws(QueryError) -> Value? {
@@ -34,7 +34,7 @@ extension Evaluator {
 }
 
 extension Collation {
-  /// The rule of a comparison: that which one of the operands names, whichever it is.
+  /// The rule of a comparison: the collation of either operand.
   static func ruling(_ operands: [Expression]) -> Collation? {
     var ruling: Collation?
     for operand in operands {
@@ -43,7 +43,7 @@ extension Collation {
     return ruling
   }
 
-  /// The text with its letters small, scalar by scalar as ILIKE compares them.
+  /// The text in lower case, scalar by scalar, as ILIKE compares texts.
   static func folded(_ text: String) -> String {
     String(decoding: text.withUTF8Bytes { CaseFolding.folded($0) }, as: UTF8.self)
   }

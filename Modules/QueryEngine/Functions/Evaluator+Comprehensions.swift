@@ -2,7 +2,7 @@ import CRDTCore
 
 /// ANY, EVERY, ARRAY … FOR and OBJECT … FOR: over an array's elements or an object's members.
 extension Evaluator {
-  /// What one element costs of the steps that an evaluation has: comprehensions may stand in each other.
+  /// The cost of one element, in steps of an evaluation: comprehensions may be nested.
   private static let stepsPerElement = 16
 
   mutating func comprehension(
@@ -10,7 +10,7 @@ extension Evaluator {
   ) throws(QueryError) -> Value? {
     switch expression {
     case .quantified(let quantifier, let iteration, let condition):
-      // Strict types look at each element.
+      // Strict types examine each element.
       if !isStrict, let known = scope.lists.list(iteration.source), let test = ListTest(expression) {
         return known.answer(test.kind, try value(of: test.subject, row), isNegated: false)
       }
@@ -55,7 +55,7 @@ extension Evaluator {
     }
   }
 
-  /// What is made of a source that has no elements: NULL, unless it is MISSING.
+  /// The result for a source that has no elements: NULL, unless the source is MISSING.
   private static func without(_ source: Value?) -> Value? { source == nil ? nil : .null }
 
   private mutating func accepts(

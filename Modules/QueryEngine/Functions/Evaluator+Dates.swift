@@ -2,7 +2,7 @@ import CRDTCore
 
 /// Functions of dates, which are ISO 8601 texts with a time zone or milliseconds since 1970.
 ///
-/// What is made of a text is a text with the same offset, what is made of a number is a number.
+/// The result for a text is a text with the same offset; the result for a number is a number.
 extension Evaluator {
   mutating func date(_ function: Function, _ operands: [Value]) throws(QueryError) -> Value? {
     switch function {
@@ -46,7 +46,7 @@ extension Evaluator {
     return .int(instant.milliseconds)
   }
 
-  /// The moment in the format and the zone that the operands from `index` on name, if they do.
+  /// The moment in the format and the zone of the operands from `index` on, if there are such operands.
   private mutating func formatted(
     _ instant: Instant, _ operands: [Value], _ index: Int
   ) throws(QueryError) -> Value? {
@@ -63,7 +63,7 @@ extension Evaluator {
     if case .string(let name) = value { DatePart(name: name) } else { nil }
   }
 
-  /// The moment in the zone that the operand at `index` names, if there is one.
+  /// The moment in the zone of the operand at `index`, if there is one.
   private func inZone(
     _ instant: Instant, _ operands: [Value], _ index: Int
   ) throws(QueryError) -> Instant? {
@@ -72,7 +72,7 @@ extension Evaluator {
     return try offset(of: zone, at: instant).flatMap { instant.with(offset: $0) }
   }
 
-  /// Seconds east of Greenwich: of `UTC`, `Z`, `+01:00`, or a name that the machine knows.
+  /// Seconds east of Greenwich, of `UTC`, `Z`, `+01:00`, or a zone name that the machine knows.
   private func offset(of zone: String, at instant: Instant) throws(QueryError) -> Int? {
     if ["UTC", "GMT"].contains(where: zone.uppercased().isSame) { return 0 }
     var reader = DigitReader(zone)
@@ -81,9 +81,9 @@ extension Evaluator {
     return zones(zone, instant.milliseconds)
   }
 
-  /// `clock([format[, zone]])`: when the statement began, as a number unless there is a format.
+  /// `clock([format[, zone]])`: the statement's start, as a number unless there is a format.
   private func clock(_ operands: [Value]) throws(QueryError) -> Value? {
-    // Constants are worked out before there is a statement; this one is not until then.
+    // Constants are evaluated before there is a statement; this function is evaluated later.
     guard let time = scope.context?.wallClock else { throw .unsupported("the function clock here") }
     guard let now = Instant(milliseconds: time), let instant = try inZone(now, operands, 1)
     else { return nil }
@@ -92,7 +92,7 @@ extension Evaluator {
     return DateFormat(text).map { .string($0.text(of: instant)) }
   }
 
-  /// `request_info()`: the statement that asks, when it began, and what may be wrong with it.
+  /// `request_info()`: the statement itself, its start, and likely mistakes in it.
   func requestInfo() throws(QueryError) -> Value {
     guard let context = scope.context, let time = context.wallClock else {
       throw .unsupported("the function request_info here")
@@ -105,7 +105,9 @@ extension Evaluator {
     return .map(info)
   }
 
-  /// `tz_offset(date[, format])`, or `tz_offset(zone, 'TZN')` when the statement began: minutes east of Greenwich.
+  /// `tz_offset(date[, format])`, or `tz_offset(zone, 'TZN')` at the statement's start.
+  ///
+  /// The result is in minutes east of Greenwich.
   private func zoneOffset(_ operands: [Value]) throws(QueryError) -> Value? {
     guard case .string(let text) = operands[0] else { return nil }
     guard operands.count > 1 else { return DateText.parse(text).map { .int(Int64($0.offset / 60)) } }
@@ -127,7 +129,7 @@ extension Evaluator {
     return DateFormat(format)?.parse(text).map { .int($0.milliseconds) }
   }
 
-  /// `date_range(start, end, part[, step[, format[, zone]]])`: from the start on, up to but not including the end.
+  /// `date_range(start, end, part[, step[, format[, zone]]])`: from the start to before the end.
   private mutating func dateRange(_ operands: [Value]) throws(QueryError) -> Value? {
     let step = operands.count > 3 ? operands[3].wholeNumber : 1
     guard let start = Self.instant(operands[0]), let end = Self.instant(operands[1]),
@@ -135,7 +137,7 @@ extension Evaluator {
     else { return nil }
     var dates: [Value] = []
     var count: Int64 = 0
-    // Always from the start, so that months keep its day.
+    // Each date is computed from the start, so that months keep its day.
     while let next = part.added(to: start, count * step),
       step > 0 ? next.milliseconds < end.milliseconds : next.milliseconds > end.milliseconds
     {
@@ -156,7 +158,7 @@ extension Evaluator {
     return part(operands[1])?.milliseconds.map { .int(milliseconds / $0) }
   }
 
-  /// `duration_format(duration[, part])` of so many milliseconds, or so many of the parts.
+  /// `duration_format(duration[, part])` of a number of milliseconds, or of parts.
   private static func durationFormat(_ operands: [Value]) -> Value? {
     guard let number = operands[0].wholeNumber else { return nil }
     guard operands.count > 1 else { return .string(DurationText.text(milliseconds: number)) }

@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// Calls: which arguments are evaluated, and what NULL and MISSING among them mean.
+/// Calls: which arguments are evaluated, and what NULL and MISSING arguments mean.
 extension Evaluator {
   mutating func call(
     _ function: Function, _ operands: [Expression], _ row: (FieldPath) -> Value?
@@ -42,11 +42,11 @@ extension Evaluator {
       last = try value(of: operand, row)
       if fits(last) { return last }
     }
-    // Nothing fits: the last one says whether the answer is NULL or MISSING.
+    // No argument fits: the last one decides whether the result is NULL or MISSING.
     return last
   }
 
-  /// `decode(e, s1, r1, s2, r2, …, default)`; null finds null, and MISSING nothing.
+  /// `decode(e, s1, r1, s2, r2, …, default)`; null matches null, and MISSING matches nothing.
   private mutating func decode(
     _ operands: [Expression], _ row: (FieldPath) -> Value?
   ) throws(QueryError) -> Value? {
@@ -62,9 +62,9 @@ extension Evaluator {
     return index < operands.count ? try value(of: operands[index], row) : .null
   }
 
-  /// A function of present values: MISSING in gives MISSING out, else NULL in gives NULL out.
+  /// A function of present values: a MISSING argument gives MISSING, otherwise a NULL argument gives NULL.
   mutating func eager(_ function: Function, _ operands: [Value?]) throws(QueryError) -> Value? {
-    // The one of them that has a name for what is not there.
+    // Of these functions, only this one has a result for MISSING.
     if function == .jsonType { return .string(Self.jsonTypeName(operands[0])) }
     var values: [Value] = []
     values.reserveCapacity(operands.count)
@@ -75,7 +75,7 @@ extension Evaluator {
     if !function.takesNull, values.contains(.null) { return .null }
     if values.contains(where: \.holdsDecimal) {
       if let result = Self.decimal(function, values) { return result }
-      // To all other functions a decimal is its text.
+      // All other functions receive a decimal as its text.
       for index in values.indices { values[index] = values[index].withoutDecimals }
     }
     switch function {
@@ -112,13 +112,13 @@ extension Evaluator {
     }
   }
 
-  /// `decimal(x)`: the exact decimal number that a number, or the text of one, is.
+  /// `decimal(x)`: the exact decimal number of a number, or of the text of one.
   private static func decimal(_ operand: Value) -> Value? {
     if case .string(let text) = operand { return ExactDecimal(text).map(Value.decimal) }
     return operand.exactDecimal.map(Value.decimal)
   }
 
-  /// The functions that know decimals; `nil` for others.
+  /// The functions with support for decimals; `nil` for others.
   private static func decimal(_ function: Function, _ operands: [Value]) -> Value? {
     switch (function, operands[0]) {
     case (.abs, .decimal(let number)): .decimal(number < .zero ? -number : number)
@@ -149,7 +149,7 @@ extension Evaluator {
     case .exists: return .bool(!elements.isEmpty)
     case .arraySort: return .array(elements.sorted { SortOrder.compare($0, $1) < 0 })
     case .arrayDistinct:
-      // The first of equal elements stays, in the order of the array.
+      // Of equal elements the first is kept, in the order of the array.
       let order = elements.indices.sorted {
         let order = SortOrder.compare(elements[$0], elements[$1])
         return order != 0 ? order < 0 : $0 < $1
@@ -166,7 +166,7 @@ extension Evaluator {
 }
 
 extension Function {
-  /// Whether NULL is an argument like any other; elsewhere it makes the result NULL.
+  /// Whether NULL is an ordinary argument; in other functions it makes the result NULL.
   fileprivate var takesNull: Bool {
     switch self {
     case .objectSet, .serializeJSON: true

@@ -1,7 +1,7 @@
 import CRDTCore
 import Platform
 
-/// Mathematics beyond arithmetic. What has no finite result is MISSING.
+/// Mathematics beyond arithmetic. Without a finite result, it is MISSING.
 extension Evaluator {
   static func mathematics(_ function: Function, _ operands: [Value]) -> Value? {
     switch function {
@@ -29,7 +29,7 @@ extension Evaluator {
     return result.isFinite ? .double(result) : nil
   }
 
-  /// Whole numbers to a whole power, where the result fits.
+  /// A whole number to a whole power, where the result fits.
   private static func wholePower(_ base: Value, _ exponent: Value) -> Int64? {
     guard let base = base.wholeNumber, var exponent = exponent.wholeNumber, exponent >= 0 else { return nil }
     var result: Int64 = 1
@@ -50,7 +50,7 @@ extension Evaluator {
     return result
   }
 
-  /// `round(x[, digits])`: halves go away from zero; digits may be negative.
+  /// `round(x[, digits])`: halves are rounded away from zero; digits may be negative.
   private static func rounded(_ function: Function, _ operands: [Value]) -> Value? {
     let digits = operands.count > 1 ? operands[1].wholeNumber : 0
     guard let digits, (-400...400).contains(digits) else { return nil }
@@ -69,7 +69,7 @@ extension Evaluator {
     if digits == 0 { return .double(number.rounded(rule)) }
     let scale = pow(10, Double(Swift.abs(digits)))
     let scaled = digits > 0 ? number * scale : number / scale
-    // Where the digits are finer than the number's own there is nothing to round.
+    // If there are more digits than the number has, there is nothing to round.
     guard scaled.isFinite, scale.isFinite else { return digits > 0 ? .double(number) : .double(0) }
     let result = digits > 0 ? scaled.rounded(rule) / scale : scaled.rounded(rule) * scale
     return result.isFinite ? .double(result) : nil

@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// Functions of objects. Keys come in the order of their UTF-8 bytes.
+/// Functions of objects. Keys are in the order of their UTF-8 bytes.
 extension Evaluator {
   mutating func object(_ function: Function, _ operands: [Value]) throws(QueryError) -> Value? {
     guard case .map(let members) = operands[0] else { return nil }
@@ -24,7 +24,7 @@ extension Evaluator {
     return writer.count
   }
 
-  /// All members of all objects; of two with one key the later wins.
+  /// All members of all objects; of two with the same key, the later one wins.
   private static func merged(_ operands: [Value]) -> Value? {
     var result: [TextKey: Value] = [:]
     for operand in operands {
@@ -34,7 +34,10 @@ extension Evaluator {
     return .map(result)
   }
 
-  /// MISSING when the key is there already or is not, unless the last argument says that this is fine.
+  /// The object after `object_set`, `object_unset` or `object_rename`.
+  ///
+  /// It is MISSING if the key to set already exists, or the key to unset does not; a last argument of true
+  /// allows that. A rename needs an old key that exists and a new key that does not.
   private static func changed(_ function: Function, _ members: [TextKey: Value], _ operands: [Value])
     -> Value?
   {

@@ -51,7 +51,9 @@ extension Evaluator {
     }
   }
 
-  /// A test whose operands are strings: MISSING with one missing or of another type, NULL with a null.
+  /// A test whose operands are strings.
+  ///
+  /// It is MISSING if an operand is missing or of another type, and NULL if an operand is null.
   private mutating func test(
     _ expression: Expression, _ subject: Expression, _ pattern: Expression, _ escape: Expression?,
     _ row: (FieldPath) -> Value?, negated: Bool,

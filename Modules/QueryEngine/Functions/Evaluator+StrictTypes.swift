@@ -1,8 +1,8 @@
 import CRDTCore
 
-/// Strict types: what would be MISSING for an operand of a wrong type is an error.
+/// Strict types: an operand of a wrong type is an error where the result would be MISSING.
 extension Evaluator {
-  /// Refuses operands that an operation is not made for; NULL and MISSING are fine everywhere.
+  /// Refuses operands of types that an operation does not support; NULL and MISSING are always allowed.
   ///
   /// - Throws: `runtime`, with the types that were expected and found, and no values.
   func check(_ operands: [Value?], of operation: Expression) throws(QueryError) {
@@ -46,7 +46,7 @@ extension Evaluator {
       found: found, expected: [type.shown], origin: operation)
   }
 
-  /// What is compared is of one type.
+  /// Checks that all compared operands have the same type.
   private func checkAlike(
     _ operands: [Value?], of operation: Expression, _ name: String
   ) throws(QueryError) {
@@ -76,7 +76,7 @@ extension Evaluator {
 }
 
 extension BinaryOperator {
-  /// What both operands are, where it does not compare them.
+  /// The type of both operands, for an operator that does not compare them.
   fileprivate var operandType: OperandType? {
     switch self {
     case .add, .subtract, .multiply, .divide, .remainder: .number
@@ -87,6 +87,6 @@ extension BinaryOperator {
     }
   }
 
-  /// Whether it answers true or false of values of two types.
+  /// Whether it returns true or false for values of two types.
   fileprivate var isTwoValued: Bool { self == .same || self == .notSame }
 }

@@ -36,7 +36,7 @@ extension Evaluator {
     return .string(result)
   }
 
-  /// `joinstr(separator, …)`: strings, and arrays of strings.
+  /// `joinstr(separator, …)`: joins strings, and arrays of strings.
   private mutating func join(_ operands: [Value]) throws(QueryError) -> Value? {
     guard case .string(let separator) = operands[0] else { return nil }
     var parts: [String] = []
@@ -82,7 +82,9 @@ extension Evaluator {
     }
   }
 
-  /// `substr(s, start[, length])`; a negative start counts from the end, one outside gives MISSING.
+  /// `substr(s, start[, length])`: a part of a text.
+  ///
+  /// A negative start counts from the end; a start outside of the text gives MISSING.
   private mutating func substring(_ text: String, _ operands: [Value]) throws(QueryError) -> Value? {
     let scalars = Array(text.unicodeScalars)
     guard var start = operands[1].wholeNumber.flatMap({ Int(exactly: $0) }) else { return nil }
@@ -96,7 +98,7 @@ extension Evaluator {
     return try made(Self.string(of: scalars[start..<start + length]))
   }
 
-  /// Takes white space, or the scalars of the second argument, from one end or both.
+  /// Removes white space, or the scalars of the second argument, from one end or both.
   private mutating func trim(
     _ function: Function, _ text: String, _ operands: [Value]
   ) throws(QueryError) -> Value? {
@@ -115,7 +117,7 @@ extension Evaluator {
     return try made(String(rest))
   }
 
-  /// `lpad(s, width[, fill])`; a text that is longer is cut to the width.
+  /// `lpad(s, width[, fill])`; a longer text is cut to the width.
   private mutating func pad(
     _ function: Function, _ text: String, _ operands: [Value]
   ) throws(QueryError) -> Value? {
@@ -151,7 +153,7 @@ extension Evaluator {
 /// Source: Knuth, Morris and Pratt, "Fast Pattern Matching in Strings", SIAM Journal on Computing 1977.
 struct ByteSearch {
   private let pattern: [UInt8]
-  /// For each prefix of the pattern, the longest border: how much of it still matches after a mismatch.
+  /// For each prefix of the pattern, the longest border: the length that still matches after a mismatch.
   private let borders: [Int]
 
   init(_ pattern: [UInt8]) {
@@ -168,7 +170,7 @@ struct ByteSearch {
 
   var length: Int { pattern.count }
 
-  /// Where the first match at or after `start` begins.
+  /// The start of the first match at or after `start`.
   func firstMatch(in bytes: [UInt8], from start: Int = 0) -> Int? {
     if pattern.isEmpty { return start }
     var matched = 0

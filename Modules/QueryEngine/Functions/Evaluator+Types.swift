@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// Functions that ask for types and change them.
+/// Functions that examine types and convert them.
 extension Evaluator {
   mutating func type(_ function: Function, _ operands: [Value]) throws(QueryError) -> Value? {
     switch function {
@@ -24,7 +24,7 @@ extension Evaluator {
     }
   }
 
-  /// What `type()` answers; never "number".
+  /// The result of `type()`; never "number".
   static func typeName(_ value: Value?) -> String {
     switch value {
     case .bool: "boolean"
@@ -40,7 +40,7 @@ extension Evaluator {
     }
   }
 
-  /// What `json_type()` answers: as `type()`, with one name for all numbers, and null for what is not there.
+  /// The result of `json_type()`: as `type()`, with one name for all numbers, and null for MISSING.
   static func jsonTypeName(_ value: Value?) -> String {
     guard let value else { return "null" }
     return switch SortOrder.Class(value) {
@@ -54,7 +54,7 @@ extension Evaluator {
     }
   }
 
-  /// The value of a JSON text; MISSING when it is none.
+  /// The value of a JSON text; MISSING for an invalid text.
   private static func parsed(_ text: String) -> Value? {
     do { return try JSON.parse(text) } catch { return nil }
   }

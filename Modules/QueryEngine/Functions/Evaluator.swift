@@ -1,20 +1,20 @@
 package import CRDTCore
 
-/// Evaluates expressions on values: the reference that faster paths must agree with.
+/// Evaluates expressions on values: the reference for faster paths, which must have the same results.
 ///
-/// MISSING is `nil`. An operand of the wrong type gives MISSING, never an error; the errors that remain are
-/// a parameter without an argument and too much work.
+/// MISSING is `nil`. An operand of the wrong type gives MISSING, never an error. Two errors remain: a
+/// parameter without an argument, and too much work.
 package struct Evaluator {
-  /// Bytes that the functions of one evaluation may make in all.
+  /// The most bytes that the functions of one evaluation may produce in all.
   ///
-  /// A peer can send any expression within the limits of a query; without this bound `repeat` and `concat`
-  /// would turn a short one into all the memory there is.
+  /// A peer can send any expression within the limits of a query. Without this bound, `repeat` and `concat`
+  /// in a short expression could use all memory.
   static let producedBytes = 32 << 20
 
   let arguments: [TextKey: Value]
   let scope: EvaluationScope
   var matching: MatchingBudget
-  /// What the comprehensions around the current node have bound, by slot.
+  /// The variables that the comprehensions around the current node have bound, by slot.
   var variables: [Value?] = []
   /// Whether an operand of a wrong type is an error, and not MISSING.
   private(set) var isStrict: Bool
@@ -30,11 +30,11 @@ package struct Evaluator {
   /// The value of an expression for one row.
   ///
   /// - Parameters:
-  ///   - expression: What to evaluate.
+  ///   - expression: The expression to evaluate.
   ///   - row: The value at a path of the row; `nil` where there is none.
   ///   - arguments: The values of parameters that are not bound yet.
   /// - Returns: The value; `nil` for MISSING.
-  /// - Throws: `argument` for a parameter without a value, `limit` when functions make too many bytes.
+  /// - Throws: `argument` for a parameter without a value, `limit` when functions produce too many bytes.
   package static func evaluate(
     _ expression: Expression, row: (FieldPath) -> Value?, arguments: [TextKey: Value] = [:]
   ) throws(QueryError) -> Value? {
@@ -60,7 +60,7 @@ package struct Evaluator {
 
   /// The value of an expression over constants, where no operand has a wrong type.
   ///
-  /// - Throws: `runtime` for an operand of a wrong type, too.
+  /// - Throws: As evaluating it; also `runtime` for an operand of a wrong type.
   static func strictly(_ expression: Expression) throws(QueryError) -> Value? {
     var evaluator = Evaluator(EvaluationScope(expression))
     evaluator.isStrict = true
@@ -74,7 +74,7 @@ package struct Evaluator {
     try evaluate(predicate, row: row, arguments: arguments) == .bool(true)
   }
 
-  /// Takes bytes from what this evaluation may still make.
+  /// Deducts bytes from those that this evaluation may still produce.
   mutating func charge(_ bytes: Int) throws(QueryError) {
     guard bytes <= remainingBytes else {
       throw QueryError(.limit, "an expression makes more than \(Self.producedBytes) bytes")
@@ -86,7 +86,7 @@ package struct Evaluator {
     switch expression {
     case .literal(let value): return value
     case .missing: return nil
-    // Only what an INSERT hands over is not bound before.
+    // Only the arguments of an INSERT are not bound before the evaluation.
     case .parameter(let name): return try Expression.argument(name, in: arguments, mayBeDocument: true)
     case .path(let path): return row(path)
     case .unary(let symbol, let operand):
@@ -169,7 +169,7 @@ package struct Evaluator {
     }
   }
 
-  /// AND when false decides, OR when true does; the first operand that decides ends it.
+  /// AND, which false decides, or OR, which true decides; the first operand that decides ends it.
   private mutating func connected(
     _ terms: [Expression], decidedBy decisive: Bool, _ row: (FieldPath) -> Value?
   ) throws(QueryError) -> Value? {
@@ -205,7 +205,7 @@ package struct Evaluator {
 }
 
 extension Value {
-  /// The value at the end of a path that starts here; `nil` when a step leads nowhere.
+  /// The value at the end of a path that starts here; `nil` when a step of the path does not exist.
   package func value(at path: some Collection<PathComponent>) -> Value? {
     var current = self
     for component in path {

@@ -1,27 +1,29 @@
 package import CRDTCore
 
-/// A sum of numbers that does not depend on their order, and from which numbers can be taken away again.
+/// A sum of numbers that does not depend on their order, and from which numbers can be removed.
 ///
-/// Integers are added in 128 bits. Doubles are added in a fixed-point number that is as wide as all doubles
-/// together, so nothing is rounded before the end.
+/// Integers are added in 128 bits. Doubles are added in a fixed-point number that is as wide as the range of
+/// all doubles, so nothing is rounded before the end.
 ///
 /// Source: Kulisch and Miranker, "The Arithmetic of the Digital Computer: A New Approach", SIAM Review 1986.
 package struct ExactSum: Sendable {
-  /// 2 ** -1074 is the least step; with the integers' 128 bits and 2 ** 1024 it takes 66 limbs and one for carries.
+  /// The number of limbs: 66 for all values, and further ones for carries.
+  ///
+  /// The smallest step is 2 ** -1074; values reach the integers' 128 bits and 2 ** 1024.
   private static let limbCount = 68
   private static let bias = 1_074
-  /// Each addition puts less than 2 ** 32 into a limb, so that this many fit before carries must move on.
+  /// The number of additions before carries must be propagated: each adds less than 2 ** 32 to a limb.
   private static let additionsBetweenCarries = 1 << 29
 
-  /// How many numbers there are.
+  /// The number of numbers in the sum.
   package private(set) var count = 0
   private var doubleCount = 0
-  /// Doubles that are no finite number: with one of them there is no sum.
+  /// The number of doubles that are not finite: with one of them there is no sum.
   private var nonFiniteCount = 0
   private var whole: Int128 = 0
   private var decimalCount = 0
   private var decimals = ExactDecimal.zero
-  /// 32 bits each, the least first, with carries not moved on yet; empty before the first double.
+  /// 32 bits each, the least first, with carries not propagated yet; empty before the first double.
   private var limbs: [Int64] = []
   private var additions = 0
 
@@ -30,7 +32,7 @@ package struct ExactSum: Sendable {
   /// Adds a number; other values are ignored.
   package mutating func add(_ value: Value) { change(value, by: 1) }
 
-  /// Takes away a number that was added.
+  /// Removes a number that was added.
   package mutating func remove(_ value: Value) { change(value, by: -1) }
 
   private mutating func change(_ value: Value, by sign: Int) {
@@ -73,7 +75,7 @@ package struct ExactSum: Sendable {
     }
   }
 
-  /// Leaves 32 bits in each limb but the last, which has the sign.
+  /// Propagates the carries: each limb but the last, which has the sign, keeps 32 bits.
   private static func carry(_ limbs: inout [Int64]) {
     var carried: Int64 = 0
     for index in limbs.indices.dropLast() {
@@ -86,7 +88,8 @@ package struct ExactSum: Sendable {
 
   /// The sum; `nil` without numbers, and where it does not fit.
   ///
-  /// - Returns: An integer when all numbers are, a decimal when one is, else the double next to the exact sum.
+  /// - Returns: An integer when all numbers are integers, a decimal when one is a decimal, otherwise the
+  ///   double next to the exact sum.
   package var value: Value? {
     guard count > 0 else { return nil }
     if decimalCount > 0 { return decimalSum.flatMap { $0.isWithinLimit ? .decimal($0) : nil } }
@@ -101,7 +104,9 @@ package struct ExactSum: Sendable {
     return mean.isFinite ? .double(mean) : nil
   }
 
-  /// The exact sum where decimals are among the numbers; the doubles' sum counts by its shortest text.
+  /// The exact sum where decimals are among the numbers.
+  ///
+  /// The sum of the doubles is converted from its shortest text.
   private var decimalSum: ExactDecimal? {
     var sum = decimals + ExactDecimal(whole)
     if doubleCount > 0 {
@@ -113,12 +118,14 @@ package struct ExactSum: Sendable {
     return sum
   }
 
-  /// The double next to the exact sum, ties to even; infinite when none is that large, `nil` after infinities.
+  /// The double next to the exact sum, ties to even.
+  ///
+  /// It is infinite when the sum is larger than every double, and `nil` after infinities.
   private var double: Double? {
     guard nonFiniteCount == 0 else { return nil }
     if limbs.isEmpty { return Double(whole) }
     var limbs = limbs
-    // The integers' point stands 1,074 bits up, in the middle of a limb.
+    // The integers' point is 1,074 bits up, in the middle of a limb.
     Self.add(
       whole.magnitude << UInt128(Self.bias % 32), times: whole < 0 ? -1 : 1, to: &limbs, at: Self.bias / 32)
     Self.carry(&limbs)
@@ -128,7 +135,7 @@ package struct ExactSum: Sendable {
       Self.carry(&limbs)
     }
     guard let top = limbs.lastIndex(where: { $0 != 0 }) else { return 0 }
-    // Four limbs hold the significand and more; what is below them only breaks ties.
+    // Four limbs contain the significand and more; the limbs below them only break ties.
     var magnitude: UInt128 = 0
     for offset in 0..<4 { magnitude = magnitude << 32 | UInt128(top >= offset ? limbs[top - offset] : 0) }
     if top > 3, limbs[..<(top - 3)].contains(where: { $0 != 0 }) { magnitude |= 1 }

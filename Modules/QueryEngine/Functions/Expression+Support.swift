@@ -1,5 +1,5 @@
 extension Expression {
-  /// What this node is called where the evaluator gives it no meaning; `nil` where it does.
+  /// The name of this node's feature if the evaluator does not support it; otherwise `nil`.
   var unsupportedFeature: String? {
     switch self {
     case .field: "a join"
@@ -12,14 +12,14 @@ extension Expression {
     }
   }
 
-  /// The first part of the tree without a meaning, by what it is called.
+  /// The name of the first unsupported feature of the tree.
   var firstUnsupportedFeature: String? {
     unsupportedFeature ?? children.lazy.compactMap(\.firstUnsupportedFeature).first
   }
 }
 
 extension QueryError {
-  /// A statement asks for what this engine does not do.
+  /// The error for a feature that this engine does not support.
   static func unsupported(_ feature: String) -> QueryError {
     QueryError(.unsupported, "\(feature) is not supported")
   }

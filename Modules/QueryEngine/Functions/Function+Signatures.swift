@@ -1,7 +1,7 @@
 import CRDTCore
 
 extension Function {
-  /// How many arguments a call takes; `.max` is any number.
+  /// The number of arguments of a call; `.max` means any number.
   package var arity: ClosedRange<Int> {
     switch self {
     case .pi, .requestInfo: 0...0
@@ -29,7 +29,7 @@ extension Function {
     }
   }
 
-  /// The function of a name in lower case, also under its other names.
+  /// The function of a name in lower case, also by its other names.
   package init?(name: String) {
     switch TextKey(name) {
     case "character_length": self = .charLength
@@ -42,11 +42,11 @@ extension Function {
   }
 }
 
-/// The types that CAST makes.
+/// The target types of CAST.
 enum CastType {
   case boolean, integer, float, string, binary
 
-  /// The names that errors suggest.
+  /// The type names that errors suggest.
   static let names = ["boolean", "integer", "float", "string", "binary"]
 
   init?(name: String) {

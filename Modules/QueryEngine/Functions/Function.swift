@@ -75,7 +75,7 @@ public enum Function: String, Hashable, Sendable, CaseIterable {
   /// Whether equal arguments always give equal results: no clock, no chance, no settings of a machine.
   package var isDeterministic: Bool {
     switch self {
-    // The machine's time and its knowledge of time zones, and mathematics that libraries round as they like.
+    // They depend on the machine's time, on its time zones, or on the rounding of its mathematical library.
     case .clock, .zoneOffset, .requestInfo, .power, .exp, .ln, .log10: false
     default: true
     }

@@ -1,8 +1,9 @@
 import CRDTCore
 
-/// Values as bytes that are the same where queries find the values equal: keys of groups and of distinct rows.
+/// Values as bytes that are equal where queries find the values equal.
 ///
-/// Numbers are equal by value whatever their kind, strings by their bytes; null and MISSING stand for themselves.
+/// They are the keys of groups and of distinct rows. Numbers are equal by value whatever their kind, strings
+/// by their bytes. Null equals only null, and MISSING only MISSING.
 enum KeyBytes {
   private enum Tag: UInt8 {
     case no, yes, whole, fraction, bytes, string, array, object, attachment, null, missing, decimal
@@ -52,7 +53,7 @@ enum KeyBytes {
     appendWord(number.isNaN ? 0 : number.bitPattern, to: &key)
   }
 
-  /// A string, or a byte value, where it stands.
+  /// Appends a string, or a byte value, read in place.
   static func append(_ span: RawSpan, isText: Bool, to key: inout [UInt8]) {
     append(isText ? .string : .bytes, count: span.byteCount, to: &key)
     unsafe span.withUnsafeBytes { unsafe key.append(contentsOf: $0) }

@@ -2,26 +2,26 @@ import CRDTCore
 
 /// Follows a text through a pattern with wildcards of one scalar.
 ///
-/// It is a nondeterministic automaton whose states are bits, so it takes time linear in the text for every pattern: none
-/// makes it backtrack.
+/// It is a nondeterministic automaton whose states are bits. Every pattern takes time linear in the text,
+/// since nothing backtracks.
 ///
 /// Source: Baeza-Yates and Gonnet, "A New Approach to Text Searching", CACM 1992, §4.
 final class LikeAutomaton: Sendable {
-  /// State *n* is: the first *n* scalars of the pattern have matched.
+  /// State *n* means that the first *n* scalars of the pattern have matched.
   private let steps: Int
   private let words: Int
-  /// The states that keep standing whatever scalar comes: there is a `%` there.
+  /// The states that stay active whatever scalar follows: there is a `%` there.
   private let loops: [UInt64]
-  /// One row of words for each distinct scalar of the pattern: the states that it leads on from.
+  /// One row of words for each distinct scalar of the pattern: the states that the scalar advances.
   ///
-  /// The first row is for all others.
+  /// The first row is for all other scalars.
   private let rows: [UInt64]
   private let asciiRows: [UInt16]
   private let otherRows: [UInt32: UInt16]
 
   /// - Parameters:
   ///   - tokens: Those of a ``LikePattern``.
-  ///   - steps: How many scalars a match has at least.
+  ///   - steps: The least number of scalars in a match.
   /// - Complexity: O(*m* · *d*) for *m* scalars of which *d* are different.
   init(_ tokens: [UInt8], steps: Int) {
     let words = steps / 64 + 1
@@ -66,7 +66,7 @@ final class LikeAutomaton: Sendable {
     Int(scalar < 128 ? asciiRows[Int(scalar)] : otherRows[scalar] ?? 0)
   }
 
-  /// Whether all of a text, given as UTF-8, fits.
+  /// Whether all of a text, given as UTF-8, matches.
   ///
   /// - Complexity: O(*n* · *m* / 64) for *n* scalars of text and *m* of pattern.
   func matches(_ text: RawSpan) -> Bool {

@@ -1,37 +1,39 @@
 import CRDTCore
 
-/// A compiled pattern of LIKE or ILIKE: `%` stands for any text, `_` for one Unicode scalar.
+/// A compiled pattern of LIKE or ILIKE: `%` matches any text, `_` one Unicode scalar.
 ///
-/// It takes about as much memory as its text. What stands between two `%` is searched byte by byte, the first place
-/// that fits being as good as any; where there is a `_`, a ``LikeAutomaton`` follows the text. Both take time linear in
-/// the text.
+/// It uses about as much memory as its text. The text between two `%` is searched byte by byte; the first
+/// match is as good as any other. If the pattern contains `_`, a ``LikeAutomaton`` follows the text. Both
+/// take time linear in the text.
 package struct LikePattern: Sendable {
   /// The longest pattern, in bytes.
   static let maximumBytes = 1 << 12
-  /// What stands for the wildcards among the tokens: bytes that UTF-8 does not have.
+  /// The tokens of the wildcards: bytes that do not occur in UTF-8.
   static let anyText: UInt8 = 0xFE
   static let anyScalar: UInt8 = 0xFF
 
-  /// Whether letters match in either case: then the tokens' letters are small, and so must the text's be.
+  /// Whether case is ignored; then the tokens are in lower case, and the text must be too.
   let isCaseInsensitive: Bool
-  /// How many scalars a match has at least.
+  /// The least number of scalars in a match.
   let steps: Int
-  /// The pattern in UTF-8 without its escapes; several `%` on end are one.
+  /// The pattern in UTF-8 without its escapes; consecutive `%` are one.
   private let tokens: [UInt8]
-  /// How many bytes stand before the first `%`, and behind the last; `nil` where there is none.
+  /// The number of bytes before the first `%` and after the last; `nil` without `%`.
   private let ends: (first: Int32, last: Int32)?
   private let hasAnyScalar: Bool
-  /// Of a short pattern with `_`; that of a long one is large, and is made for each text.
+  /// The automaton of a short pattern with `_`; that of a long pattern is large, and is made for each text.
   private let automaton: LikeAutomaton?
 
-  /// The words of 64 states each that an automaton of the pattern has: the steps that a scalar of a text is taken for.
+  /// The number of words, of 64 states each, in an automaton of the pattern.
+  ///
+  /// Each scalar of a text counts as this number of steps.
   var words: Int { steps / 64 + 1 }
 
-  /// Compiles a pattern; fails when the escape is not one scalar or the pattern is too long.
+  /// Compiles a pattern; fails when the escape is not one scalar, or the pattern is too long.
   ///
   /// - Parameters:
   ///   - pattern: The text with its wildcards.
-  ///   - escape: One scalar; what follows it stands for itself.
+  ///   - escape: One scalar; the scalar after it is matched literally.
   ///   - caseInsensitive: Whether letters match in either case.
   package init?(_ pattern: String, escape: String = "\\", caseInsensitive: Bool = false) {
     guard escape.unicodeScalars.count == 1, let escape = escape.unicodeScalars.first,
@@ -60,7 +62,7 @@ package struct LikePattern: Sendable {
         append(scalar)
       }
     }
-    // An escape at the very end has nothing to escape and stands for itself.
+    // An escape at the very end has nothing to escape and is matched literally.
     if isEscaped { append(escape) }
     isCaseInsensitive = caseInsensitive
     self.steps = steps
@@ -76,16 +78,16 @@ package struct LikePattern: Sendable {
 
   package func matches(_ text: String) -> Bool { text.withUTF8Bytes { matches($0) } }
 
-  /// Whether all of a text, given as UTF-8, fits the pattern.
+  /// Whether all of a text, given as UTF-8, matches the pattern.
   ///
-  /// - Complexity: O(*n* + *m*) for *n* bytes of text and *m* of pattern; with `_` in the pattern
-  ///   O(*n* · *m* / 64 + *m* · *d*) for *d* different scalars of the pattern.
+  /// - Complexity: O(*n* + *m*) for *n* bytes of text and *m* of pattern; with `_` in the pattern O(*n* · *m*
+  ///   / 64 + *m* · *d*) for *d* different scalars of the pattern.
   package func matches(_ text: RawSpan) -> Bool {
     guard isCaseInsensitive else { return matches(prepared: text) }
     return CaseFolding.withFolded(text) { matches(prepared: $0) }
   }
 
-  /// The same of a text whose letters are small already where the pattern asks for that.
+  /// The same for a text that is already in lower case where the pattern ignores case.
   func matches(prepared text: RawSpan) -> Bool {
     if hasAnyScalar { return (automaton ?? LikeAutomaton(tokens, steps: steps)).matches(text) }
     let tokens = tokens.span.bytes
@@ -95,7 +97,7 @@ package struct LikePattern: Sendable {
       text.hasSuffix(tokens.extracting(last: last))
     else { return false }
     var rest = text.extracting(first..<text.byteCount - last)
-    // What is left of the pattern begins and ends with `%`, which may be the same one.
+    // The rest of the pattern begins and ends with `%`, which may be the same one.
     var parts = tokens.extracting(first..<tokens.byteCount - last).extracting(droppingFirst: 1)
     while let end = parts.firstOffset(ofByte: Self.anyText) {
       guard let offset = rest.firstOffset(of: parts.extracting(first: end)) else { return false }
@@ -105,8 +107,9 @@ package struct LikePattern: Sendable {
     return true
   }
 
-  /// The longest text without wildcards that stands in every match, in UTF-8; its letters are small where those of the
-  /// pattern are.
+  /// The longest text without wildcards that occurs in every match, in UTF-8.
+  ///
+  /// It is in lower case where the pattern is.
   var longestLiteral: ArraySlice<UInt8> {
     tokens.split { $0 == Self.anyText || $0 == Self.anyScalar }.max { $0.count < $1.count } ?? []
   }

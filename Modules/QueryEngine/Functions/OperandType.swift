@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// What an operator or a function is made for; any other operand makes its result MISSING.
+/// The operand type of an operator or a function; an operand of another type makes the result MISSING.
 enum OperandType {
   case any, boolean, number, integer, string, array, object
   /// A number, or the text of one.
@@ -47,7 +47,7 @@ enum OperandType {
     return elements.allSatisfy { SortOrder.Class($0) == .string }
   }
 
-  /// What an error says was expected.
+  /// The text by which an error describes the expected type.
   var shown: String {
     switch self {
     case .any: "a value"
@@ -69,7 +69,7 @@ enum OperandType {
 }
 
 extension Function {
-  /// What each argument has to be; the last one stands for all that follow.
+  /// The type of each argument; the last one is for all further arguments.
   var operandTypes: [OperandType] {
     switch self {
     case .pi, .requestInfo: []

@@ -1,17 +1,17 @@
 package import CRDTCore
 
-/// Values with their numbers of times, in the order of values: the least, the greatest, the one in the middle.
+/// Values with their counts, in the order of values, for the least, the greatest and the median.
 ///
-/// Values are gathered and sorted in when somebody asks, so that many of them cost little each. Integers and
-/// doubles of one value stand apart, integers first, whatever came first. Where values go again,
-/// ``CountedValues`` are for them.
+/// Values are gathered, and sorted only when they are read, so that many insertions are cheap. An integer and
+/// a double of the same value are separate entries, the integer first, whichever was added first. Where
+/// values are also removed, use ``CountedValues``.
 package struct OrderedValues: Sendable {
   package struct Entry: Sendable {
     package var value: Value
     package var count: Int
   }
 
-  /// How many values are gathered at most beside few entries.
+  /// The most values that are gathered while there are few entries.
   private static let leastGathered = 1_024
 
   private var sorted: [Entry] = []
@@ -19,7 +19,7 @@ package struct OrderedValues: Sendable {
 
   package init() {}
 
-  /// Entries and gathered values that take memory now.
+  /// The number of entries and gathered values, which use memory now.
   var keptCount: Int { sorted.count + gathered.count }
 
   /// Adds a value; a counter counts as an integer.
@@ -28,7 +28,7 @@ package struct OrderedValues: Sendable {
     if gathered.count >= max(Self.leastGathered, sorted.count) { settle() }
   }
 
-  /// The entries in their order.
+  /// The entries in order.
   ///
   /// - Complexity: O(*n* + *k* log *k*) after *k* insertions among *n* values, else O(1).
   package mutating func entries() -> [Entry] {
@@ -71,7 +71,7 @@ package struct OrderedValues: Sendable {
     }
   }
 
-  /// The order of values, integers before doubles of the same value.
+  /// The order of values, with integers before doubles of the same value.
   static func compare(_ left: Value, _ right: Value) -> Int {
     let order = SortOrder.compare(left, right)
     return order != 0 ? order : kind(left) - kind(right)

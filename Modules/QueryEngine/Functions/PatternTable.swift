@@ -1,8 +1,8 @@
 import CRDTCore
 
-/// The compiled patterns of an expression's constants, so that no row compiles them again.
+/// The compiled patterns of an expression's constants, so that they are not compiled again for each row.
 struct PatternTable: Sendable {
-  /// A pattern and how it is read.
+  /// A pattern and its notation.
   struct Key: Hashable, Sendable {
     enum Notation: Hashable, Sendable {
       case like(escape: TextKey, caseInsensitive: Bool)
@@ -17,7 +17,7 @@ struct PatternTable: Sendable {
   private var likes: [Key: LikePattern] = [:]
   private var programs: [Key: RegularProgram] = [:]
 
-  /// Compiles what can be; a pattern that is wrong says so where it is evaluated.
+  /// Compiles the valid patterns; an invalid pattern fails where it is evaluated.
   init(_ expression: Expression) { add(expression) }
 
   private mutating func add(_ expression: Expression) {
@@ -28,7 +28,7 @@ struct PatternTable: Sendable {
         case .regular, .similar: programs[key] = try Self.program(key)
         }
       } catch {
-        // Evaluating it throws the same.
+        // The evaluation throws the same error.
       }
     }
     for child in expression.children { add(child) }
@@ -44,7 +44,7 @@ struct PatternTable: Sendable {
     return try Self.program(key)
   }
 
-  /// `nil` where a pattern or its escape does not fit: the test is MISSING.
+  /// `nil` for an invalid pattern or escape: the test is MISSING.
   private static func like(_ key: Key) throws(QueryError) -> LikePattern? {
     guard case .like(let escape, let caseInsensitive) = key.notation else { return nil }
     return LikePattern(key.pattern, escape: escape.text, caseInsensitive: caseInsensitive)

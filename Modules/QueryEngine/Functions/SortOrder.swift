@@ -2,11 +2,12 @@ package import CRDTCore
 
 /// The total order of values of all types, and of MISSING.
 ///
-/// Ascending: false, true, numbers, decimals, binary, strings, arrays, objects, attachments, null, missing. Strings
-/// compare by their UTF-8 bytes, without a locale; integers and doubles by value, exactly, with NaN below
-/// every other number; arrays element by element; objects key by key in the order of their keys.
+/// Ascending: false, true, numbers, decimals, binary, strings, arrays, objects, attachments, null, missing.
+/// Strings compare by their UTF-8 bytes, without a locale. Integers and doubles compare by value, exactly,
+/// with NaN below every other number. Arrays compare element by element, objects key by key in the order of
+/// their keys.
 package enum SortOrder {
-  /// What compares with what: only values of one class are equal, less or greater in a predicate.
+  /// The classes of comparable values: in a predicate, only values of one class are equal, less or greater.
   package enum Class: Int, Comparable {
     case boolean, number, decimal, binary, string, array, object, attachment, null, missing
 
@@ -53,7 +54,7 @@ package enum SortOrder {
     }
   }
 
-  /// An integer and a double by value, with no rounding of either.
+  /// Compares an integer and a double by value, without rounding.
   package static func compare(_ whole: Int64, _ double: Double) -> Int {
     if double.isNaN { return 1 }
     // Both bounds are powers of two, so doubles hold them exactly; between them truncation cannot trap.

@@ -2,16 +2,17 @@ package import CRDTCore
 
 /// Comparisons and logic over true, false, NULL and MISSING.
 ///
-/// Any comparison with MISSING is MISSING, any other with NULL is NULL, and one of values of two classes is
-/// MISSING. AND is false where one operand is, true where all are, else NULL; OR likewise the other way
-/// round; whatever is no boolean counts as unknown. A filter keeps what is true.
+/// A comparison with MISSING is MISSING; any other with NULL is NULL; one of values of two classes is
+/// MISSING. AND is false where one operand is false, true where all are true, otherwise NULL. OR is true
+/// where one operand is true, false where all are false, otherwise NULL. A value other than a boolean counts
+/// as unknown. A filter keeps a row if its predicate is true.
 package enum TruthValue {
   /// The result of a comparison operator; `nil` is MISSING.
   package static func compare(_ left: Value?, _ right: Value?, _ holds: (Int) -> Bool) -> Value? {
     guard let left, let right else { return nil }
     if left == .null || right == .null { return .null }
     if left.isDecimal != right.isDecimal {
-      // A number beside a decimal is taken for one, and so is the text of one.
+      // In a comparison with a decimal, a number or the text of a number is converted to a decimal.
       guard let left = left.comparedDecimal, let right = right.comparedDecimal else { return nil }
       return .bool(holds(left < right ? -1 : left == right ? 0 : 1))
     }
@@ -19,7 +20,7 @@ package enum TruthValue {
     return .bool(holds(SortOrder.compare(left, right)))
   }
 
-  /// Whether two values are the same, where a missing one counts as null and null equals null.
+  /// Whether two values are the same, where MISSING counts as null and null equals null.
   package static func same(_ left: Value?, _ right: Value?) -> Bool {
     SortOrder.compare(left ?? .null, right ?? .null) == 0
   }
@@ -32,7 +33,7 @@ package enum TruthValue {
     }
   }
 
-  /// AND of two: false wins, then whatever is unknown.
+  /// AND of two operands: false wins, then an unknown operand.
   package static func and(_ left: Value?, _ right: Value?) -> Value {
     if left == .bool(false) || right == .bool(false) { return .bool(false) }
     return left == .bool(true) && right == .bool(true) ? .bool(true) : .null
@@ -45,7 +46,7 @@ package enum TruthValue {
 
   /// Whether `list` has an element equal to `subject`: SQL's IN.
   ///
-  /// - Returns: True for a match; else NULL when the list holds a null, and false when it does not.
+  /// - Returns: True for a match; otherwise NULL when the list contains a null, and false when it does not.
   package static func isMember(_ subject: Value?, of list: Value?) -> Value? {
     guard let subject, let list else { return nil }
     if subject == .null || list == .null { return .null }

@@ -1,8 +1,9 @@
 import CRDTCore
 
-/// A value as a key of sets and groups: equal are those that queries find equal, null and MISSING included.
+/// A value as a key of sets and groups: keys are equal where queries find the values equal.
 ///
-/// Numbers are equal by value whatever their kind, strings by their bytes, and NaN is equal to itself.
+/// This includes null and MISSING. Numbers are equal by value whatever their kind, strings by their bytes,
+/// and NaN is equal to itself.
 struct ValueKey: Hashable, Sendable {
   let value: Value?
 
@@ -30,7 +31,7 @@ struct ValueKey: Hashable, Sendable {
       hasher.combine(elements.count)
       for element in elements { hash(element, into: &hasher) }
     case .map(let members):
-      // The members' order is not fixed: their keys and values say enough when they are put together.
+      // The order of the members is not fixed, so the hashes of the members are added.
       var sum = 0
       for (key, value) in members {
         var member = Hasher()
@@ -45,7 +46,7 @@ struct ValueKey: Hashable, Sendable {
 }
 
 extension Value {
-  /// About the bytes of memory that the value takes.
+  /// About the bytes of memory that the value uses.
   var memoryBytes: Int {
     switch self {
     case .null, .bool, .int, .double, .counter: 32

@@ -1,29 +1,29 @@
 import CRDTCore
 import DocStore
 
-/// What a live query keeps of the store, so that a commit changes its result by a difference.
+/// The state that a live query keeps, so that it can apply a commit as a difference.
 protocol LiveContent: Sendable {
   /// The result, in order.
   var rows: RowList<Row> { get }
 
-  /// Reads everything.
+  /// Reads the whole result.
   mutating func fill(from transaction: borrowing ReadTransaction, _ engine: Engine) throws
 
-  /// Takes in a commit.
+  /// Applies a commit.
   mutating func follow(_ commit: Commit) throws -> LiveProgress
 }
 
-/// What became of a commit.
+/// The effect of a commit.
 enum LiveProgress {
-  /// It touches nothing that the result depends on.
+  /// The commit touches nothing on which the result depends.
   case untouched
-  /// The result is up to date; with what that changed in it where it is known.
+  /// The result is up to date; with its changes, where they are known.
   case followed(ResultDiff? = nil)
-  /// Everything has to be read again.
+  /// The whole result has to be read again.
   case stale
 }
 
-/// The documents of one collection that a commit touched, each once, as they were and as they are.
+/// The documents of one collection that a commit touched, each once, before and after it.
 struct TouchedDocuments {
   struct Document {
     let id: DocumentID
@@ -32,7 +32,7 @@ struct TouchedDocuments {
   }
 
   private(set) var documents: [Document] = []
-  /// The field names that all the records go by; `nil` when the commit touched none.
+  /// The field names of all the records; `nil` when the commit touched none.
   private(set) var keys: KeyTable?
 
   init(_ commit: Commit, in collection: String) {

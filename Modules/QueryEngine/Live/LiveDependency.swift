@@ -1,17 +1,17 @@
 package import CRDTCore
 
-/// Documents that a live query's result depends on: those of a collection that fulfil a condition.
+/// Documents on which a live query's result depends: those of a collection that match a condition.
 ///
-/// Others can come, go and change without changing the result. The condition may be too wide and is never too
+/// Other documents can change without effect on the result. The condition may be too wide, and is never too
 /// narrow.
 package struct LiveDependency: Hashable, Sendable {
   @TextKey package private(set) var collection: String
-  /// Bound, over one document; `nil` when every document matters.
+  /// The condition, bound, on one document; `nil` when every document matters.
   package let filter: Expression?
 }
 
 extension Statement {
-  /// What the rows of a query depend on, source by source.
+  /// The dependencies of a query's rows, source by source.
   ///
   /// - Throws: `argument` for a parameter without a value; `unsupported` for an unknown virtual collection.
   func dependencies(_ arguments: [TextKey: Value]) throws(QueryError) -> [LiveDependency] {
@@ -28,7 +28,7 @@ extension Statement {
     return dependencies
   }
 
-  /// Whether something is read that changes without a commit.
+  /// Whether it reads data that changes without a commit.
   var readsSystem: Bool {
     get throws(QueryError) {
       for select in selects {
@@ -41,7 +41,7 @@ extension Statement {
     }
   }
 
-  /// All queries of the statement, also those inside of others.
+  /// All queries of the statement, also inner ones.
   var selects: [Select] {
     switch self {
     case .select(let select): select.allQueries
@@ -63,16 +63,16 @@ extension CompoundSelect.Operand {
 }
 
 extension Select {
-  /// This query and those inside of it.
+  /// This query and its inner queries.
   fileprivate var allQueries: [Select] { [self] + expressions.flatMap(\.queries).flatMap(\.allQueries) }
 
   /// The sources, counted from 0 in the order of the text.
   fileprivate func source(_ index: Int) -> Source { index == 0 ? source : joins[index - 1].source }
 
-  /// What documents of a source must fulfil to matter, as far as one document tells it.
+  /// The conditions on single documents of a source that decide whether a document matters.
   ///
-  /// WHERE says nothing of a source that may be left out of a row, since a partner that it refuses still keeps
-  /// the row without one away; ON says nothing of the side whose rows all stay.
+  /// WHERE does not count for a source that may be absent from a row: a partner that WHERE refuses still
+  /// prevents the row without a partner. ON does not count for the side whose rows are all kept.
   fileprivate func terms(concerning index: Int) -> [Expression] {
     let isRight = joins.first?.kind == .right
     let joining = index == 0 ? (isRight ? joins.first : nil) : joins[index - 1]
@@ -89,7 +89,7 @@ extension Select {
 }
 
 extension Expression {
-  /// The queries that are asked in it, but not those inside of them.
+  /// The inner queries of the expression, without the queries inside of them.
   fileprivate var queries: [Select] {
     switch self {
     case .inQuery(let subject, let query, _): subject.queries + [query]

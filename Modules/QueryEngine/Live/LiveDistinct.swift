@@ -1,10 +1,10 @@
 import CRDTCore
 import DocStore
 
-/// A live query whose rows are the different ones that the documents of a collection show.
+/// A live query with DISTINCT rows of the documents of a collection.
 ///
-/// Each row is kept with the number of documents that show it. Rows that ORDER BY leaves equal stand by what
-/// they show.
+/// Each row is kept with the number of documents that show it. Rows that are equal in ORDER BY are ordered by
+/// their values.
 struct LiveDistinct: LiveContent {
   private struct Entry {
     var documentCount: Int
@@ -22,7 +22,7 @@ struct LiveDistinct: LiveContent {
   private var projector: Projector
 
   /// - Parameters:
-  ///   - select: A query whose order follows from what its rows show; see ``Select/isOrderedByRows``.
+  ///   - select: A query whose order follows from the values of its rows; see ``Select/isOrderedByRows``.
   ///   - arguments: The values of its parameters.
   /// - Throws: What planning throws.
   init(_ select: Select, _ arguments: [TextKey: Value]) throws(QueryError) {
@@ -72,12 +72,12 @@ struct LiveDistinct: LiveContent {
       ordered.compactMap { entry in rows[key(at: entry.place)].map { (entry.place.keys, $0) } }, isAll: true)
   }
 
-  /// What a row at a place shows, which is the end of the place's keys.
+  /// The values of the row at a place; they are the end of the place's keys.
   private func key(at place: LiveRows.Place) -> [ValueKey] {
     place.keys.dropFirst(order.isDescending.count).map { ValueKey($0) }
   }
 
-  /// - Returns: Whether no document before shows the row.
+  /// - Returns: Whether the row is new: no other document shows it.
   @discardableResult
   private mutating func add(
     _ key: [ValueKey], _ id: RawSpan, _ record: borrowing RecordView
@@ -96,7 +96,7 @@ struct LiveDistinct: LiveContent {
     let touched = TouchedDocuments(commit, in: plan.collection)
     guard let keys = touched.keys else { return .untouched }
     resolve(keys)
-    /// The rows that no document showed before, or none shows now, with what was shown before.
+    /// The rows that are new or gone, with their places before the commit.
     var changed: [[ValueKey]: (before: LiveRows.Place?, row: Row)] = [:]
     for document in touched.documents {
       let old = try document.before.flatMap { try row(of: $0, document.id) }
@@ -128,7 +128,7 @@ struct LiveDistinct: LiveContent {
     return sorted.edit(removing: removed, inserting: inserted)
   }
 
-  /// What a document shows; `nil` when it does not match.
+  /// The row of a document; `nil` when it does not match.
   private func row(of record: Record, _ id: DocumentID) throws(QueryError) -> Row? {
     try record.withView { (view) throws(QueryError) -> Row? in
       let bytes = id.bytes.span.bytes
@@ -139,7 +139,7 @@ struct LiveDistinct: LiveContent {
 }
 
 extension Select {
-  /// Whether rows that show the same stand at the same place, whatever documents they are of.
+  /// Whether rows with the same values have the same place, whatever their documents are.
   var isOrderedByRows: Bool {
     switch projection {
     case .all: true

@@ -2,15 +2,16 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// A live query whose rows are documents of one collection, or what a projection makes of each, or their number.
+/// A live query on documents of one collection.
 ///
-/// Rows that ORDER BY leaves equal stand by id, so that the order is total.
+/// Its rows are the documents, a projection of each, or their number. Rows that are equal in ORDER BY are
+/// ordered by id, so that the order is total.
 struct LiveDocuments: LiveContent {
   private let select: Select
   private let arguments: [TextKey: Value]
   let plan: Plan
   private var sorted: LiveRows
-  /// The documents that match, where only their number is shown.
+  /// The number of matching documents, where only their number is shown.
   private var total = 0
   private var order: RowOrder
   private var matcher: RecordMatcher
@@ -74,7 +75,7 @@ struct LiveDocuments: LiveContent {
     }
   }
 
-  /// Reads what an access path finds, in any order.
+  /// Reads the documents that an access path finds, in any order.
   private mutating func fill(
     by found: Plan, from transaction: borrowing ReadTransaction, _ context: StatementContext
   ) throws {
@@ -87,14 +88,14 @@ struct LiveDocuments: LiveContent {
     fill(with: rows, isAll: true)
   }
 
-  /// Reads the first rows of an index that has the order, and all that are equal to the last of them.
+  /// Reads the first rows from an index in the right order, and all that are equal to the last of them.
   private mutating func fill(
     inOrderOf scan: IndexScan, from transaction: borrowing ReadTransaction, _ context: StatementContext
   ) throws {
     guard let collection = try transaction.collection(plan.collection) else { return }
     var rows: [(place: LiveRows.Place, row: Row)] = []
     let capacity = sorted.capacity ?? .max
-    // Behind these keys no row is wanted, once there are enough.
+    // Once there are enough rows, no rows after these keys are needed.
     var bound: [Value?]?
     var isAll = true
     var pace = try ScanPace(context)
@@ -103,7 +104,7 @@ struct LiveDocuments: LiveContent {
         try pace.step()
         guard record.isAlive, try matcher.accepts(id, record) else { return true }
         let row = try row(id, record, context)
-        // Rows with a key that is cut stand in any order among themselves.
+        // Rows with a cut key are in any order among themselves.
         if let bound, !indexRow.isCut, sorted.compare(row.place.keys, bound) > 0 {
           isAll = false
           return false
@@ -158,7 +159,7 @@ struct LiveDocuments: LiveContent {
     return sorted.edit(removing: removed, inserting: inserted)
   }
 
-  /// Where a document stands; `nil` when it does not match.
+  /// The place of a document; `nil` when it does not match.
   private func place(of record: Record, _ id: DocumentID) -> LiveRows.Place? {
     record.withView { view in
       let bytes = id.bytes.span.bytes

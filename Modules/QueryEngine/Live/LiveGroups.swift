@@ -4,15 +4,15 @@ import Failpoints
 
 /// A live query whose rows are groups of one collection's documents, or aggregates over all of them.
 ///
-/// Each group keeps what its aggregates need so that documents can go again. Groups that ORDER BY leaves equal
-/// stand by their keys.
+/// Each group keeps what its aggregates need so that documents can be removed. Groups that are equal in ORDER
+/// BY are ordered by their keys.
 struct LiveGroups: LiveContent {
   private struct Group {
-    /// As the first of its documents has them.
+    /// The keys as its first document has them.
     let keys: [Value?]
     var accumulators: [Accumulator]
     var documentCount = 0
-    /// Where its row stands; `nil` where it has none.
+    /// The place of its row; `nil` if it has none.
     var place: LiveRows.Place?
   }
 
@@ -125,7 +125,7 @@ struct LiveGroups: LiveContent {
     return sorted.edit(removing: removed, inserting: inserted)
   }
 
-  /// What the query reads of a document; `nil` when it does not match.
+  /// The frame of a document; `nil` when it does not match.
   private func frame(of record: Record, _ id: DocumentID) throws(QueryError) -> Frame? {
     try record.withView { (view) throws(QueryError) -> Frame? in
       let bytes = id.bytes.span.bytes
@@ -136,7 +136,7 @@ struct LiveGroups: LiveContent {
     }
   }
 
-  /// Adds a document to its group, or takes it away.
+  /// Adds a document to its group, or removes it.
   ///
   /// - Returns: The group.
   private mutating func change(_ frame: Frame, by sign: Int) throws(QueryError) -> [ValueKey] {
@@ -157,7 +157,7 @@ struct LiveGroups: LiveContent {
     return key
   }
 
-  /// The row of a group, whose place it notes; `nil` where HAVING leaves it out.
+  /// The row of a group, whose place it records; `nil` where HAVING rejects it.
   private mutating func row(of key: [ValueKey]) throws(QueryError) -> (place: LiveRows.Place, row: Row)? {
     groups[key]?.place = nil
     guard var frame = groups[key]?.keys else { return nil }

@@ -4,30 +4,32 @@ import Failpoints
 
 /// A query whose result is kept up to date, commit by commit.
 ///
-/// Where the rows are documents of one collection, groups of them, or the different rows that they show, a
-/// commit costs what it touched. Joins, inner queries, set operators and virtual collections are run again when
-/// a commit touches what they read. A value: whoever owns it feeds it the commits in order.
+/// Its rows may be documents of one collection, groups of them, or their distinct rows. Then the cost of a
+/// commit depends only on what it touched. Joins, inner queries, set operators and virtual collections are
+/// run again when a commit touches what they read.
+///
+/// It is a value: its owner applies the commits in order.
 public struct LiveQuery: Sendable {
-  /// What is observed, with its arguments: queries with equal identities have equal results.
+  /// The observed query with its arguments: queries with equal identities have equal results.
   package enum Identity: Hashable, Sendable {
     case plan(Plan)
     case statement(Statement, [TextKey: Value])
   }
 
   package let identity: Identity
-  /// What documents a commit must touch to change the result.
+  /// The documents that a commit must touch to change the result.
   package let dependencies: [LiveDependency]
-  /// Whether the result changes without commits, so that it has to be looked at now and then.
+  /// Whether the result changes without commits, so that it must be refreshed regularly.
   package let isPolled: Bool
   private var content: any LiveContent
   private var engine: Engine?
-  /// The last commit that `rows` are known to include.
+  /// The last commit that `rows` include for certain.
   package private(set) var sequence: UInt64 = 0
 
   /// Prepares a live query.
   ///
   /// - Parameters:
-  ///   - statement: What to observe.
+  ///   - statement: The query to observe.
   ///   - arguments: The values of its parameters.
   /// - Throws: `argument` for a parameter without a value; `unsupported` for a statement other than a query.
   public init(_ statement: Statement, arguments: [TextKey: Value] = [:]) throws(QueryError) {
@@ -58,7 +60,7 @@ public struct LiveQuery: Sendable {
     try self.init(try DQL.parse(text), arguments: arguments)
   }
 
-  /// Checks what only the store can tell: whether the joins of a query find their partners by an index.
+  /// Checks what depends on the store: whether the joins of a query find their partners by an index.
   ///
   /// - Throws: `unsupported`; `StoreError`.
   package static func check(_ statement: Statement, arguments: [TextKey: Value], in store: Store) throws {
@@ -72,14 +74,14 @@ public struct LiveQuery: Sendable {
     }
   }
 
-  /// The result as of the last commit that was applied, in order.
+  /// The result, in order, as of the last commit that was applied.
   public var rows: RowList<Row> { content.rows }
 
   /// Reads the initial result; register for commits first, so that none is missed.
   ///
-  /// Commits that the result already includes are passed over later.
+  /// Commits that the result already includes are ignored later.
   ///
-  /// - Parameter engine: Reads now, and whenever the query has to be run again.
+  /// - Parameter engine: Runs the query now, and whenever it has to be run again.
   /// - Returns: The result.
   /// - Throws: `QueryError`; `StoreError`.
   @discardableResult
@@ -90,7 +92,9 @@ public struct LiveQuery: Sendable {
     return rows
   }
 
-  /// The same without what only an engine knows: the time, system parameters and statements that run.
+  /// Reads the initial result from a store, without the caller's engine.
+  ///
+  /// The query does not see what only an engine has: the time, system parameters and running statements.
   @discardableResult
   public mutating func start(_ store: Store) throws -> RowList<Row> {
     let environment = EngineEnvironment(now: { 0 })
@@ -100,7 +104,7 @@ public struct LiveQuery: Sendable {
   /// Brings the result up to date with a commit.
   ///
   /// - Parameter commit: The next commit of the store.
-  /// - Returns: What changed in the result; `nil` when nothing did.
+  /// - Returns: The changes of the result; `nil` when there are none.
   /// - Throws: `StoreError` when the query has to be run again and the store cannot be read; `QueryError`.
   public mutating func apply(_ commit: Commit) throws -> ResultDiff? {
     guard let engine, commit.sequence > sequence else { return nil }
@@ -116,9 +120,9 @@ public struct LiveQuery: Sendable {
     return difference(from: old)
   }
 
-  /// Looks at the store again, for a query that is polled.
+  /// Reads the store again, for a query that is polled.
   ///
-  /// - Returns: What changed in the result; `nil` when nothing did.
+  /// - Returns: The changes of the result; `nil` when there are none.
   /// - Throws: `StoreError`; `QueryError`.
   package mutating func refresh() throws -> ResultDiff? {
     guard let engine else { return nil }
@@ -132,7 +136,7 @@ public struct LiveQuery: Sendable {
     return diff.isEmpty ? nil : diff
   }
 
-  /// Runs the query on a fresh snapshot, which may include commits that are yet to be applied.
+  /// Runs the query on a new snapshot, which may include commits that are not applied yet.
   private mutating func read(_ engine: Engine) throws {
     try engine.store.read { transaction in
       sequence = max(sequence, transaction.sequence)
@@ -141,7 +145,7 @@ public struct LiveQuery: Sendable {
   }
 }
 
-/// How the result of a statement is kept up to date.
+/// The way in which the result of a statement is kept up to date.
 private enum Kind {
   case documents(Select)
   case distinct(Select)

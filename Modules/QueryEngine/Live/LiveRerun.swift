@@ -2,10 +2,10 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// A live query that is run again when a commit touches what it reads, and compared with what it was.
+/// A live query that is run again when a commit touches what it reads; the results are then compared.
 ///
-/// For joins, inner queries, set operators, virtual collections, and what depends on the time. A commit whose
-/// documents pass no source's own conditions, before or after, costs the test of these.
+/// It is for joins, inner queries, set operators, virtual collections, and queries that depend on the time.
+/// Each commit costs a test of its documents, before and after, against the conditions of the sources.
 struct LiveRerun: LiveContent {
   private struct Source {
     let collection: String
@@ -36,7 +36,7 @@ struct LiveRerun: LiveContent {
     do {
       rows = try read(statement, from: transaction, engine)
     } catch let error as QueryError where error.code == .unsupported && isStarted {
-      // An index by which partners were found is there no more: they are found without.
+      // An index of a join no longer exists: partners are found without it.
       rows = try read(statement.joiningWithoutIndexes, from: transaction, engine)
     }
     isStarted = true

@@ -1,37 +1,37 @@
 import CRDTCore
 
-/// Rows in an order that is total, and the window of them that is shown.
+/// Rows in a total order, and the window of them that is shown.
 ///
-/// Where LIMIT cuts rows off, not all need be held: a reserve behind the window saves reading the store when
-/// some leave it.
+/// With LIMIT, not all rows need be held. A reserve after the window avoids reads of the store when some rows
+/// leave it.
 struct LiveRows: Sendable {
-  /// What a row stands by: its keys, then the id of its document where it has one.
+  /// The place of a row in the order: its keys, then the id of its document if it has one.
   struct Place {
     let keys: [Value?]
     var id: DocumentID?
   }
 
-  /// Rows that are kept behind a window.
+  /// The number of rows that are kept after a window.
   private static let reserve = 64
 
   private let isDescending: [Bool]
   private let offset: Int
   private let limit: Int?
-  /// The number of rows that fill the window and the reserve behind it; `nil` when all are held.
+  /// The number of rows in the window and the reserve after it; `nil` when all are held.
   let capacity: Int?
   private var held = RowList<Row>()
   /// The keys of `held`; empty when there are none.
   private var heldKeys = RowList<[Value?]>()
-  /// Whether `held` is every row there is.
+  /// Whether `held` contains all rows.
   private var holdsAll = true
   /// The rows that are shown.
   private(set) var shown = RowList<Row>()
 
   /// - Parameters:
   ///   - isDescending: The direction of each key.
-  ///   - offset: The first row that is shown.
-  ///   - limit: How many are shown; `nil` for all.
-  ///   - holdsAll: Whether rows far behind the window are held, too.
+  ///   - offset: The number of rows before the first that is shown.
+  ///   - limit: The number of rows that are shown; `nil` for all.
+  ///   - holdsAll: Whether rows far after the window are held, too.
   init(_ isDescending: [Bool], offset: Int, limit: Int?, holdsAll: Bool) {
     self.isDescending = isDescending
     self.offset = offset
@@ -45,7 +45,7 @@ struct LiveRows: Sendable {
     self.capacity = overflow || overflowsToo ? nil : capacity
   }
 
-  /// Takes rows in place of those that are held.
+  /// Replaces the rows that are held.
   ///
   /// - Parameters:
   ///   - rows: In order; not more than fit.
@@ -65,7 +65,7 @@ struct LiveRows: Sendable {
     return leftID < rightID
   }
 
-  /// Below, equal to or above zero as the left keys come before, with or after the right ones.
+  /// Below zero if the left keys come before the right ones, zero if they are equal, else above zero.
   func compare(_ left: [Value?], _ right: [Value?]) -> Int {
     for index in isDescending.indices {
       let order = SortOrder.compare(left[index], right[index])
@@ -74,10 +74,10 @@ struct LiveRows: Sendable {
     return 0
   }
 
-  /// Takes rows out and puts others in.
+  /// Removes rows and inserts others.
   ///
-  /// - Returns: `stale` when a row is not where it should be, or the window is not filled though there are rows
-  ///   that could.
+  /// - Returns: `stale` when a row is not at its place, or when the window is not full though there are more
+  ///   rows.
   /// - Complexity: O(*k* log *n* + *n* / 128) for *k* rows.
   mutating func edit(
     removing removed: [Place], inserting inserted: [(place: Place, row: Row)]
@@ -90,7 +90,7 @@ struct LiveRows: Sendable {
     var arrivals: [(index: Int, place: Place, row: Row)] = []
     for (place, row) in inserted {
       let index = lowerBound(place)
-      // Behind the last row that is held, others may stand that are not.
+      // After the last row that is held, there may be others that are not held.
       if holdsAll || index < held.count { arrivals.append((index, place, row)) }
     }
     removals.sort()
@@ -105,7 +105,7 @@ struct LiveRows: Sendable {
     return .followed(diff)
   }
 
-  /// What an edit of one row changes in the window, where that is all there is.
+  /// The changes of an edit of one row; `nil` for larger edits, and with LIMIT or OFFSET.
   private func difference(
     removing removals: [Int], inserting arrivals: [(index: Int, row: Row)]
   ) -> ResultDiff? {
@@ -123,7 +123,7 @@ struct LiveRows: Sendable {
     shown = window == held.startIndex..<held.endIndex ? held : held.slice(window)
   }
 
-  /// Lets go of rows far behind the window.
+  /// Drops rows far after the window.
   private mutating func trim(to capacity: Int) -> Bool {
     if held.count < capacity - Self.reserve { return holdsAll }
     guard held.count > capacity + Self.reserve else { return true }

@@ -1,19 +1,19 @@
 import CRDTCore
 
-/// What a document has to be like for a predicate to have a chance, in a form that can be looked up.
+/// A necessary condition on a document for a predicate to be true, in a form for lookups.
 ///
-/// A condition may let too many documents through, and must never let too few.
+/// A condition may accept too many documents, and must never accept too few.
 enum ObserverCondition: Equatable {
-  /// No document is ruled out.
+  /// Any document.
   case anything
   /// One of these documents.
   case ids([DocumentID])
   /// A field that equals one of these values, none of which is null, an array, an object or an attachment.
   case field(FieldPath, [Value])
-  /// A field that is a text which, with small letters, contains one of these.
+  /// A text field that, in lower case, contains one of these texts.
   case texts([SoughtText])
 
-  /// The narrowest condition that a bound predicate is known to imply.
+  /// The narrowest known condition that a bound predicate implies.
   ///
   /// - Complexity: O(*n* log *n*) in the predicate's nodes and constants.
   init(_ predicate: Expression?) {
@@ -25,7 +25,9 @@ enum ObserverCondition: Equatable {
     if case .ids(let ids) = IDConstraint(predicate), ids.count <= (alternatives ?? .max) { self = .ids(ids) }
   }
 
-  /// The number of values that fulfil it; `nil` when there is no end of them, and no text that they have in common.
+  /// The number of values that satisfy it.
+  ///
+  /// It is `nil` when the number is unbounded and they have no text in common.
   private var alternatives: Int? {
     switch self {
     case .anything: nil
@@ -88,10 +90,10 @@ enum ObserverCondition: Equatable {
 /// A text that a field must contain for a predicate to be true.
 struct SoughtText: Hashable, Sendable {
   let path: FieldPath
-  /// UTF-8 with small letters, at least as long as a ``GramIndex`` looks for.
+  /// UTF-8 in lower case, at least as long as the texts of a ``GramIndex``.
   let bytes: [UInt8]
 
-  /// - Returns: `nil` for a predicate that calls for no such text.
+  /// - Returns: `nil` for a predicate that does not demand such a text.
   init?(_ predicate: Expression) {
     guard let (subject, sought) = Self.sought(predicate), case .path(let path) = subject,
       ResolvedField(path).isInPlace
@@ -116,7 +118,7 @@ struct SoughtText: Hashable, Sendable {
   }
 }
 
-/// A hash that values have in common if predicates find them equal; each process has its own.
+/// A hash that is equal for values that predicates find equal; each process has its own.
 struct ValueHash: Hashable, Sendable {
   private enum Tag: UInt8 {
     case boolean, whole, fraction, binary, string
@@ -124,10 +126,10 @@ struct ValueHash: Hashable, Sendable {
 
   private let bits: Int
 
-  /// 32 bits of it.
+  /// 32 bits of the hash.
   var short: UInt32 { UInt32(truncatingIfNeeded: bits >> 32) }
 
-  /// - Returns: `nil` for null and for values with values inside.
+  /// - Returns: `nil` for null, and for arrays, objects and attachments.
   init?(_ value: Value) {
     switch value {
     case .bool(let flag): self.init(flag)
@@ -155,7 +157,7 @@ struct ValueHash: Hashable, Sendable {
 
   private init(_ number: Int64) { self.init(.whole, number) }
 
-  /// A double that is whole is the integer; all that are no numbers are one.
+  /// The hash of a double: a whole double has the hash of the integer, and all NaN have the same hash.
   private init(_ number: Double) {
     if let whole = Int64(exactly: number) {
       self.init(whole)

@@ -2,13 +2,15 @@ import CRDTCore
 package import DocStore
 import Failpoints
 
-/// Finds, among many queries, those that a commit may concern, without asking each.
+/// Finds, among many queries, those that a commit may concern, without testing each.
 ///
-/// A query whose predicate demands that a field, or the id, equals a constant is found by the values that
-/// the touched documents have there, before and after. Every other query of a collection is always found.
-/// A pure value; whoever finds a query tests its predicate again, so finding too many does no harm.
+/// A query whose predicate demands that a field, or the id, equals a constant is found by the values of that
+/// field in the touched documents, before and after. Every other query of a collection is always found.
+///
+/// It is a pure value. The caller tests the predicates of the queries it finds again, so finding too many
+/// does no harm.
 package struct ObserverIndex: Sendable {
-  /// Names a query; chosen by whoever puts it in.
+  /// The id of a query; the caller that inserts the query chooses it.
   package typealias ID = UInt64
 
   private struct Place {
@@ -23,19 +25,19 @@ package struct ObserverIndex: Sendable {
 
   package var isEmpty: Bool { places.isEmpty }
 
-  /// Lets a query be found by changes of a collection; one that reads several is put in for each.
+  /// Registers a query for changes of a collection; a query on several collections is registered for each.
   ///
   /// - Parameters:
   ///   - id: The query.
   ///   - collection: A collection that it reads.
-  ///   - predicate: What documents there must satisfy to matter, bound; `nil` when all of them matter.
+  ///   - predicate: The bound condition on documents that matter; `nil` when all of them matter.
   package mutating func insert(_ id: ID, collection: String, predicate: Expression?) {
     let place = Place(collection: TextKey(collection), condition: ObserverCondition(predicate))
     places[id, default: []].append(place)
     tables[place.collection, default: ObserverTable()].insert(id, place.condition)
   }
 
-  /// Forgets a query; one that is not here is ignored.
+  /// Removes a query; an unknown one is ignored.
   package mutating func remove(_ id: ID) {
     for place in places.removeValue(forKey: id) ?? [] {
       tables[place.collection]?.remove(id, place.condition)
@@ -79,7 +81,7 @@ private struct ObserverTable: Sendable {
   private(set) var unconditional: Set<ObserverIndex.ID> = []
   private var byID: [DocumentID: Set<ObserverIndex.ID>] = [:]
   private var fields: [FieldPath: Field] = [:]
-  /// The size of the table of keys that the fields were looked up in.
+  /// The number of keys in the table in which the fields were last resolved.
   private var keyCount = 0
 
   var isEmpty: Bool { unconditional.isEmpty && byID.isEmpty && fields.isEmpty }
@@ -92,7 +94,7 @@ private struct ObserverTable: Sendable {
       for document in ids { byID[document, default: []].insert(id) }
     case .field(let path, let values):
       var field = fields.removeValue(forKey: path) ?? Field(path: ResolvedField(path))
-      // A field that is new here is looked up before the next change is read.
+      // A new field is resolved before the next change is read.
       keyCount = -1
       for hash in values.compactMap({ ValueHash($0) }) { field.observers[hash, default: []].insert(id) }
       if !field.observers.isEmpty { fields[path] = field }
@@ -117,7 +119,7 @@ private struct ObserverTable: Sendable {
     }
   }
 
-  /// Finds the queries with conditions that a changed document fulfils now or did before.
+  /// Finds the queries with conditions that a changed document satisfies now, or did before.
   mutating func find(_ change: Change, _ keys: KeyTable, _ found: inout Set<ObserverIndex.ID>) {
     if let observers = byID[change.id] { found.formUnion(observers) }
     guard !fields.isEmpty else { return }

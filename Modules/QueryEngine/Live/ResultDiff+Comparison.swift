@@ -3,10 +3,12 @@ import CRDTCore
 extension ResultDiff {
   /// Finds the differences of two whole results, with few moves.
   ///
-  /// Chunks that both share are passed over, since they stand in the same order; what lies between them is
-  /// compared row by row. Of the rows between the same two shared chunks, those of a longest increasing
-  /// subsequence of previous indexes do not move; without shared chunks that is the least number of moves.
-  /// Source: Fredman, "On computing the length of longest increasing subsequences", Discrete Mathematics 1975.
+  /// Chunks that both share are skipped, since they are in the same order; the rows between them are compared
+  /// one by one. Of the rows between the same two shared chunks, those of a longest increasing subsequence of
+  /// previous indexes do not move. Without shared chunks that is the least number of moves.
+  ///
+  /// Source: Fredman, "On computing the length of longest increasing subsequences", Discrete Mathematics
+  /// 1975.
   ///
   /// - Complexity: O(*c* + *k* log *k*) for *c* chunks and *k* rows outside shared ones.
   package init(from old: RowList<Row>, to new: RowList<Row>) {
@@ -15,8 +17,9 @@ extension ResultDiff {
     self = comparison.finish()
   }
 
-  /// The difference that one row makes, which is taken out, put in, or both: at its index in the old result, and in the
-  /// new one.
+  /// The difference that one row makes, if it is removed, inserted, or both.
+  ///
+  /// The indexes are those in the old result and in the new one.
   init(removing removed: (index: Int, row: Row)?, inserting inserted: (index: Int, row: Row)?) {
     if let removed, let inserted, Identity(removed.row) == Identity(inserted.row) {
       if removed.index != inserted.index { moves = [Move(from: removed.index, to: inserted.index)] }
@@ -28,7 +31,7 @@ extension ResultDiff {
     if let inserted { (insertions, insertedRows) = ([inserted.index], [inserted.row]) }
   }
 
-  /// What is found while the gaps between shared chunks are gone through.
+  /// The state of a comparison, which goes through the gaps between shared chunks.
   private struct Comparison {
     /// A row of one result that has no counterpart at its place in the other.
     private struct Loose {
@@ -43,7 +46,7 @@ extension ResultDiff {
     private var new: [Loose] = []
     private var updated: [(index: Int, row: Row, replaced: Row)] = []
 
-    /// Compares what stands between two shared chunks.
+    /// Compares the rows between two shared chunks.
     mutating func add(
       _ gap: (old: Range<Int>, new: Range<Int>), _ oldRows: RowList<Row>, _ newRows: RowList<Row>
     ) {
@@ -63,7 +66,7 @@ extension ResultDiff {
       gaps += 1
     }
 
-    /// Whether the same row stands at both places; if it shows other values, that is noted.
+    /// Whether the same row is at both places; if its values differ, it is recorded as updated.
     private mutating func pair(
       _ oldRows: RowList<Row>, _ oldIndex: Int, _ newRows: RowList<Row>, _ newIndex: Int
     ) -> Bool {
@@ -75,7 +78,7 @@ extension ResultDiff {
     }
 
     mutating func finish() -> ResultDiff {
-      // Rows that nothing tells apart are paired in their order, from the back of each list of places.
+      // Rows that nothing distinguishes are paired in order, from the end of each list of places.
       var previous: [Identity: [Int]] = [:]
       for place in old.indices.reversed() { previous[Identity(old[place].row), default: []].append(place) }
       var kept: [(old: Loose, new: Loose)] = []
@@ -104,7 +107,7 @@ extension ResultDiff {
       return diff
     }
 
-    /// A row stays if it is in its gap still, and in its place among those that stay.
+    /// A row stays if it is still in its gap, and in order among the rows that stay.
     private mutating func noteMoves(_ kept: [(old: Loose, new: Loose)]) {
       let staying = kept.indices.filter { kept[$0].old.gap == kept[$0].new.gap }
       let increasing = ResultDiff.increasing(staying.map { kept[$0].old.index })
@@ -116,9 +119,9 @@ extension ResultDiff {
     }
   }
 
-  /// Which elements belong to a longest increasing subsequence.
+  /// Whether each element belongs to a longest increasing subsequence.
   private static func increasing(_ values: [Int]) -> [Bool] {
-    /// For each length, the index of the least value that ends an increasing sequence of it.
+    /// For each length, the index of the least value that ends an increasing sequence of that length.
     var ends: [Int] = []
     var previous = [Int?](repeating: nil, count: values.count)
     for index in values.indices {
@@ -140,7 +143,7 @@ extension ResultDiff {
     return isMember
   }
 
-  /// What makes two rows the same one: what they stand for, or where that is nothing, what they show.
+  /// The identity of a row: its subject, or its values if it has no subject.
   private enum Identity: Hashable {
     case subject(Row.Subject)
     case values([TextKey: Value])
@@ -157,7 +160,7 @@ extension ResultDiff {
 }
 
 extension Row {
-  /// Whether a later version of the row shows the same; rows that cannot be read differ.
+  /// Whether a later version of the row has the same values; rows that cannot be read differ.
   fileprivate func isUnchanged(in later: Row) -> Bool {
     if let columns, let others = later.columns { return columns == others }
     return showsSame(as: later)

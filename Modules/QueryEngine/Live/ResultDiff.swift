@@ -1,9 +1,9 @@
-/// What changed from one result of a live query to the next, exactly.
+/// The exact changes from one result of a live query to the next.
 ///
-/// Applied to the previous rows it gives the new ones: take away `deletions` and the rows that move, put in
-/// insertions and moved rows at their new places from front to back, then replace what was updated.
+/// To apply them to the previous rows, remove `deletions` and the rows that move. Then insert the insertions
+/// and the moved rows at their new indexes, from front to back. Then replace the updated rows.
 public struct ResultDiff: Sendable {
-  /// A row that stands elsewhere among the rows that stayed.
+  /// A row whose position among the rows that stayed has changed.
   public struct Move: Hashable, Sendable {
     /// Its index in the previous result.
     public let from: Int
@@ -20,7 +20,7 @@ public struct ResultDiff: Sendable {
   public internal(set) var insertions: [Int] = []
   /// Indexes in the previous result, ascending.
   public internal(set) var deletions: [Int] = []
-  /// Indexes in the new result of rows that show other values than before, ascending; they may also move.
+  /// Indexes in the new result of rows with changed values, ascending; these rows may also move.
   public internal(set) var updates: [Int] = []
   /// In the order of their new indexes.
   public internal(set) var moves: [Move] = []
@@ -39,7 +39,7 @@ public struct ResultDiff: Sendable {
 
   /// Turns the previous result into the new one.
   ///
-  /// - Parameter rows: The previous result, with as many rows as the diff was made from.
+  /// - Parameter rows: The result from which the diff was made.
   /// - Complexity: O(*n*) in the rows of both results.
   public func apply(to rows: inout [Row]) {
     let gone = Set(deletions).union(moves.map(\.from))

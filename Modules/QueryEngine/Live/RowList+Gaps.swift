@@ -1,7 +1,7 @@
 extension RowList {
-  /// The places where two versions of a list differ: what lies between the chunks that both share.
+  /// The gaps in which two versions of a list differ: the ranges between the chunks that both share.
   ///
-  /// Both come from one list by edits, which leave chunks in their order, or share nothing.
+  /// Either both come from one list by edits, which keep chunks in order, or they share nothing.
   ///
   /// - Returns: Ranges of both lists, in order; everything outside them is equal.
   /// - Complexity: O(*c*) in the chunks of both.
@@ -22,7 +22,7 @@ extension RowList {
       if !gap.old.isEmpty || !gap.new.isEmpty { gaps.append(gap) }
     }
     for chunk in start..<last.new {
-      // One that stood before what has been passed does not stand in order; its rows are compared.
+      // A chunk whose old position is before the current one is out of order; its rows are compared.
       guard let former = places[ObjectIdentifier(new.chunks[chunk])], former >= next.old else { continue }
       close(former, chunk)
       next = (former + 1, chunk + 1)
@@ -31,7 +31,7 @@ extension RowList {
     return gaps
   }
 
-  /// Some consecutive elements; chunks that lie in them whole are shared.
+  /// Some consecutive elements; chunks that are completely inside are shared.
   func slice(_ range: Range<Int>) -> RowList {
     var slice = RowList()
     for (number, chunk) in chunks.enumerated() {

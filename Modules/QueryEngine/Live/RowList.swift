@@ -1,6 +1,6 @@
-/// A sequence that is cheap to keep old versions of, and to change in a few places.
+/// A sequence of which old versions are cheap to keep, and which is cheap to change in a few places.
 ///
-/// It is cut into chunks that versions share: a change copies the chunks it touches and the list of chunks,
+/// It consists of chunks that versions share. A change copies the chunks it touches and the list of chunks,
 /// which is shorter than the sequence by two orders of magnitude.
 public struct RowList<Element: Sendable>: Sendable, RandomAccessCollection {
   /// Some consecutive elements, never empty; two chunks of one identity are the same.
@@ -10,16 +10,16 @@ public struct RowList<Element: Sendable>: Sendable, RandomAccessCollection {
     init(_ elements: [Element]) { self.elements = elements }
   }
 
-  /// Elements of a chunk when it is made from many, and at most.
+  /// The number of elements in a chunk that is made from many, and the greatest such number.
   private static var usualCount: Int { 128 }
-  /// Elements that make a chunk of their own between others.
+  /// The least number of elements that are a chunk of their own between others.
   private static var leastCount: Int { 32 }
   private static var greatestCount: Int { 256 }
-  /// Places of a chunk that are edited one by one.
+  /// The greatest number of edits of a chunk that are made one by one.
   private static var fewEdits: Int { 8 }
 
   private(set) var chunks: [Chunk] = []
-  /// The index behind each chunk.
+  /// The index after each chunk.
   private(set) var ends: [Int] = []
 
   public init() {}
@@ -45,7 +45,7 @@ public struct RowList<Element: Sendable>: Sendable, RandomAccessCollection {
     chunks.lazy.map(\.elements).joined().makeIterator()
   }
 
-  /// The chunk that holds an index; the last one for the index behind all.
+  /// The chunk that contains an index; the last chunk for the index after all elements.
   private func chunk(at index: Int) -> Int {
     var low = 0
     var high = chunks.count - 1
@@ -58,11 +58,11 @@ public struct RowList<Element: Sendable>: Sendable, RandomAccessCollection {
 
   func start(of chunk: Int) -> Int { chunk == 0 ? 0 : ends[chunk - 1] }
 
-  /// Takes out and puts in at once.
+  /// Removes and inserts elements in one step.
   ///
   /// - Parameters:
-  ///   - removals: Indexes to take out, ascending, each once.
-  ///   - insertions: What to put in, and before which present index, ascending.
+  ///   - removals: Indexes of elements to remove, ascending, each once.
+  ///   - insertions: Elements to insert, each with the present index before which it goes, ascending.
   /// - Complexity: O(*k* + *n* / 128) for *k* places in different chunks.
   mutating func edit(removing removals: [Int], inserting insertions: [(position: Int, element: Element)]) {
     guard !removals.isEmpty || !insertions.isEmpty else { return }
@@ -71,7 +71,7 @@ public struct RowList<Element: Sendable>: Sendable, RandomAccessCollection {
     var insertion = 0
     for (number, chunk) in chunks.enumerated() {
       let start = start(of: number)
-      // What comes behind the last element of all belongs to the last chunk.
+      // Insertions after the last element belong to the last chunk.
       let end = number == chunks.count - 1 ? ends[number] + 1 : ends[number]
       let isTouched =
         removal < removals.count && removals[removal] < end
@@ -89,13 +89,13 @@ public struct RowList<Element: Sendable>: Sendable, RandomAccessCollection {
     self = builder.finish()
   }
 
-  /// What elements that begin at an index become.
+  /// The edited elements, of which the first has the index `start`.
   private static func edited(
     _ elements: [Element], from start: Int, removing removals: ArraySlice<Int>,
     inserting insertions: ArraySlice<(position: Int, element: Element)>
   ) -> [Element] {
     var edited = elements
-    // For a few places, moving all that is behind each costs less than handing on one after the other.
+    // For a few edits, moving all elements after each costs less than copying them one by one.
     if removals.count + insertions.count <= fewEdits {
       for removal in removals.reversed() { edited.remove(at: removal - start) }
       for (number, insertion) in insertions.enumerated() {
@@ -117,7 +117,7 @@ public struct RowList<Element: Sendable>: Sendable, RandomAccessCollection {
     return edited
   }
 
-  /// Makes a list from front to back, of chunks that stay and of single elements.
+  /// Builds a list from front to back, from unchanged chunks and from single elements.
   private struct Builder {
     private var list = RowList()
     private var open: [Element] = []
@@ -127,13 +127,13 @@ public struct RowList<Element: Sendable>: Sendable, RandomAccessCollection {
       if open.count == RowList.greatestCount { close(RowList.usualCount) }
     }
 
-    /// Appends a chunk that stays.
+    /// Appends an unchanged chunk.
     mutating func append(_ chunk: Chunk) {
       guard closeBefore(chunk.elements) else { return }
       list.add(chunk)
     }
 
-    /// Appends what a chunk has become.
+    /// Appends the edited elements of a chunk.
     mutating func append(_ elements: [Element]) {
       guard elements.count >= RowList.leastCount, elements.count < RowList.greatestCount else {
         for element in elements { append(element) }
@@ -143,8 +143,10 @@ public struct RowList<Element: Sendable>: Sendable, RandomAccessCollection {
       list.add(Chunk(elements))
     }
 
-    /// Makes room for a chunk of its own; `false` when its elements were put with those before it, since few between
-    /// chunks would leave ever smaller ones behind.
+    /// Closes the open elements before a chunk of its own.
+    ///
+    /// It returns `false` when the chunk's elements were joined to the open ones instead. Otherwise, few
+    /// elements between chunks would leave ever smaller chunks.
     private mutating func closeBefore(_ elements: [Element]) -> Bool {
       if !open.isEmpty, open.count < RowList.leastCount {
         for element in elements { append(element) }

@@ -1,8 +1,8 @@
 import CRDTCore
 
-/// The texts of one record with their letters small, each made when the first predicate looks at it.
+/// The texts of one record in lower case, each made when the first predicate reads it.
 final class FoldedTexts {
-  /// By where they stand in the record.
+  /// The folded texts, by their offset in the record.
   private var known: [(start: Int, bytes: [UInt8])] = []
 
   /// A text of a record, folded as ``CaseFolding`` does.

@@ -1,31 +1,31 @@
 import CRDTCore
 
-/// One step of a compiled predicate: a plain value, so that running it counts no references.
+/// One step of a compiled predicate: a plain value, so that running it does not count references.
 ///
-/// Nodes stand in preorder: the first child of a node follows it, and `end` is the index after its last.
+/// Nodes are in preorder: the first child of a node follows it, and `end` is the index after its last child.
 struct MatcherNode {
   enum Operation: UInt8 {
-    // Over children.
+    // With children.
     case and, or, not, isNotTrue
-    // Over nothing; over an expression that is evaluated on values.
+    // Without operands; on an expression that is evaluated on values.
     case constant, general
-    // Over a field in place. The first looks at the kind of value alone.
+    // On a field, in place. The first examines only the kind of value.
     case kind, bool, compareInt, compareDouble, compareString, compareBytes
     case startsWith, endsWith, containsString, like, regular, inInts, inStrings
 
     var readsField: Bool { rawValue >= Operation.kind.rawValue }
   }
 
-  /// How an order of two values answers a comparison.
+  /// The result of a comparison for each order of the two values.
   enum Comparison: UInt8 {
     case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
   }
 
   var operation: Operation
   var comparison: Comparison = .equal
-  /// The answer when the test in place succeeds, and what `constant` answers.
+  /// The result when the test in place succeeds, and the result of `constant`.
   var success: Truth = .yes
-  /// The answer when it fails.
+  /// The result when the test in place fails.
   var failure: Truth = .no
   /// Whether the field is a single key of known id.
   var isSoleKey = false
@@ -33,15 +33,15 @@ struct MatcherNode {
   /// An index into the matcher's fields, or into its general expressions.
   var operand: Int32 = 0
   var end: Int32 = 0
-  /// The operation's part of the matcher's constants.
+  /// The operation's range in the matcher's constants.
   var constants = ConstantRange()
   /// The constant of `compareInt`, or the bits of that of `compareDouble`.
   var number: Int64 = 0
-  /// What the predicate says of values of kinds that the test in place is not made for.
+  /// The predicate's results for the kinds of values that the test in place does not support.
   var kinds = KindTruths()
 }
 
-/// Where constants stand in one of a matcher's tables.
+/// A range of constants in one of a matcher's tables.
 struct ConstantRange {
   var start: Int32 = 0
   var count: Int32 = 0
@@ -49,7 +49,7 @@ struct ConstantRange {
   var bounds: Range<Int> { Int(start)..<Int(start) + Int(count) }
 }
 
-/// A predicate's answer for each kind of value, and for a missing one.
+/// A predicate's result for each kind of value, and for a missing one.
 struct KindTruths {
   private static let missingIndex: UInt64 = 15
   private var packed: UInt64 = 0

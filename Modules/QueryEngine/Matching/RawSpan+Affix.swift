@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// Searches in bytes in place.
+/// Searches in bytes, in place.
 extension RawSpan {
   func hasPrefix(_ prefix: RawSpan) -> Bool {
     prefix.byteCount <= byteCount && extracting(first: prefix.byteCount).compare(prefix) == 0
@@ -10,15 +10,15 @@ extension RawSpan {
     suffix.byteCount <= byteCount && extracting(last: suffix.byteCount).compare(suffix) == 0
   }
 
-  /// Whether `needle` stands anywhere in these bytes.
+  /// Whether `needle` occurs in these bytes.
   ///
   /// - Complexity: O(*n* + *m*) for a needle of *m* bytes.
   func contains(_ needle: RawSpan) -> Bool { firstOffset(of: needle) != nil }
 
-  /// Where `needle` stands first in these bytes.
+  /// The offset of the first occurrence of `needle` in these bytes.
   ///
-  /// It tries the places where the needle's first and its last byte stand, eight at a time, and turns to a search without
-  /// steps back when that does not go well.
+  /// It tests the places that have the needle's first and last byte, eight at a time. If too many places
+  /// fail, it changes to a search that never steps back.
   ///
   /// - Complexity: O(*n* + *m*) for a needle of *m* bytes.
   func firstOffset(of needle: RawSpan) -> Int? {
@@ -52,14 +52,14 @@ extension RawSpan {
     return nil
   }
 
-  /// Where a byte stands first.
+  /// The offset of the first occurrence of a byte.
   func firstOffset(ofByte wanted: UInt8) -> Int? {
     for offset in 0..<byteCount
     where unsafe unsafeLoad(fromByteOffset: offset, as: UInt8.self) == wanted { return offset }
     return nil
   }
 
-  /// How many bytes these and as many others have in common at their beginning.
+  /// The number of bytes that these and an equal number of others have in common at their beginning.
   private func commonCount(with other: RawSpan) -> Int {
     let count = Swift.min(byteCount, other.byteCount)
     var offset = 0
@@ -89,6 +89,6 @@ extension RawSpan {
 }
 
 extension UInt64 {
-  /// The highest bit of each byte that is zero, and maybe of some that follow one.
+  /// The highest bit of each byte that is zero, and possibly of some bytes that follow one.
   fileprivate var lowestZeroBytes: UInt64 { (self &- 0x0101_0101_0101_0101) & ~self & 0x8080_8080_8080_8080 }
 }

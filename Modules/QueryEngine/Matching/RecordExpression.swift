@@ -1,18 +1,19 @@
 import CRDTCore
 
-/// A bound expression that is evaluated on values, reading only the fields it names.
+/// A bound expression that is evaluated on values, and reads only the fields it names.
 ///
-/// The general path: it materialises what it reads. What ``ScalarProgram`` has a form for does not come here.
+/// This is the general path, which materialises the fields. It is not used for expressions that
+/// ``ScalarProgram`` can run in place.
 struct RecordExpression: Sendable {
   private let expression: Expression
-  /// The fields' paths, unless the expression has their numbers in place of them.
+  /// The fields' paths, unless the expression contains the fields' numbers instead.
   private var paths: [FieldPath]?
   private var fields: [ResolvedField] = []
   private let scope: EvaluationScope
 
   /// - Parameters:
-  ///   - expression: What is evaluated, bound.
-  ///   - context: The statement that evaluates it.
+  ///   - expression: The bound expression to evaluate.
+  ///   - context: The context of the statement that evaluates it.
   init(_ expression: Expression, _ context: StatementContext? = nil) {
     scope = EvaluationScope(expression, context)
     var paths: [FieldPath] = []
@@ -23,7 +24,7 @@ struct RecordExpression: Sendable {
       return .path([.index(paths.count - 1)])
     }
     fields = paths.map { ResolvedField($0) }
-    // Errors of strict types say which part of the expression is wrong, as it stands in the statement.
+    // Errors of strict types show the wrong part of the expression as it is in the statement.
     let isStrict = context?.strictTypes == true
     self.expression = isStrict ? expression : numbered
     self.paths = isStrict ? paths : nil

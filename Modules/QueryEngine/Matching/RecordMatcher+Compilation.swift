@@ -1,8 +1,10 @@
 import CRDTCore
 import Failpoints
 
-/// Compilation: what a leaf answers for the kinds of value that its test in place is not made for is asked
-/// of the evaluator once, here, so that both always agree.
+/// Compilation of predicates.
+///
+/// For the kinds of value that a leaf's test in place does not support, the evaluator computes the leaf's
+/// result once, here. So both always agree.
 extension RecordMatcher {
   mutating func compile(_ expression: Expression) {
     let index = nodes.count
@@ -31,7 +33,7 @@ extension RecordMatcher {
     for child in children { compile(child) }
   }
 
-  /// Leaves the whole predicate to the evaluator.
+  /// Compiles the whole predicate to one node for the evaluator.
   mutating func compileWhole(_ expression: Expression) {
     nodes = [general(expression)]
     nodes[0].end = 1
@@ -55,19 +57,19 @@ extension RecordMatcher {
         return node
       }
     } catch {
-      // What makes too much work to be asked in advance does so for each document, and fails there.
+      // A leaf that is too much work to evaluate in advance is evaluated for each document, and fails there.
     }
     return general(expression)
   }
 
-  /// The place of a field among the matcher's; terms that follow each other often read the same one.
+  /// The number of a field among the matcher's; consecutive terms often read the same field.
   private mutating func place(of field: ResolvedField) -> Int32 {
     if let last = fields.last, last.path == field.path { return Int32(fields.count - 1) }
     fields.append(field)
     return Int32(fields.count - 1)
   }
 
-  /// Fills in the answers that do not depend on a value but on its kind alone.
+  /// Computes the results that depend only on the kind of a value.
   private mutating func ask(_ expression: Expression, for node: inout MatcherNode) throws(QueryError) {
     let comparison = ComparisonAnswers(expression)
     if let comparison, let lastAnswers, lastAnswers.isSame(as: comparison) {
@@ -92,7 +94,7 @@ extension RecordMatcher {
     (.attachment, .attachment(AttachmentToken(id: [], byteCount: 0))),
   ]
 
-  /// The test in place of an expression with one path, where there is one.
+  /// The test in place for an expression with one path, if there is one.
   private mutating func shape(of expression: Expression) -> MatcherNode? {
     switch expression {
     case .path: return MatcherNode(operation: .bool)
@@ -135,7 +137,7 @@ extension RecordMatcher {
     return node
   }
 
-  /// A list of integers alone or of strings alone; nulls and mixtures are left to the evaluator.
+  /// A list of only integers or only strings; the evaluator handles nulls and mixtures.
   private mutating func membership(_ list: [Value], _ negated: Bool) -> MatcherNode? {
     var node = MatcherNode(operation: .inInts, success: Truth(!negated), failure: Truth(negated))
     var numbers: [Int64] = []
@@ -186,12 +188,12 @@ extension RecordMatcher {
       programs.append(program)
       return node
     } catch {
-      // A pattern that is wrong fails on each document, as the evaluator says.
+      // An invalid pattern fails on each document, with the evaluator's error.
       return nil
     }
   }
 
-  /// The plain search that `abc`, `abc%`, `%abc` or `%abc%` stands for.
+  /// The simple search that is equivalent to `abc`, `abc%`, `%abc` or `%abc%`.
   private static func affix(of pattern: String) -> (MatcherNode.Operation, [UInt8])? {
     var text = Array(pattern.utf8)[...]
     let percent = UInt8(ascii: "%")
@@ -222,14 +224,16 @@ extension RecordMatcher {
   }
 }
 
-/// What a comparison of a field with a constant answers for each kind of value: for all but the constant's own the same for
-/// all constants of a kind, so that of many comparisons that follow each other the evaluator is asked once.
+/// The results of a comparison of a field with a constant, for each kind of value.
+///
+/// For every kind but the constant's own, the result is the same for all constants of a kind. So for many
+/// consecutive comparisons the evaluator runs only once.
 struct ComparisonAnswers: Sendable {
   private let symbol: BinaryOperator
   private let kind: ValueRef.Kind
   var kinds = KindTruths()
 
-  /// - Returns: `nil` for another expression, and for constants whose own kind is not compared in place.
+  /// - Returns: `nil` for any other expression, and for constants of a kind that is not compared in place.
   init?(_ expression: Expression) {
     guard case .binary(let symbol, .path, .literal(let constant)) = expression else { return nil }
     switch constant {
@@ -249,7 +253,7 @@ extension Expression {
     if case .path = self { true } else { false }
   }
 
-  /// The answer when every path has this value.
+  /// The result when every path has this value.
   fileprivate func truth(of value: Value?) throws(QueryError) -> Truth {
     Truth(try Evaluator.evaluate(self, row: { _ in value }))
   }

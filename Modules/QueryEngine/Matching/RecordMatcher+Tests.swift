@@ -1,9 +1,9 @@
 import CRDTCore
 
 extension RecordMatcher {
-  /// What a leaf says of a value that is there.
+  /// The result of a leaf for a value that is present.
   ///
-  /// The record's bytes tell which of the shared texts is the value's.
+  /// The record's bytes identify the value's text among the shared texts.
   func test(
     _ node: MatcherNode, _ value: borrowing ValueRef, _ record: RawSpan, _ folded: FoldedTexts?
   ) throws(QueryError) -> Truth {
@@ -90,7 +90,7 @@ extension MatcherNode {
 
   fileprivate func answer(_ success: Bool) -> Truth { success ? self.success : failure }
 
-  /// The answer of a comparison when the field stands so to the constant.
+  /// The result of a comparison, given the order of the field and the constant.
   fileprivate func answer(_ order: Int) -> Truth {
     switch comparison {
     case .equal: answer(order == 0)

@@ -2,12 +2,13 @@ public import CRDTCore
 
 /// A predicate that reads records in place.
 ///
-/// Comparisons of a field with a constant, lists of constants, tests for null and missing, and prefixes are nodes
-/// of their own, which allocate nothing; what is left are programs, which work in place as far as they can.
+/// Comparisons of a field with a constant, lists of constants, tests for null and missing, and prefixes have
+/// nodes of their own, which allocate nothing. All other expressions are programs, which work in place as far
+/// as they can.
 public struct RecordMatcher: Sendable {
   var nodes: [MatcherNode] = []
   var fields: [ResolvedField] = []
-  /// The bytes of every constant string, one after the other; and of each list, sorted, where they stand.
+  /// The bytes of all constant strings, one after the other; the strings of each list are sorted.
   var text: [UInt8] = []
   var ints: [Int64] = []
   var ranges: [ConstantRange] = []
@@ -15,7 +16,7 @@ public struct RecordMatcher: Sendable {
   var programs: [RegularProgram] = []
   var generals: [ScalarProgram] = []
   let context: StatementContext?
-  /// What the evaluator said of the last comparison, while the predicate is compiled.
+  /// The evaluator's results for the last comparison, while the predicate is compiled.
   var lastAnswers: ComparisonAnswers?
   private var keys = KeyTable()
   private var isResolved = false
@@ -23,17 +24,17 @@ public struct RecordMatcher: Sendable {
   /// Compiles a predicate.
   ///
   /// - Parameters:
-  ///   - predicate: What a document must satisfy; `nil` accepts every document.
+  ///   - predicate: The condition on documents; `nil` accepts every document.
   ///   - arguments: The values of the predicate's parameters.
-  ///   - context: The statement that the predicate belongs to.
-  /// - Throws: `argument` when one has no value, `limit` when one is nested too deeply.
+  ///   - context: The context of the statement to which the predicate belongs.
+  /// - Throws: `argument` when a parameter has no value, `limit` when one is nested too deeply.
   public init(
     _ predicate: Expression?, arguments: [TextKey: Value] = [:], context: StatementContext? = nil
   ) throws(QueryError) {
     self.context = context
     guard let predicate else { return }
     let bound = try predicate.binding(arguments)
-    // What is tested in place is not told apart by types.
+    // Tests in place do not distinguish types.
     if context?.strictTypes == true { compileWhole(bound) } else { compile(bound) }
     lastAnswers = nil
   }
@@ -63,12 +64,12 @@ public struct RecordMatcher: Sendable {
   ///
   /// - Parameters:
   ///   - id: The document's canonical id bytes.
-  ///   - record: The document; that it is alive is the caller's to check.
-  /// - Returns: True when the predicate is true, not when it is null or missing.
+  ///   - record: The document. The caller must check that it is not a tombstone.
+  /// - Returns: True when the predicate is true; false when it is null or missing.
   /// - Complexity: O(*n*) in the predicate's nodes; no allocation for predicates that stay in place.
   public func matches(_ id: RawSpan, _ record: borrowing RecordView) -> Bool { matches(id, record, nil) }
 
-  /// The same beside other predicates, which share the record's texts with small letters.
+  /// The same for one of several predicates, which share the record's texts in lower case.
   func matches(_ id: RawSpan, _ record: borrowing RecordView, _ folded: FoldedTexts?) -> Bool {
     do { return try accepts(id, record, folded) } catch { return false }
   }
@@ -104,7 +105,7 @@ public struct RecordMatcher: Sendable {
       return try generals[Int(node.operand)].truth(id, record)
     case .kind, .bool, .compareInt, .compareDouble, .compareString, .compareBytes, .startsWith, .endsWith,
       .containsString, .like, .regular, .inInts, .inStrings:
-      // A key's id is enough for most paths and records, and counts no references.
+      // The id of a key is enough for most paths and records, and its use counts no references.
       if node.isSoleKey, !record.carriesRootKeys {
         guard let value = record.value(ofRootKey: node.soleKeyID) else { return node.kinds.missing }
         return try test(node, value, record.bytes, folded)

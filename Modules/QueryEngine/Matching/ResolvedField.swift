@@ -1,12 +1,12 @@
 import CRDTCore
 
-/// One path of a query, ready to be read from records of one collection.
+/// One path of a query, resolved to read records of one collection.
 struct ResolvedField: Sendable {
-  /// The path begins at `_id`, which is the record's key and not in the record.
+  /// Whether the path begins at `_id`, which is the record's key and not in the record.
   let isIdentifier: Bool
-  /// What is read in place: up to the first array index.
+  /// The part that is read in place: up to the first array index.
   private(set) var path: ResolvedPath
-  /// What is navigated on values behind it.
+  /// The rest of the path, which is followed on values.
   let rest: [PathComponent]
 
   init(_ whole: FieldPath) {
@@ -44,7 +44,7 @@ extension PathComponent {
 }
 
 extension QueryError {
-  /// A record or an id in the store that cannot be decoded.
+  /// The error for a record or an id in the store that cannot be decoded.
   static func unreadable(_ error: CodecError) -> QueryError {
     QueryError(.runtime, "a stored document cannot be read: \(error.message)")
   }

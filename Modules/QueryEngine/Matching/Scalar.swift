@@ -1,25 +1,25 @@
 import CRDTCore
 import Failpoints
 
-/// A value while a program runs, without memory of its own: a number, or where bytes lie.
+/// A value while a program runs, without memory of its own: a number, or the location of bytes.
 struct Scalar: BitwiseCopyable {
   enum Kind: UInt8 {
     case missing, null, bool, int, double, counter, string, bytes, array, object, attachment,
       decimal
   }
 
-  /// Which memory a value's bytes lie in.
+  /// The memory that contains a value's bytes.
   enum Place: UInt8 {
     case none, record, id, constants, scratch
-    /// A whole value, among those that a row has made.
+    /// A whole value, in the list of those that a row has made.
     case box
-    /// A whole value, among the program's.
+    /// A whole value, in the program's list.
     case constantBox
   }
 
   let kind: Kind
   let place: Place
-  /// The bits of a number or a truth value, or where bytes begin and how many there are, or the place of a box.
+  /// The bits of a number or a truth value, the offset and count of bytes, or the index of a box.
   private let word: UInt64
 
   private init(_ kind: Kind, _ word: UInt64 = 0, in place: Place = .none) {
@@ -76,7 +76,9 @@ struct Scalar: BitwiseCopyable {
     }
   }
 
-  /// The value, where it is all here: a number, a truth value, null; else `nil`, as for MISSING.
+  /// The value, if it is stored here completely: a number, a truth value, or null; otherwise `nil`.
+  ///
+  /// It is also `nil` for MISSING.
   var plainValue: Value? {
     switch kind {
     case .null: .null
@@ -90,7 +92,7 @@ struct Scalar: BitwiseCopyable {
 
   var isPlain: Bool { kind.rawValue <= Kind.counter.rawValue }
 
-  /// Whether two numbers or truth values are the same, or what comes first, by ``SortOrder``.
+  /// The order of two numbers or truth values, by ``SortOrder``; zero if they are equal.
   static func comparePlain(_ left: Scalar, _ right: Scalar) -> Int {
     switch (left.kind, right.kind) {
     case (.double, .double): return SortOrder.compare(left.double, right.double)
@@ -104,7 +106,7 @@ struct Scalar: BitwiseCopyable {
 }
 
 extension Scalar {
-  /// A truth value; what is none is missing.
+  /// A truth value; `other` becomes MISSING.
   init(of truth: Truth) {
     switch truth {
     case .no: self.init(false)
@@ -126,7 +128,7 @@ extension Truth {
   }
 }
 
-/// The document that a program runs on.
+/// The document on which a program runs.
 struct DocumentView: ~Escapable {
   let id: RawSpan
   let record: RecordView

@@ -1,26 +1,26 @@
 import CRDTCore
 
-/// One step of a ``ScalarProgram``: a plain value, so that running it counts no references.
+/// One step of a ``ScalarProgram``: a plain value, so that running it does not count references.
 ///
-/// Nodes stand in preorder: the first child of a node follows it, and `end` is the index after its last.
+/// Nodes are in preorder: the first child of a node follows it, and `end` is the index after its last child.
 struct ScalarNode {
   enum Operation: UInt8 {
     // Without children.
     case constant, key, field, identifier, variable, general
-    // Over one child.
+    // With one child.
     case negate, not, isNotTrue, isNull, isMissing, like, regular, listed
-    // Over two.
+    // With two children.
     case compare, same, xor, arithmetic, membership
-    // Over three: the subject and its bounds.
+    // With three children: the subject and its bounds.
     case between
-    // Over as many as there are.
+    // With any number of children.
     case and, or, choose, firstKnown, firstPresent, firstNotNull, nvl, decode, call
-    // Over a source and a condition.
+    // With a source and a condition.
     case quantified
   }
 
   var operation: Operation
-  /// Whether the answer is turned round; of `choose`, whether the last child is ELSE.
+  /// Whether the result is negated; of `choose`, whether the last child is ELSE.
   var flag = false
   var symbol = BinaryOperator.equal
   var function = Function.abs

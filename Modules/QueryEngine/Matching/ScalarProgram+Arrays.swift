@@ -1,13 +1,13 @@
 import CRDTCore
 
-/// Going through arrays: comprehensions and the functions that look for elements.
+/// Iteration over arrays: comprehensions, and the functions that search for elements.
 extension ScalarProgram {
-  /// What one element costs of the steps that a run has, as in the evaluator.
+  /// The cost of one element, in steps of a run, as in the evaluator.
   private static let stepsPerElement = 16
 
   typealias ElementTest = (Scalar, inout ScalarScratch) throws(QueryError) -> Bool
 
-  /// Whether some element of an array passes a test; what the test makes is given back after each.
+  /// Whether some element of an array passes a test; the memory that the test uses is released after each.
   func contains(
     _ array: Scalar, _ document: borrowing DocumentView, _ scratch: inout ScalarScratch,
     where test: ElementTest
@@ -81,7 +81,7 @@ extension ScalarProgram {
     return Scalar(isDecided == decisive)
   }
 
-  /// The functions of arrays that need no array of their own; `nil` for others.
+  /// The functions of arrays that make no array of their own; `nil` for others.
   func arrayCall(
     _ function: Function, _ array: Scalar, _ sought: Scalar, _ document: borrowing DocumentView,
     _ scratch: inout ScalarScratch

@@ -2,7 +2,7 @@ import CRDTCore
 
 extension ScalarProgram {
   mutating func compile(_ expression: Expression) {
-    // What is done in place is not told apart by types.
+    // Operations in place do not distinguish types.
     let hasForm = expression.runsInPlace && !(hasDecimals && expression.makesDecimals)
     guard scope.context?.strictTypes != true, hasForm else {
       generals.append(RecordExpression(expression, scope.context))
@@ -155,8 +155,10 @@ extension ScalarNode.Operation {
 }
 
 extension Expression {
-  /// Whether this node has a form in place; what a comprehension goes through and tests must have one as a whole,
-  /// for only the program knows its variables.
+  /// Whether this node has a form in place.
+  ///
+  /// The source and the condition of a comprehension must have one as a whole, since only the program knows
+  /// its variables.
   fileprivate var runsInPlace: Bool {
     switch self {
     case .parameter, .field, .inQuery, .existsQuery, .similar, .collate, .aggregate, .array, .object,
@@ -164,12 +166,12 @@ extension Expression {
       false
     case .like: PatternTable.Key(self) != nil
     case .quantified(_, let iteration, _): !iteration.isDeep && children.allSatisfy(\.runsInPlaceWhole)
-    // What compares must know the collations of its operands.
+    // A comparison must know the collations of its operands.
     default: !children.contains { if case .collate = $0 { true } else { false } }
     }
   }
 
-  /// Whether decimals are worked with anywhere in it, for which there is no form in place.
+  /// Whether it computes with decimals somewhere, for which there is no form in place.
   var makesDecimals: Bool {
     if case .call(.decimal, _) = self { return true }
     return children.contains(where: \.makesDecimals)

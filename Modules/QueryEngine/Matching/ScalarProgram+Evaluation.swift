@@ -1,7 +1,7 @@
 import CRDTCore
 
 extension ScalarProgram {
-  /// What the node at `index` gives.
+  /// The result of the node at `index`.
   func scalar(
     _ index: Int, _ document: borrowing DocumentView, _ scratch: inout ScalarScratch
   ) throws(QueryError) -> Scalar {
@@ -9,7 +9,7 @@ extension ScalarProgram {
     switch node.operation {
     case .constant: return node.constant
     case .key:
-      // A key's id is enough for most records, and counts no references.
+      // The id of a key is enough for most records, and its use counts no references.
       guard !document.record.carriesRootKeys else { return try field(node, document, &scratch) }
       guard let value = document.record.value(ofRootKey: node.keyID) else { return .missing }
       return try scalar(of: value, document, &scratch)
@@ -108,7 +108,7 @@ extension ScalarProgram {
     return node.flag ? Self.not(isInside) : isInside
   }
 
-  /// AND when false decides, OR when true does; the first operand that decides ends it.
+  /// AND, which false decides, or OR, which true decides; the first operand that decides ends it.
   private func connected(
     _ node: ScalarNode, _ index: Int, decidedBy decisive: Bool, _ document: borrowing DocumentView,
     _ scratch: inout ScalarScratch
@@ -133,7 +133,7 @@ extension ScalarProgram {
     var child = index + 1
     while child < node.end {
       let result = Int(nodes.span[child].end)
-      // The last child by itself is ELSE.
+      // A last child without a partner is ELSE.
       if result >= node.end { return try scalar(child, document, &scratch) }
       if try scalar(child, document, &scratch).isTrue { return try scalar(result, document, &scratch) }
       child = Int(nodes.span[result].end)

@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// Reading fields and variables, and what paths lead to inside arrays.
+/// Reads fields and variables, and follows paths into arrays.
 extension ScalarProgram {
   func field(
     _ node: ScalarNode, _ document: borrowing DocumentView, _ scratch: inout ScalarScratch
@@ -34,7 +34,7 @@ extension ScalarProgram {
     return try navigate(scratch.variables[slot], variablePaths[Int(node.keyID)], document, &scratch)
   }
 
-  /// A value of the record, where it stands.
+  /// A value of the record, referred to in place.
   func scalar(
     of value: borrowing ValueRef, _ document: borrowing DocumentView, _ scratch: inout ScalarScratch
   ) throws(QueryError) -> Scalar {
@@ -87,20 +87,20 @@ extension ScalarProgram {
 }
 
 extension DocumentView {
-  /// Where bytes of the record stand in it.
+  /// The range of the record that contains these bytes.
   fileprivate func range(of bytes: RawSpan) -> Range<Int> {
     record.bytes.byteOffsets(of: bytes) ?? 0..<0
   }
 }
 
-/// An array of the record in its canonical encoding, gone through in place.
+/// An array of the record in its canonical encoding, read in place.
 struct EncodedArray: ~Escapable {
   private var reader: ByteReader
-  /// Where the encoding begins in the record.
+  /// The offset of the encoding in the record.
   private let start: Int
   let count: Int
 
-  /// - Returns: `nil` for what is no array of the record.
+  /// - Returns: `nil` for anything other than an array of the record.
   @_lifetime(copy document)
   init?(_ array: Scalar, _ document: borrowing DocumentView) throws(CodecError) {
     guard array.kind == .array, array.place == .record else { return nil }
@@ -116,7 +116,7 @@ struct EncodedArray: ~Escapable {
 
   mutating func skip() throws(CodecError) { try ValueCodec.skip(&reader) }
 
-  /// The next element, where it stands.
+  /// The next element, referred to in place.
   mutating func next(_ scratch: inout ScalarScratch) throws(CodecError) -> Scalar {
     let first = reader.offset
     guard let tag = ValueCodec.Tag(rawValue: try reader.readByte()) else {

@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// Calls of functions that look at all their arguments.
+/// Calls of functions that evaluate all their arguments.
 extension ScalarProgram {
   func call(
     _ node: ScalarNode, _ index: Int, _ document: borrowing DocumentView, _ scratch: inout ScalarScratch
@@ -88,7 +88,7 @@ extension ScalarProgram {
     }
   }
 
-  /// ASCII letter by letter; other texts by the rules of Unicode, as owned strings.
+  /// Converts ASCII letter by letter, and other texts by the rules of Unicode, as owned strings.
   private func changingCase(
     _ operand: Scalar, toUpper: Bool, _ document: borrowing DocumentView, _ scratch: inout ScalarScratch
   ) throws(QueryError) -> Scalar {
@@ -150,7 +150,7 @@ extension ScalarProgram {
     return scratch.string(from: start)
   }
 
-  /// `substr(s, start[, length])`: a part of the text where it stands.
+  /// `substr(s, start[, length])`: a part of the text, referred to in place.
   private func substring(
     _ operands: [Scalar], _ document: borrowing DocumentView, _ scratch: inout ScalarScratch
   ) throws(QueryError) -> Scalar {
@@ -184,7 +184,7 @@ extension RawSpan {
     return true
   }
 
-  /// How many Unicode scalars there are.
+  /// The number of Unicode scalars.
   var scalarCount: Int {
     if isASCII { return byteCount }
     var count = 0
@@ -193,8 +193,9 @@ extension RawSpan {
     return count
   }
 
-  /// Where the scalars from `start` on stand, which counts from the end where it is negative; `nil` for a place that
-  /// there is not, or a negative length.
+  /// The bytes of the scalars from `start` on; a negative start counts from the end.
+  ///
+  /// It is `nil` for a start outside of the text, and for a negative length.
   fileprivate func part(from start: Int64, _ length: Int64?) -> Range<Int>? {
     let count = Int64(scalarCount)
     let first = start < 0 ? count.addingReportingOverflow(start).partialValue : start
@@ -204,7 +205,7 @@ extension RawSpan {
     return begin..<begin + rest.offset(ofScalar: Int(Swift.min(length ?? count, count - first)))
   }
 
-  /// Where the scalar with this number begins; the end for one too many.
+  /// The offset of the scalar with this number; the end for the number after the last.
   private func offset(ofScalar number: Int) -> Int {
     if isASCII { return Swift.min(number, byteCount) }
     var seen = 0

@@ -20,7 +20,7 @@ extension ScalarProgram {
     }
   }
 
-  /// The order of two values of any kinds, as ``SortOrder`` has it.
+  /// The order of two values of any kinds, by ``SortOrder``.
   func order(
     _ left: Scalar, _ right: Scalar, _ document: borrowing DocumentView, _ scratch: borrowing ScalarScratch
   ) throws(QueryError) -> Int {
@@ -37,7 +37,7 @@ extension ScalarProgram {
     }
   }
 
-  /// What a test says of a value and a constant list.
+  /// The result of a test for a value and a constant list.
   func listed(
     _ node: ScalarNode, _ subject: Scalar, _ document: borrowing DocumentView,
     _ scratch: borrowing ScalarScratch

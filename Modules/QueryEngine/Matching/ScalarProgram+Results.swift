@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// What rows are grouped and told apart by, without owned values where that can be.
+/// Keys of groups and of distinct rows, without owned values where possible.
 extension ScalarProgram {
   /// Appends the value's ``KeyBytes``.
   func appendKey(

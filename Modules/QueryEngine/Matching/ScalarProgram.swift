@@ -2,13 +2,13 @@ import CRDTCore
 
 /// A bound expression, compiled to run on records in place.
 ///
-/// Numbers, strings and arrays are worked with where they stand; owned values are made only for what leaves the
-/// program, and for the calls that have no form in place. It answers what ``Evaluator`` does on values.
+/// Numbers, strings and arrays are used in place. Owned values are made only for the program's result, and
+/// for calls that have no form in place. The results are those of ``Evaluator`` on values.
 struct ScalarProgram: Sendable {
   let expression: Expression
   var nodes: ContiguousArray<ScalarNode> = []
   var fields: [ResolvedField] = []
-  /// What is navigated in variables.
+  /// The paths that are followed in variables.
   var variablePaths: [FieldPath] = []
   /// The bytes of all constant strings.
   var text: [UInt8] = []
@@ -18,13 +18,13 @@ struct ScalarProgram: Sendable {
   var lists: [ConstantList] = []
   var generals: [RecordExpression] = []
   let scope: EvaluationScope
-  /// Whether decimals are worked with anywhere in the expression.
+  /// Whether some part of the expression computes with decimals.
   let hasDecimals: Bool
   private(set) var keys = KeyTable()
 
   /// - Parameters:
-  ///   - expression: What is evaluated, bound.
-  ///   - context: The statement that evaluates it.
+  ///   - expression: The bound expression to evaluate.
+  ///   - context: The context of the statement that evaluates it.
   init(_ expression: Expression, _ context: StatementContext? = nil) {
     self.expression = expression
     scope = EvaluationScope(expression, context)
@@ -32,10 +32,10 @@ struct ScalarProgram: Sendable {
     compile(expression)
   }
 
-  /// Whether every document gives the same value, but for functions such as `clock()`.
+  /// Whether every document gives the same value, apart from functions such as `clock()`.
   var isConstant: Bool { expression.paths.isEmpty }
 
-  /// Looks up the names of the fields.
+  /// Resolves the names of the fields.
   mutating func resolve(_ keys: KeyTable) {
     self.keys = keys
     for index in fields.indices { fields[index].resolve(keys) }
@@ -62,7 +62,7 @@ struct ScalarProgram: Sendable {
     }
   }
 
-  /// What the expression says as a condition.
+  /// The expression's result as a condition.
   func truth(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> Truth {
     var scratch = ScalarScratch()
     return Truth(try scalar(0, DocumentView(id, record), &scratch))
@@ -75,7 +75,7 @@ struct ScalarProgram: Sendable {
 
   // MARK: Values
 
-  /// The bytes of a string, a byte value or an array that is no box.
+  /// The bytes of a string, a byte value, or an array that is not a box.
   @_lifetime(copy document, borrow self, borrow scratch)
   func bytes(
     of scalar: Scalar, _ document: borrowing DocumentView, _ scratch: borrowing ScalarScratch

@@ -1,16 +1,16 @@
 import CRDTCore
 
-/// What one run of a program makes: bytes, whole values, and what they may cost.
+/// The memory of one run of a program: bytes, whole values, and their remaining budgets.
 struct ScalarScratch {
   private(set) var bytes: [UInt8] = []
   private(set) var boxes: [Value] = []
-  /// What the comprehensions around the current node have bound, by slot.
+  /// The variables that the comprehensions around the current node have bound, by slot.
   var variables: [Scalar] = []
-  /// What this run may still take to match patterns, once it has.
+  /// The steps that remain to this run for pattern matching; `nil` before the first.
   var matching: MatchingBudget?
   private var remainingBytes = Evaluator.producedBytes
 
-  /// Takes bytes from what this run may still make.
+  /// Deducts bytes from those that this run may still produce.
   mutating func charge(_ count: Int) throws(QueryError) {
     guard count <= remainingBytes else {
       throw QueryError(.limit, "an expression makes more than \(Evaluator.producedBytes) bytes")
@@ -18,14 +18,14 @@ struct ScalarScratch {
     remainingBytes -= count
   }
 
-  /// Takes steps from what this run may still take to match patterns and go through elements.
+  /// Deducts steps from those that remain to this run for pattern matching and iteration.
   mutating func spend(_ steps: Int, _ context: StatementContext?) throws(QueryError) {
     var budget = matching ?? MatchingBudget(context)
     defer { matching = budget }
     try budget.spend(steps)
   }
 
-  /// Lets the evaluator work within the bounds of this run.
+  /// Runs an evaluator within the bounds of this run.
   mutating func withEvaluator<R>(
     _ scope: EvaluationScope, _ body: (inout Evaluator) throws(QueryError) -> R
   ) throws(QueryError) -> R {
@@ -41,7 +41,7 @@ struct ScalarScratch {
 
   // MARK: Memory
 
-  /// How much has been made so far, to give back what comes after.
+  /// The present amount of memory, to release later what is added after it.
   var mark: (bytes: Int, boxes: Int) { (bytes.count, boxes.count) }
 
   mutating func release(to mark: (bytes: Int, boxes: Int)) {
@@ -56,13 +56,13 @@ struct ScalarScratch {
   /// Appends a text with its letters in lower case.
   mutating func append(lowercased text: RawSpan) { CaseFolding.appendLowercased(text, to: &bytes) }
 
-  /// Copies bytes that stand here already.
+  /// Copies bytes that are already here.
   mutating func append(copyOf range: Range<Int>) {
     bytes.reserveCapacity(bytes.count + range.count)
     for index in range { bytes.append(bytes[index]) }
   }
 
-  /// Changes the bytes from `start` on one by one.
+  /// Changes the bytes from `start` on, one by one.
   mutating func change(from start: Int, _ body: (UInt8) -> UInt8) {
     for index in start..<bytes.count { bytes[index] = body(bytes[index]) }
   }
@@ -70,7 +70,7 @@ struct ScalarScratch {
   /// The bytes from `start` on as a string.
   func string(from start: Int) -> Scalar { Scalar(.string, start..<bytes.count, in: .scratch) }
 
-  /// Takes in a value that was made elsewhere.
+  /// Stores a value that was made elsewhere.
   mutating func scalar(of value: Value?) -> Scalar {
     guard let value else { return .missing }
     switch value {

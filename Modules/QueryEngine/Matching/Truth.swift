@@ -1,8 +1,8 @@
 import CRDTCore
 
-/// What a predicate says of a document.
+/// The result of a predicate for a document.
 ///
-/// `other` is a value that is no truth value at all, such as a number: no predicate accepts it.
+/// `other` is a value that is not a truth value, such as a number: no predicate accepts it.
 enum Truth: UInt8 {
   case no, yes, null, missing, other
 
@@ -17,7 +17,7 @@ enum Truth: UInt8 {
     }
   }
 
-  /// The value that says the same; nothing but a truth value, null and missing has one.
+  /// The equal value; `nil` for MISSING and for `other`.
   var value: Value? {
     switch self {
     case .no: .bool(false)

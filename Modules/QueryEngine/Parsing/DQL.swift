@@ -4,16 +4,16 @@ import CRDTCore
 public enum DQL {
   /// Parses one statement; a semicolon may end it.
   ///
-  /// Keywords do not depend on case, names do. A name that is a keyword stands in backticks. Where the
-  /// grammar of the language is contested, this one is strict: unary minus binds tightest, and no field is set twice in one statement.
+  /// Keywords do not depend on case, names do. A name that is a keyword must be in backticks. Where dialects
+  /// differ, this grammar is strict: unary minus binds tightest, and no field is set twice in one statement.
   ///
-  /// - Throws: `QueryError` with the place and what was expected: `syntax`, `unsupported`,
+  /// - Throws: `QueryError` with the position and what was expected: `syntax`, `unsupported`,
   ///   `unknownFunction`, `argument`, or `limit` (`Limits.queryBytes`, `.depth`, `.queryNodes`).
   public static func parse(_ text: String) throws(QueryError) -> Statement {
     try parseLocated(text).statement
   }
 
-  /// Parses one statement, and keeps where its parts stand.
+  /// Parses one statement, and records the positions of its parts.
   package static func parseLocated(_ text: String) throws(QueryError) -> ParsedStatement {
     var parser = try Parser(text, dialect: .dql)
     let statement = try parser.parseStatement()
@@ -21,7 +21,7 @@ public enum DQL {
     return ParsedStatement(statement: statement, sourceMap: parser.sourceMap)
   }
 
-  /// Parses what is to be subscribed to: what there is none of then is refused before anything else of it.
+  /// Parses a subscription's statement; an unsupported feature is refused before any other error.
   static func parseSubscription(_ text: String) throws(QueryError) -> Statement {
     var parser = try Parser(text, dialect: .dql)
     parser.isSubscription = true
@@ -30,7 +30,7 @@ public enum DQL {
     return statement
   }
 
-  /// Parses an expression alone, as it stands after WHERE.
+  /// Parses an expression alone, as after WHERE.
   package static func parseExpression(_ text: String) throws(QueryError) -> Expression {
     var parser = try Parser(text, dialect: .dql)
     let expression = try parser.parseExpression()
@@ -45,7 +45,7 @@ extension Parser {
     "EXPLAIN", "PROFILE", "ADVISE",
   ]
 
-  /// The words that begin the clauses behind a collection.
+  /// The words that begin the clauses after a collection.
   private static let clauses = [
     "JOIN", "LEFT", "RIGHT", "INNER", "USE", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "UNION",
     "INTERSECT", "EXCEPT", "SET", "UNSET", "ASC", "DESC", "WITH", "LIST", "ON", "APPLY", "RETURNING",
@@ -66,7 +66,7 @@ extension Parser {
     return try parseExecutable()
   }
 
-  /// What EXPLAIN, PROFILE and ADVISE take: any statement but them.
+  /// Parses the operand of EXPLAIN, PROFILE and ADVISE: any statement but these.
   private mutating func parseExamined() throws(QueryError) -> Statement {
     for word in ["EXPLAIN", "PROFILE", "ADVISE"] where at(word) {
       throw unexpected(Array(Self.statements.dropLast(3)))
@@ -93,7 +93,7 @@ extension Parser {
     return distance > 0 && isKeyword(peek(distance), "SELECT")
   }
 
-  /// Accepts the end, where a statement stops that is read whole.
+  /// Accepts the end of the text after a complete statement.
   mutating func expectStatementEnd() throws(QueryError) {
     if at(.openParenthesis), tokens[max(index - 1, 0)].name != nil {
       throw failure(
@@ -109,13 +109,13 @@ extension Parser {
     if isSubscription { throw failure(.unsupported, "Unsupported feature: \(feature)", at: token) }
   }
 
-  /// A name: a bare word that is no keyword, or anything in backticks.
+  /// A name: a bare word that is not a keyword, or anything in backticks.
   ///
   /// - Parameters:
-  ///   - role: What the name is for, for errors.
-  ///   - keyword: A keyword that begins nothing else where this name stands, and so is a name too.
+  ///   - role: The purpose of the name, for errors.
+  ///   - keyword: A keyword that is allowed as a name here, since it begins nothing else.
   /// - Returns: The name.
-  /// - Throws: `syntax` where none stands.
+  /// - Throws: `syntax` where there is no name.
   mutating func parseName(_ role: String, or keyword: String? = nil) throws(QueryError) -> String {
     switch current.kind {
     case .quoted(let name):

@@ -86,13 +86,13 @@ extension Lexer {
     case "u":
       bytes.append(contentsOf: UTF8.encode(try readScalar(from: start)) ?? UTF8.encodedReplacementCharacter)
     default:
-      // The backslash before anything else means nothing.
+      // A backslash before any other character is ignored.
       guard start + 1 < text.count else { throw failure("this string is never closed", at: start) }
       bytes.append(escaped)
     }
   }
 
-  /// What follows `\u`: four hexadecimal digits, or two such escapes that form a surrogate pair.
+  /// Reads the escape after `\u`: four hexadecimal digits, or a surrogate pair of two such escapes.
   private mutating func readScalar(from start: Int) throws(QueryError) -> Unicode.Scalar {
     let first = try readCodeUnit(from: start)
     if let scalar = Unicode.Scalar(first) { return scalar }
@@ -119,7 +119,7 @@ extension Lexer {
     return unit
   }
 
-  /// A name in backticks, which may be empty; two backticks in it are one of the name.
+  /// A name in backticks, which may be empty; two backticks in it are one backtick of the name.
   mutating func readQuotedName() throws(QueryError) -> String {
     let (start, backtick) = (offset, UInt8(ascii: "`"))
     offset += 1

@@ -1,22 +1,22 @@
 import CRDTCore
 
-/// `/*+ … */` or `--+ …`: what it says, and where it begins.
+/// A hint comment, `/*+ … */` or `--+ …`: its content and its start.
 struct HintComment {
   var start: Int
   var text: String
 }
 
-/// Cuts a query's text into tokens, over its UTF-8 bytes.
+/// Splits a query's text into tokens, over its UTF-8 bytes.
 ///
-/// Every input ends in tokens or an error, in time linear in its length.
+/// Every input gives tokens or an error, in time linear in its length.
 struct Lexer {
-  /// Which language's tokens are read: DQL has comments, the builder language `&&` and `$`.
+  /// The language of the tokens: DQL has comments, the builder language `&&` and `$`.
   enum Dialect { case dql, builder }
 
   let text: [UInt8]
   let dialect: Dialect
   var offset = 0
-  /// The comments that advise the planner.
+  /// The comments that contain hints for the planner.
   private var hints: [HintComment] = []
 
   private init(_ text: [UInt8], _ dialect: Dialect) {
@@ -161,7 +161,7 @@ struct Lexer {
     throw failure("this comment is never closed", at: start, expected: ["*/"])
   }
 
-  /// Keeps a comment that has a plus sign after the two bytes that begin it.
+  /// Records a comment as a hint if a plus sign follows the two bytes that begin it.
   private mutating func noteHint(in comment: Range<Int>) {
     guard comment.count > 3, text[comment.lowerBound + 2] == UInt8(ascii: "+") else { return }
     hints.append(

@@ -1,11 +1,11 @@
-/// Finds the known name that a mistyped one was probably meant to be.
+/// Finds the known name that a mistyped one probably means.
 package enum NameDistance {
-  /// What an error adds when a known name is near: `: did you mean 'upper'?`, else nothing.
+  /// The suffix of an error when a known name is near: `: did you mean 'upper'?`; otherwise empty.
   static func hint(for name: String, among known: some Sequence<String>) -> String {
     nearest(to: name, among: known).map { ": did you mean '\($0)'?" } ?? ""
   }
 
-  /// The nearest of the known names; `nil` when none is near.
+  /// The nearest known name; `nil` when none is near.
   ///
   /// - Complexity: O(*n* · *m*) for each known name.
   package static func nearest(
@@ -18,12 +18,14 @@ package enum NameDistance {
       .filter { $0.1 <= reach }
       .min { ($0.1, $0.2, $0.0) < ($1.1, $1.2, $1.0) }?.0
     if let near { return near }
-    // A name that was not written to its end, where there is one such name.
+    // An incomplete name, if exactly one known name begins with it.
     let longer = names.filter { wanted.count > 4 && $0.bytes.starts(with: wanted) }
     return longer.count == 1 ? longer[0].name : nil
   }
 
-  /// Insertions, deletions, substitutions and swaps of neighbours from one name to the other.
+  /// The number of changes from one name to the other.
+  ///
+  /// Changes are insertions, deletions, substitutions and swaps of neighbours.
   ///
   /// Source: Damerau, "A technique for computer detection and correction of spelling errors", CACM 1964; each
   /// place is changed once, by the table of Wagner and Fischer, JACM 1974.

@@ -1,25 +1,25 @@
 package import CRDTCore
 
-/// A statement, and where its parts stand in the text it was parsed from.
+/// A statement, and the positions of its parts in its text.
 package struct ParsedStatement: Sendable {
   package let statement: Statement
   package let sourceMap: SourceMap
 }
 
-/// Where parts of a statement stand in its text, for mistakes that are found after parsing.
+/// The positions of a statement's parts in its text, for errors that are found after parsing.
 ///
-/// Trees have no positions, so that they can be compared: a part is found by what it is, and of equal ones the
+/// Trees have no positions, so that they can be compared. A part is found by its content; of equal parts the
 /// first is shown.
 package struct SourceMap: Sendable {
-  /// What an error can be about.
+  /// The part of a statement that an error concerns.
   package enum Part: Hashable, Sendable {
     case parameter(TextKey)
     case collection(TextKey)
-    /// A field, by its path as it is written.
+    /// A field, by its path as it was written.
     case path(FieldPath)
-    /// An aggregate, as it is written.
+    /// An aggregate, as it was written.
     case aggregate(Expression)
-    /// An operator or a call with its operands, as it is written.
+    /// An operator or a call with its operands, as it was written.
     case operation(Expression)
   }
 
@@ -28,15 +28,15 @@ package struct SourceMap: Sendable {
 
   init(_ text: [UInt8]) { self.text = text }
 
-  /// Notes that a part stands at an offset, in bytes of the text.
+  /// Records the offset of a part, in bytes of the text.
   mutating func note(_ part: Part, at offset: Int) { offsets.append((part, offset)) }
 
-  /// The paths of the text, in its order.
+  /// The paths of the text, in order.
   var paths: some Sequence<FieldPath> {
     offsets.lazy.compactMap { if case .path(let path) = $0.part { path } else { nil } }
   }
 
-  /// An error about a part, at its place.
+  /// An error about a part, at its position.
   func error(
     _ code: QueryError.Code, _ message: String, about part: Part, found: String? = nil
   ) -> QueryError {
@@ -51,9 +51,10 @@ package struct SourceMap: Sendable {
     QueryError(code, message, at: token.start, of: text, found: token.shown)
   }
 
-  /// The error with its place in the text, where it names a part of the statement and has no place yet.
+  /// The error with its position in the text.
   ///
-  /// A part is named by `found`: a parameter or a collection by its name, a path or an aggregate by its text.
+  /// It gets one if it names a part of the statement and has no position yet. `found` names the part: a
+  /// parameter or a collection by its name, a path or an aggregate by its text.
   package func locating(_ error: QueryError) -> QueryError {
     guard error.position == nil else { return error }
     if let place = place(of: error.origin) { return error.located(at: place, of: text) }
@@ -73,7 +74,7 @@ package struct SourceMap: Sendable {
 }
 
 extension SourceMap {
-  /// Where the first operation stands that binding may have made into this one.
+  /// The position of the first operation that binding can have turned into this one.
   private func place(of origin: Expression?) -> Int? {
     guard let origin else { return nil }
     return offsets.first {

@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// Function calls of DQL, with the forms that have words between their arguments.
+/// Function calls of DQL, including the forms that have words between their arguments.
 extension Parser {
   mutating func parseCall(_ word: String) throws(QueryError) -> ParsedExpression {
     let start = current
@@ -97,11 +97,11 @@ extension Parser {
     return arguments
   }
 
-  /// `TRIM([BOTH | LEADING | TRAILING] [x] FROM s)`, or arguments as those of any function.
+  /// `TRIM([BOTH | LEADING | TRAILING] [x] FROM s)`, or the arguments of an ordinary call.
   private mutating func parseTrim(_ function: inout Function) throws(QueryError) -> [ParsedExpression] {
     let sides: [(String, Function)] = [("BOTH", .trim), ("LEADING", .leftTrim), ("TRAILING", .rightTrim)]
     var hasSide = false
-    // As the name of a field each of these words has something else behind it.
+    // If one of these words is the name of a field, no operand follows it.
     if beginsOperand(peek()) {
       for (word, side) in sides where accept(word) {
         function = side
@@ -120,7 +120,7 @@ extension Parser {
     return arguments
   }
 
-  /// Whether a token may begin an operand, or is the FROM in its place.
+  /// Whether a token may begin an operand, or is FROM without an operand before it.
   private func beginsOperand(_ token: Token) -> Bool {
     switch token.kind {
     case .quoted, .string, .integer, .double, .symbol(.colon): true

@@ -1,8 +1,8 @@
 import CRDTCore
 
-/// `ANY`, `EVERY`, `ARRAY … FOR` and `OBJECT … FOR`; their variables get their places when names are bound.
+/// `ANY`, `EVERY`, `ARRAY … FOR` and `OBJECT … FOR`; binding gives their variables slots later.
 extension Parser {
-  /// What begins with the word of a comprehension; `nil` where none begins.
+  /// Parses a comprehension, which begins with a keyword; `nil` where none begins.
   mutating func parseComprehension() throws(QueryError) -> ParsedExpression? {
     if at("ANY") || at("EVERY") && peek().name != nil { return try parseQuantified() }
     if accept("ARRAY") {
@@ -79,7 +79,9 @@ extension Parser {
     )
   }
 
-  /// An expression inside, which may have no aggregates: they would go over rows, not over elements.
+  /// Parses an expression inside of a comprehension.
+  ///
+  /// It may have no aggregates, since they would be over rows, not over elements.
   private mutating func parsePart() throws(QueryError) -> ParsedExpression {
     let start = current
     let part = try parseOperators(above: 0)

@@ -2,7 +2,7 @@ import CRDTCore
 
 /// Operators of DQL, by precedence climbing.
 extension Parser {
-  /// How tightly operators bind; every one of them associates to the left.
+  /// The precedences of operators; every operator associates to the left.
   enum Precedence {
     static let or = 5
     static let xor = 7
@@ -25,12 +25,12 @@ extension Parser {
     case similar, collate
   }
 
-  /// An expression whose names are not bound yet.
+  /// Parses an expression, without binding its names.
   mutating func parseExpression() throws(QueryError) -> Expression {
     try parseOperators(above: 0).expression
   }
 
-  /// An operand, then every operator that binds tighter than `minimum`.
+  /// Parses an operand, then every operator that binds tighter than `minimum`.
   mutating func parseOperators(above minimum: Int) throws(QueryError) -> ParsedExpression {
     try nested { (parser) throws(QueryError) in
       var left = try parser.parsePrefix()
@@ -60,7 +60,7 @@ extension Parser {
     advance()
     switch current.kind {
     case .integer(let magnitude):
-      // The magnitude of the least Int64 is one more than the greatest has.
+      // The magnitude of the least Int64 is one more than that of the greatest.
       guard magnitude <= 1 << 63 else { throw failure(.argument, "a number exceeds 64 bits") }
       advance()
       return try node(.literal(.int(Int64(truncatingIfNeeded: 0 &- magnitude))))
@@ -73,7 +73,7 @@ extension Parser {
     }
   }
 
-  /// The operator at the cursor.
+  /// The operator at the current token.
   private var infixHere: (Infix, Int)? {
     switch current.kind {
     case .symbol(let symbol): Self.infix(symbol)
@@ -143,7 +143,7 @@ extension Parser {
           .inQuery(left.expression, try parseInnerQuery(after: "IN"), negated: negated), above: [left])
       }
       let list = at(.openParenthesis) ? try parseList() : try parseOperators(above: precedence)
-      // An operator there is more likely a slip, and could not be told from a list in parentheses.
+      // An operator there is probably a mistake, and could not be distinguished from a list in parentheses.
       guard !list.expression.isOperation else {
         throw failure(.syntax, "expected a list, a parameter, a path or a function after IN", at: start)
       }
@@ -191,7 +191,7 @@ extension Parser {
     return try node(.isMissing(left.expression, negated: negated), above: [left])
   }
 
-  /// `(a, b, …)` after IN: its elements are compared, also when there is one that is an array.
+  /// `(a, b, …)` after IN: its elements are compared, even if one of them is an array.
   private mutating func parseList() throws(QueryError) -> ParsedExpression {
     try expect(.openParenthesis)
     var elements: [ParsedExpression] = []
@@ -228,7 +228,7 @@ extension Parser {
 }
 
 extension Expression {
-  /// Whether an operator stands at the top.
+  /// Whether the root of the expression is an operator.
   fileprivate var isOperation: Bool {
     switch self {
     case .unary, .binary, .and, .or, .between, .in, .inQuery, .existsQuery, .like, .similar, .isNull,

@@ -1,9 +1,9 @@
 import CRDTCore
 
 extension Parser {
-  /// Takes over what the comments advise that end before the cursor and no source has taken yet.
+  /// Takes the hints of the comments before the current token that no source has taken yet.
   ///
-  /// A comment is no part of the statement, so one that cannot be read advises nothing; USE goes before it.
+  /// A comment is not part of the statement, so an invalid one is ignored; USE has priority over it.
   mutating func takeHintComments(into hints: inout Hints) {
     while let comment = hintComments.first, comment.start < current.start {
       hintComments.removeFirst()
@@ -15,9 +15,9 @@ extension Parser {
 }
 
 extension Hints {
-  /// Reads directives: a JSON object whose keys begin with `#`; keys that are not known advise nothing.
+  /// Reads directives: a JSON object whose keys begin with `#`; unknown keys are ignored.
   ///
-  /// - Throws: `argument` for a text that is no object, and for a value that does not fit its key.
+  /// - Throws: `argument` for a text that is not an object, and for a value that does not fit its key.
   package init(directives text: String) throws(QueryError) {
     guard let parsed = try? JSON.parse(text), case .map(let directives) = parsed else {
       throw QueryError(.argument, "directives are a JSON object")
@@ -25,7 +25,7 @@ extension Hints {
     try self.init(directives: directives)
   }
 
-  /// Takes directives by their keys.
+  /// Reads directives by their keys.
   init(directives: [TextKey: Value]) throws(QueryError) {
     self.init()
     if let value = directives["#index"] { indexes = try Self.indexes(value) }
@@ -39,7 +39,7 @@ extension Hints {
     maximumJoins = try Self.count(directives, "#max_joins")
   }
 
-  /// Takes over what other hints say, where they say anything.
+  /// Overrides these hints with those that other hints contain.
   package mutating func take(_ other: Hints) {
     indexes = other.indexes ?? indexes
     prefersOrder = other.prefersOrder ?? prefersOrder
@@ -47,7 +47,7 @@ extension Hints {
     maximumJoins = other.maximumJoins ?? maximumJoins
   }
 
-  /// One name or several; the empty name means none.
+  /// One name or several; the empty name means no index.
   private static func indexes(_ value: Value) throws(QueryError) -> [TextKey] {
     switch value {
     case .string(let name): return name.isEmpty ? [] : [TextKey(name)]

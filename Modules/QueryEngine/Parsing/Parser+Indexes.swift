@@ -38,9 +38,9 @@ extension Parser {
     return try parseCollectionName()
   }
 
-  /// `path`, `path[*]` or `(lower(path))`, with a direction.
+  /// Parses `path`, `path[*]` or `(lower(path))`, with a direction.
   ///
-  /// The function stands in parentheses of its own, since `(lower(make))` alone is an error in the language.
+  /// The function is in parentheses of its own, since `(lower(make))` alone is an error in the language.
   private mutating func parseIndexKey() throws(QueryError) -> CreateIndex.Key {
     try count(1)
     var part = CreateIndex.Key.Part.value

@@ -2,7 +2,7 @@ import CRDTCore
 
 /// Queries inside of expressions.
 extension Parser {
-  /// `(SELECT …)` after IN or EXISTS: a query that reads nothing of the statement around it.
+  /// `(SELECT …)` after IN or EXISTS: a query that reads no fields of the statement around it.
   mutating func parseInnerQuery(after word: String) throws(QueryError) -> Select {
     try expect(.openParenthesis)
     let start = current

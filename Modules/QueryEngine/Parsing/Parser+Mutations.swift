@@ -28,11 +28,11 @@ extension Parser {
     return insert
   }
 
-  /// `(document), (document), …`; what stands there reads no fields.
+  /// `(document), (document), …`; the documents read no fields.
   private mutating func parseDocuments() throws(QueryError) -> [Expression] {
     let context = "a document"
     bareKeys = .refused
-    // An array of documents and a document's own map do not count.
+    // The levels of an array of documents and of a document's own map do not count.
     levelLimit = Limits.depth + 2
     defer { levelLimit = Limits.depth }
     var documents: [Expression] = []
@@ -67,7 +67,7 @@ extension Parser {
     return try Binder(.sources([target]), sourceMap).returning(projection, target)
   }
 
-  /// What follows DELETE and EVICT.
+  /// Parses the text after DELETE and EVICT.
   mutating func parseRemoval() throws(QueryError) -> Removal {
     try expect("FROM")
     let (target, ids) = try parseSource()

@@ -1,10 +1,10 @@
 import CRDTCore
 
-/// Spellings of one query language in a text of the other, named as such in errors.
+/// Hints in errors for spellings of the other query language.
 extension Parser {
-  /// What the error at the cursor has to do with the other language.
+  /// The hint for an error at the current token that is due to the other language.
   ///
-  /// - Returns: The end of a message; `nil` where it has nothing to do with it.
+  /// - Returns: The end of a message; `nil` for other errors.
   var otherLanguageHint: String? {
     switch dialect {
     case .builder: builderHint
@@ -16,7 +16,7 @@ extension Parser {
     if index > 0, beginsStatement {
       return ": this is a statement of DQL: 'find' takes the condition alone, 'execute' takes statements"
     }
-    // A name to this language, with an operand behind it.
+    // In this language it is a name, with an operand after it.
     if isKeyword(tokens[max(index - 1, 0)], "NOT") {
       return ": 'NOT' is DQL; the builder language writes '!'"
     }
@@ -26,7 +26,7 @@ extension Parser {
     }.first ?? builderSymbolHint
   }
 
-  /// Whether the text begins with a verb of DQL and what stands behind one.
+  /// Whether the text begins with a verb of DQL and a token that can follow one.
   private var beginsStatement: Bool {
     guard Self.verbs.contains(where: { isKeyword(tokens[0], $0) }) else { return false }
     if case .word = tokens[1].kind { return true }
@@ -47,14 +47,14 @@ extension Parser {
     if case .symbol(.doubleAmpersand) = current.kind {
       return ": '&&' is the builder language; DQL writes AND"
     }
-    // A condition of the builder language in place of a statement.
+    // This is a condition of the builder language instead of a statement.
     guard index == 0, tokens.contains(where: { $0.kind == .symbol(.doubleEqual) }) else { return nil }
     return ": a condition of the builder language goes to 'find'; 'execute' takes statements"
   }
 
   private static let verbs = ["SELECT", "INSERT", "UPDATE", "DELETE", "EVICT", "SHOW", "ALTER", "EXPLAIN"]
 
-  /// Words of DQL, and what stands for them.
+  /// Words of DQL, and their equivalents in the builder language.
   private static let words = [
     ("AND", "writes '&&'"), ("OR", "writes '||'"), ("NOT", "writes '!'"),
     ("IS", "writes '== null'"), ("IN", "writes contains(array, value)"),
@@ -63,7 +63,7 @@ extension Parser {
     ("ORDER", "leaves the order to '.sort'"), ("LIMIT", "leaves the limit to '.limit'"),
   ]
 
-  /// The `||` outside of parentheses between a token and the cursor.
+  /// The `||` outside of parentheses between a token and the current one.
   func join(since start: Int) -> Token? {
     var depth = 0
     return tokens[start..<index].first { token in
@@ -76,7 +76,7 @@ extension Parser {
     }
   }
 
-  /// The error for `a = 1 || b = 2`, which DQL reads as a comparison of a text that is put together.
+  /// The error for `a = 1 || b = 2`, which DQL reads as a comparison with a concatenation.
   func joinedConditions(at token: Token) -> QueryError {
     failure(
       .syntax,
@@ -86,7 +86,7 @@ extension Parser {
 }
 
 extension Lexer {
-  /// What a character means in the builder language that begins nothing in DQL.
+  /// The hint for a character of the builder language that begins no token of DQL.
   static func otherLanguageHint(_ byte: UInt8, _ dialect: Dialect) -> String {
     switch (dialect, Unicode.Scalar(byte)) {
     case (.dql, "!"): ": '!' is the builder language; DQL writes NOT"

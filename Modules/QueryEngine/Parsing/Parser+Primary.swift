@@ -39,7 +39,7 @@ extension Parser {
     }
   }
 
-  /// `:name`; the name stands right after the colon and may be a keyword, or in backticks.
+  /// `:name`; the name follows the colon directly and may be a keyword, or in backticks.
   private mutating func parseParameter() throws(QueryError) -> ParsedExpression {
     let next = peek()
     guard let name = next.name, next.start == current.end else {
@@ -52,7 +52,7 @@ extension Parser {
     return try node(.parameter(TextKey(name)))
   }
 
-  /// What begins with a keyword.
+  /// Parses an operand that begins with a keyword.
   private mutating func parseWordOperand() throws(QueryError) -> ParsedExpression? {
     let constants: [(String, Expression)] = [
       ("TRUE", .literal(.bool(true))), ("FALSE", .literal(.bool(false))), ("NULL", .literal(.null)),
@@ -83,7 +83,7 @@ extension Parser {
     return try node(.path(path))
   }
 
-  /// `name.name[0]['name']…`; after a dot any word is a name.
+  /// Parses `name.name[0]['name']…`; after a dot any word is a name.
   mutating func parsePath() throws(QueryError) -> FieldPath {
     var path: FieldPath = [
       .key(TextKey(try parseName("an expression (or a field's name)", or: "COLLECTION")))
@@ -106,7 +106,7 @@ extension Parser {
     return path
   }
 
-  /// What stands in the brackets of a path: a key in quotes, or an index.
+  /// Parses the content of a path's brackets: a key in quotes, or an index.
   mutating func parseSubscript() throws(QueryError) -> PathComponent {
     switch current.kind {
     case .string(let key):
@@ -156,7 +156,7 @@ extension Parser {
     return try container(.object(members), of: parts)
   }
 
-  /// A key in quotes, or an expression that gives the key.
+  /// A key in quotes, or an expression whose value is the key.
   private mutating func parseKey() throws(QueryError) -> ParsedExpression {
     if case .string(let key) = current.kind, peek().kind == .symbol(.colon) {
       advance()
@@ -176,7 +176,7 @@ extension Parser {
     }
   }
 
-  /// A simple CASE becomes a searched one that compares the operand each time.
+  /// A simple CASE becomes a searched CASE, which compares the operand in each branch.
   private mutating func parseCase() throws(QueryError) -> ParsedExpression {
     try expect("CASE")
     let operand = at("WHEN") ? nil : try parseOperators(above: 0)

@@ -1,14 +1,14 @@
 import CRDTCore
 
-/// `SELECT`, alone and put together by set operators.
+/// `SELECT`, alone and combined by set operators.
 extension Parser {
-  /// A query with its order and bounds.
+  /// Parses a query with its order and bounds.
   mutating func parseSelect() throws(QueryError) -> Select {
     let raw = try parseQuery()
     return try Binder.bind(raw, try parseWindow(), sourceMap)
   }
 
-  /// A query as far as its order and bounds, which may belong to what it is a part of.
+  /// Parses a query without its order and bounds, which may belong to the compound query around it.
   private mutating func parseQuery() throws(QueryError) -> RawSelect {
     try count(1)
     try expect("SELECT")
@@ -42,13 +42,13 @@ extension Parser {
 
   // MARK: Set operators
 
-  /// What stands on one side of a set operator; one in parentheses is complete.
+  /// One side of a set operator; a side in parentheses is complete.
   private enum Operand {
     case open(RawSelect)
     case complete(CompoundSelect)
   }
 
-  /// Queries with UNION, INTERSECT and EXCEPT between them; INTERSECT binds tighter.
+  /// Parses queries with UNION, INTERSECT and EXCEPT between them; INTERSECT binds tighter.
   mutating func parseQueryStatement() throws(QueryError) -> Statement {
     var operands = 0
     let first = try parseIntersections(&operands)
@@ -138,7 +138,7 @@ extension Parser {
     return .column(expression, alias: alias, start)
   }
 
-  /// Whether a token is a name and neither an operator nor the next clause.
+  /// Whether a token is a name, and not an operator or the next clause.
   private func beginsPath(_ token: Token) -> Bool {
     switch token.kind {
     case .quoted: true
@@ -149,7 +149,7 @@ extension Parser {
 }
 
 extension Token {
-  /// The name that a word or a name in backticks stands for.
+  /// The name of a word token, or of a name in backticks.
   var name: String? {
     switch kind {
     case .word(let name), .quoted(let name): name

@@ -2,12 +2,12 @@ import CRDTCore
 
 /// The collections that statements name, with their aliases, types and hints.
 extension Parser {
-  /// Joins that one query may have.
+  /// The most joins of one query.
   static let maximumJoins = 10
 
   /// `[COLLECTION] name [(types)] [[AS] alias] [USE …]`, or `system:name`.
   ///
-  /// - Returns: The source, and the test that USE IDS stands for.
+  /// - Returns: The source, and the test of ids that is equivalent to USE IDS.
   mutating func parseSource(allowsAlias: Bool = true) throws(QueryError) -> (source: Source, ids: Expression?)
   {
     let isDeclared = accept("COLLECTION")
@@ -55,7 +55,7 @@ extension Parser {
     }
   }
 
-  /// Whether what follows USE can be nothing but what is to be used.
+  /// Whether the tokens after USE can only be an operand of USE.
   private var beginsUse: Bool {
     if ["IDS", "INDEX", "DIRECTIVES"].contains(where: { isKeyword(peek(), $0) }) { return true }
     guard case .word = peek().kind, case .string = peek(2).kind else { return false }
@@ -110,7 +110,7 @@ extension Parser {
     return .array(try Binder(.nothing("USE IDS"), sourceMap).bind(list, in: "USE IDS"))
   }
 
-  /// Names of indexes; the empty name alone means none.
+  /// Names of indexes; the empty name alone means no index.
   private mutating func parseIndexNames() throws(QueryError) -> [TextKey] {
     var names: [TextKey] = []
     repeat {

@@ -1,17 +1,18 @@
 import CRDTCore
 
-/// What mistyped words were probably meant to be.
+/// Suggestions for mistyped words.
 extension Parser {
-  /// The words that may stand behind any operand.
+  /// The words that may follow any operand.
   private static let infixWords = [
     "AND", "OR", "XOR", "NOT", "IS", "IN", "BETWEEN", "LIKE", "ILIKE", "SIMILAR", "ESCAPE", "COLLATE",
   ]
 
-  /// What a word that is no keyword was probably meant to be: the one here, or the one before it, which may have been
-  /// taken for a name.
+  /// The suggestion for a mistyped keyword.
   ///
-  /// - Parameter words: What could stand here; what is no word is passed over.
-  /// - Returns: The end of a message; nothing where no word is near.
+  /// The mistyped word is the current one, or the one before it, which may have been read as a name.
+  ///
+  /// - Parameter words: The words that are allowed here; entries that are not words are ignored.
+  /// - Returns: The end of a message; empty where no word is near.
   func hint(_ words: [String]) -> String {
     let keywords = words.filter { $0.utf8.allSatisfy(\.continuesWord) }
     let isOperand = words.contains { $0.isSame(as: "an expression") }
@@ -22,7 +23,7 @@ extension Parser {
     }
     let before = tokens[max(index - 1, 0)]
     guard before.start < current.start else { return "" }
-    // A name by chance is more often near to a word than what was taken for an alias.
+    // An ordinary name is more often near a keyword by chance than a word that was read as an alias.
     let reach = before.start == impliedAlias?.start ? 3 : 1
     return Self.nearest(to: before, among: keywords, reach: reach).map { ": did you mean '\($0)'?" } ?? ""
   }
@@ -32,7 +33,7 @@ extension Parser {
       return nil
     }
     let name = word.uppercased()
-    // Two letters are near to too much.
+    // Names of two letters are near too many words.
     guard name.utf8.count > 2 else {
       return keywords.first { !$0.isSame(as: name) && $0.sorted() == name.sorted() }
     }

@@ -69,7 +69,7 @@ extension Parser {
     try parseAssignment(to: try keys(of: path, at: start), &changes, at: start)
   }
 
-  /// `= value`, or one of the older forms with an arrow: `-> (…)`, `-> tombstone()`, `-> default()`.
+  /// Parses `= value`, or an older form with an arrow: `-> (…)`, `-> tombstone()`, `-> default()`.
   private mutating func parseAssignment(
     to path: [TextKey], _ changes: inout Changes, at start: Token
   ) throws(QueryError) {
@@ -128,7 +128,7 @@ extension Parser {
     return try parsePath()
   }
 
-  /// A path that can be changed: keys only, and not the id.
+  /// The keys of a path that can be changed: the path has only keys, and is not the id.
   private func keys(of path: FieldPath, at start: Token) throws(QueryError) -> [TextKey] {
     var keys: [TextKey] = []
     for component in path {
@@ -140,7 +140,7 @@ extension Parser {
     return keys
   }
 
-  /// Takes a path for one change.
+  /// Reserves a path for one change.
   private func claim(_ path: [TextKey], _ changes: inout Changes, at start: Token) throws(QueryError) {
     if path.first == "_id" { throw failure(.syntax, "The document id `_id` cannot be modified", at: start) }
     guard changes.paths.insert(path).inserted else {

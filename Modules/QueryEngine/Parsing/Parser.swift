@@ -4,15 +4,15 @@ import CRDTCore
 struct ParsedExpression {
   var expression: Expression
   var depth: Int
-  /// How deep arrays and objects nest at its top.
+  /// The depth of nested arrays and objects at its root.
   var levels = 0
 }
 
-/// A cursor over a query's tokens, and the bounds that both grammars keep to.
+/// A position in a query's tokens, and the bounds of both grammars.
 ///
-/// The grammars are extensions: recursive descent for statements, precedence climbing for expressions
-/// (Pratt, "Top Down Operator Precedence", POPL 1973). Recursion and trees are bounded by `Limits.expressionDepth`,
-/// so no input exhausts the stack.
+/// The grammars are extensions: recursive descent for statements, precedence climbing for expressions (Pratt,
+/// "Top Down Operator Precedence", POPL 1973). `Limits.expressionDepth` bounds recursion and trees, so no
+/// input exhausts the stack.
 struct Parser {
   let text: [UInt8]
   let dialect: Lexer.Dialect
@@ -20,26 +20,26 @@ struct Parser {
   private(set) var index = 0
   private var nesting = 0
   private var nodes = 0
-  /// The name that may stand before a field's: the collection's alias, or its name when it has none.
+  /// The name that may precede a field's name: the collection's alias, or its name when it has none.
   var qualifier: String?
-  /// The word that was last taken for an alias without AS.
+  /// The last word that was read as an alias without AS.
   var impliedAlias: Token?
-  /// What a bare word means as the key of an object literal.
+  /// The meaning of a bare word as the key of an object literal.
   var bareKeys = BareKeys.fields
-  /// How deep arrays and objects may nest here.
+  /// The greatest depth of nested arrays and objects here.
   var levelLimit = Limits.depth
-  /// Whether the statement is to be subscribed to.
+  /// Whether the statement is for a subscription.
   var isSubscription = false
-  /// The comments that advise the planner and whose source is still to come.
+  /// The hint comments whose source is not parsed yet.
   var hintComments: [HintComment]
   var sourceMap: SourceMap
 
   enum BareKeys {
-    /// A field that has the key.
+    /// The field whose value is the key.
     case fields
     /// The key itself.
     case names
-    /// Nothing: keys stand in quotes.
+    /// An error: keys must be in quotes.
     case refused
   }
 
@@ -54,7 +54,7 @@ struct Parser {
 
   var current: Token { tokens[index] }
 
-  /// The token `distance` ahead; the end stays the end.
+  /// The token `distance` ahead; after the end it is the end token.
   func peek(_ distance: Int = 1) -> Token { tokens[min(index + distance, tokens.count - 1)] }
 
   mutating func advance() {
@@ -98,12 +98,12 @@ struct Parser {
     return QueryError(code, message, at: place.start, of: text, found: place.shown)
   }
 
-  /// A syntax error: what stands here is none of what could.
+  /// A syntax error: the current token is not an expected one.
   ///
   /// - Parameters:
-  ///   - expected: What could stand here.
-  ///   - words: Further words that could, and that one which is near to them is probably meant to be.
-  /// - Returns: The error, with the place, and what the other language or the nearest word says of it.
+  ///   - expected: The tokens that are allowed here.
+  ///   - words: Further allowed words; if the current word is near one of them, that one is suggested.
+  /// - Returns: The error, with the position, and a hint about the other language or the nearest word.
   func unexpected(_ expected: [String], near words: [String] = []) -> QueryError {
     let list =
       expected.count > 1
@@ -131,7 +131,7 @@ struct Parser {
     return try body(&self)
   }
 
-  /// A node above `below`.
+  /// A node whose children are `below`.
   mutating func node(
     _ expression: Expression, above below: [ParsedExpression] = []
   ) throws(QueryError) -> ParsedExpression {
@@ -143,7 +143,7 @@ struct Parser {
     return ParsedExpression(expression: expression, depth: depth)
   }
 
-  /// An array or an object of `parts`.
+  /// An array or an object with the elements `parts`.
   mutating func container(
     _ expression: Expression, of parts: [ParsedExpression]
   ) throws(QueryError) -> ParsedExpression {
@@ -155,7 +155,7 @@ struct Parser {
     return parsed
   }
 
-  /// A node that can fail when it is evaluated, and where it stands.
+  /// A node that can fail when it is evaluated; its position is recorded.
   mutating func operation(
     _ expression: Expression, above below: [ParsedExpression], at place: Int
   ) throws(QueryError) -> ParsedExpression {
@@ -163,7 +163,7 @@ struct Parser {
     return try node(expression, above: below)
   }
 
-  /// Adds to the number of nodes.
+  /// Adds to the count of nodes.
   mutating func count(_ added: Int) throws(QueryError) {
     nodes += added
     guard nodes <= Limits.queryNodes else {

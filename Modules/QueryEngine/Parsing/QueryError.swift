@@ -2,10 +2,10 @@ public import CRDTCore
 
 /// A query that cannot be understood or run.
 ///
-/// `message` never holds a document's contents or a literal of the query; `description` also shows the
-/// line of the query that is wrong, and the id of the document on which it failed.
+/// `message` never contains a document's contents or a literal of the query. `description` also shows the
+/// wrong line of the query, and the id of the document on which it failed.
 public struct QueryError: Error, Hashable, Sendable {
-  /// What kind of mistake it is, to branch on.
+  /// The kind of the mistake, for use in code.
   public struct Code: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
 
@@ -13,7 +13,7 @@ public struct QueryError: Error, Hashable, Sendable {
 
     /// The text is not a query of its language.
     public static let syntax = Code(rawValue: "syntax")
-    /// The text is understood, and asks for what this engine does not do.
+    /// The text is understood, but it uses a feature that this engine does not support.
     public static let unsupported = Code(rawValue: "unsupported")
     /// No function has this name.
     public static let unknownFunction = Code(rawValue: "unknownFunction")
@@ -21,19 +21,19 @@ public struct QueryError: Error, Hashable, Sendable {
     public static let unknownParameter = Code(rawValue: "unknownParameter")
     /// An argument is missing, or its value does not fit where it is used.
     public static let argument = Code(rawValue: "argument")
-    /// The query is too long, too deep, too large, or asks for too much work.
+    /// The query is too long, too deep or too large, or it needs too much work.
     public static let limit = Code(rawValue: "limit")
-    /// A document with this id exists, and the statement says that this is a failure.
+    /// A document with this id exists, and the statement declares this a failure.
     public static let conflict = Code(rawValue: "conflict")
-    /// The statement took longer than it may.
+    /// The statement took longer than allowed.
     public static let timeout = Code(rawValue: "timeout")
-    /// The statement was ended from outside before it had written anything.
+    /// The statement was cancelled before it had written anything.
     public static let cancelled = Code(rawValue: "cancelled")
     /// The query failed while it ran.
     public static let runtime = Code(rawValue: "runtime")
   }
 
-  /// A place in the query's text.
+  /// A position in the query's text.
   public struct Position: Hashable, Sendable {
     /// UTF-8 bytes from the start of the text.
     public var offset: Int
@@ -52,15 +52,15 @@ public struct QueryError: Error, Hashable, Sendable {
   public let code: Code
   /// One sentence, in English, without a trailing full stop.
   public private(set) var message: String
-  /// Where in the text; `nil` for errors that have no place there.
+  /// The position in the text; `nil` for errors that have none.
   public private(set) var position: Position?
-  /// What stands there, where it differs from what was expected.
+  /// The text that was found, where it differs from what was expected.
   public let found: String?
-  /// What could have stood there.
+  /// The alternatives that were expected.
   public let expected: [String]
-  /// The line of the text, cut to what is near, with a caret below the place.
+  /// The line of the text, cut to the surroundings of the position, with a caret below it.
   public private(set) var excerpt: String?
-  /// The document on which the query failed, where it is one.
+  /// The document on which the query failed; `nil` for other errors.
   public private(set) var document: DocumentID?
   /// The part of the query that failed, as it was evaluated.
   private(set) var origin: Expression?
@@ -80,15 +80,15 @@ public struct QueryError: Error, Hashable, Sendable {
 }
 
 extension QueryError {
-  /// An error at a place of a text, with line, column and excerpt worked out.
+  /// An error at a position of a text; it computes the line, column and excerpt.
   ///
   /// - Parameters:
   ///   - code: The kind of mistake.
   ///   - message: One sentence without a full stop.
   ///   - offset: UTF-8 bytes from the start of the text; clamped to it.
   ///   - text: The whole text.
-  ///   - found: What stands there.
-  ///   - expected: What could have stood there.
+  ///   - found: The text that was found.
+  ///   - expected: The alternatives that were expected.
   init(
     _ code: Code, _ message: String, at offset: Int, of text: [UInt8], found: String? = nil,
     expected: [String] = []
@@ -107,7 +107,7 @@ extension QueryError {
       expected: expected, excerpt: Self.excerpt(of: text, lineStart: lineStart, offset: offset))
   }
 
-  /// At most 40 bytes either side of the place, and a caret below it.
+  /// At most 40 bytes on either side of the position, and a caret below it.
   private static func excerpt(of text: [UInt8], lineStart: Int, offset: Int) -> String {
     let reach = 40
     var start = max(lineStart, offset - reach)
@@ -131,7 +131,7 @@ extension QueryError {
 }
 
 extension QueryError {
-  /// The same error at a place of a text.
+  /// The same error at a position of a text.
   func located(at offset: Int, of text: [UInt8]) -> QueryError {
     let place = QueryError(code, message, at: offset, of: text)
     var copy = self
@@ -139,7 +139,9 @@ extension QueryError {
     return copy
   }
 
-  /// The same error as that of a document, unless it is the statement that is over or another document's.
+  /// The same error, as one about a document.
+  ///
+  /// An error that is already about a document, a timeout and a cancellation stay as they are.
   func about(_ id: RawSpan) -> QueryError {
     if document != nil || code == .timeout || code == .cancelled { return self }
     var copy = self
@@ -149,7 +151,7 @@ extension QueryError {
 }
 
 extension QueryError: CustomStringConvertible {
-  /// The message with the document that it is about, without the place in the text.
+  /// The message with the document that it concerns, without the position in the text.
   package var sentence: String {
     guard let document else { return message }
     return "\(message), in the document \(JSON.text(of: document.value).prefix(128))"

@@ -1,9 +1,9 @@
 import CRDTCore
 
-/// One word of a query's text.
+/// One token of a query's text.
 struct Token {
   enum Kind: Hashable {
-    /// A bare word: a keyword or a name, as it is written.
+    /// A bare word: a keyword or a name, as it was written.
     case word(String)
     /// A name in backticks; never a keyword.
     case quoted(String)
@@ -48,11 +48,11 @@ struct Token {
   }
 
   let kind: Kind
-  /// Where it starts and ends, in UTF-8 bytes of the text.
+  /// The start and the end, in UTF-8 bytes of the text.
   let start: Int
   let end: Int
 
-  /// What an error says stands here; the content of literals is not shown.
+  /// The text by which an error describes the token; the content of literals is not shown.
   var shown: String {
     switch kind {
     case .word(let word): "'\(word.prefix(64))'"
@@ -67,7 +67,8 @@ struct Token {
 
 /// Words of DQL that are names only in backticks.
 ///
-/// The list is what the grammar needs, so that fields such as `year`, `value` and `id` stay bare words.
+/// The list has only the words that the grammar needs, so that fields such as `year`, `value` and `id` stay
+/// bare words.
 enum ReservedWords {
   static let all: Set<TextKey> = [
     "ALL", "ALTER", "AND", "ANY", "APPLY", "ARRAY", "AS", "ASC", "BETWEEN", "BY", "CASE", "CAST",

@@ -1,32 +1,32 @@
 import CRDTCore
 import DocStore
 
-/// Chooses how the documents of one source are found where its ids do not say it.
+/// Chooses how to find the documents of one source if its ids do not decide that.
 struct AccessChoice {
-  /// What was chosen, and what it spares.
+  /// The choice, and the work that it saves.
   struct Choice {
     var access: AccessPath
-    /// Whether the documents come in the order that is asked for.
+    /// Whether the documents arrive in the requested order.
     var isOrdered = false
-    /// Whether the filter accepts every document found, but for those of cut rows.
+    /// Whether the filter accepts every document that is found, apart from those of cut rows.
     var isExact = false
-    /// Whether the rows have all that is read of documents.
+    /// Whether the rows contain all fields that are read of documents.
     var isCovering = false
   }
 
-  /// What is to be found, beside the condition.
+  /// The purpose of the search, apart from the condition.
   struct Purpose {
     var order: [SortKey] = []
-    /// How many rows are wanted at most; `nil` for all.
+    /// The most rows that are wanted; `nil` for all.
     var window: Int?
-    /// Whether no more is wanted than how many there are.
+    /// Whether only the number of rows is wanted.
     var isCount = false
-    /// What is read of documents; `nil` for all.
+    /// The paths that are read of documents; `nil` for whole documents.
     var paths: [FieldPath]?
-    /// Whether the rows of a whole index will do in place of all documents.
+    /// Whether the rows of a whole index can replace all documents.
     var readsAll = false
 
-    /// Whether the rows of an index have all that is wanted.
+    /// Whether the rows of an index contain all fields that are wanted.
     func isCovered(by index: IndexInfo) -> Bool { paths.map { index.definition.holds($0) } ?? false }
   }
 
@@ -34,27 +34,27 @@ struct AccessChoice {
   private let purpose: Purpose
   private let hints: Hints
   private let estimates: Estimates
-  /// What every document that the filter accepts fulfils.
+  /// The sets of values that every accepted document satisfies.
   private let sets: [IndexTerm: ValueSet]
   private let indexes: [IndexInfo]
   private let documents: Double
   private var best: Choice?
   private var leastCost = Double.infinity
 
-  /// Scans that are put together at most.
+  /// The most scans of a union or an intersection.
   private static let maximumScans = 32
-  /// What it costs to visit a document by its number, where passing a row of an index costs one: some 26 ns.
+  /// The cost of visiting a document by its number; passing a row of an index costs 1, about 26 ns.
   private static let fetchCost = 30.0
-  /// What it costs to visit a document where all are visited one after the other.
+  /// The cost of visiting a document where all are visited in order.
   private static let scanCost = 6.0
   private static let sortCost = 6.0
-  /// What it costs to note the document of a row and look for it among those of another index.
+  /// The cost of recording the document of a row and looking it up among those of another index.
   private static let gatherCost = 5.0
-  /// What it costs to read the values of a row instead, and a little for each field of the index.
+  /// The cost of reading the values of a row instead, and a little for each field of the index.
   private static let readCost = 2.0
   private static let fieldCost = 0.1
 
-  /// The best access there is; `nil` when that is to look at all documents.
+  /// The best access path; `nil` when that is a scan of all documents.
   static func best(
     _ condition: Condition, _ entry: QueryCatalogue.Entry, _ hints: Hints, _ purpose: Purpose
   ) -> Choice? {
@@ -75,10 +75,10 @@ struct AccessChoice {
     if let cost = scanCost { leastCost = cost }
   }
 
-  /// What it costs to look at all documents; `nil` where an index is taken to be better in any case.
+  /// The cost of a scan of all documents; `nil` where an index is assumed to be better in any case.
   ///
-  /// That is where nothing is known of the values, and where all are to be sorted, which may take more memory
-  /// than there is.
+  /// This is the case where the values are unknown, and where all documents have to be sorted, which may need
+  /// more memory than there is.
   private var scanCost: Double? {
     guard estimates.areInformed, hints.indexes == nil else { return nil }
     guard let window = purpose.window else { return purpose.order.isEmpty ? documents * Self.scanCost : nil }
@@ -100,7 +100,7 @@ struct AccessChoice {
         if let fit = IndexFit(whole: index) { consider(fit) }
       }
     }
-    // Without a bound, reading all by an index pays only where nothing is left out.
+    // Without a bound, reading everything by an index is worthwhile only where no document is left out.
     guard !purpose.order.isEmpty, purpose.window != nil || condition.saysNothing else { return }
     for fit in indexes.compactMap({ IndexFit(whole: $0) }) { consider(fit, ifOrdered: true) }
   }
@@ -120,7 +120,7 @@ struct AccessChoice {
     let isExact = condition.isExact && fit.settles(condition)
     var rows = documents * fit.share
     if reversed != nil, let window = purpose.window, !purpose.isCount {
-      // What of the rows the filter lets pass is met evenly among them.
+      // The rows that the filter accepts are assumed to be evenly distributed.
       let passing = min(estimates.share(of: condition) / fit.share, 1)
       rows = min(rows, Double(window) / max(passing, 1e-9))
     }
@@ -136,7 +136,7 @@ struct AccessChoice {
       cost: rows * (1 + fetch + sort))
   }
 
-  /// Documents of which some stand in several rows.
+  /// Finds documents of which some have several rows, each document once.
   private mutating func considerOnce(_ fit: IndexFit, ifOrdered: Bool) {
     guard !ifOrdered || purpose.order.isEmpty else { return }
     let sort = purpose.order.isEmpty ? 0 : Self.sortCost
@@ -147,7 +147,7 @@ struct AccessChoice {
 
   // MARK: - Several
 
-  /// Documents that stand in the rows of two indexes or more, where reading more rows spares fetching documents.
+  /// An intersection of two or more indexes, where reading more rows saves fetching documents.
   private mutating func considerIntersection(of fits: [IndexFit]) {
     let sorted = fits.enumerated().sorted { ($0.element.share, $0.offset) < ($1.element.share, $1.offset) }
     guard var scans = sorted.first.map({ [$0.element] }), let first = scans.first else { return }
@@ -156,7 +156,7 @@ struct AccessChoice {
     var rows = first.share
     for (_, fit) in sorted.dropFirst() where scans.count < min(hints.maximumScans ?? 2, Self.maximumScans) {
       guard known.isDisjoint(with: fit.narrowedTerms) else { continue }
-      // Reading its rows has to cost less than fetching what they rule out.
+      // Reading its rows has to cost less than fetching the documents that they rule out.
       guard Self.gatherCost * fit.share < Self.fetchCost * share * (1 - fit.share) else { continue }
       scans.append(fit)
       known.formUnion(fit.narrowedTerms)
@@ -170,7 +170,7 @@ struct AccessChoice {
       cost: documents * (rows * Self.gatherCost + share * (Self.fetchCost + sort)))
   }
 
-  /// Documents that stand in the rows of one index or another, where every branch of an OR has its index.
+  /// A union of indexes, where every branch of an OR has its index.
   private mutating func considerUnions() {
     for branches in condition.alternatives {
       guard branches.count <= min(hints.maximumScans ?? Self.maximumScans, Self.maximumScans) else {
@@ -191,7 +191,7 @@ struct AccessChoice {
 }
 
 extension Condition {
-  /// What a document has to fulfil in any case.
+  /// The sets of values that a document satisfies in any case.
   var sets: [IndexTerm: ValueSet] {
     switch kind {
     case .field(let term, let set): return [term: set]
@@ -203,7 +203,7 @@ extension Condition {
     }
   }
 
-  /// Lists of conditions one of which a document has to fulfil in any case.
+  /// Lists of conditions; a document satisfies at least one condition of each list.
   fileprivate var alternatives: [[Condition]] {
     switch kind {
     case .any(let branches): [branches]
@@ -212,12 +212,12 @@ extension Condition {
     }
   }
 
-  /// Whether every document fulfils it and is accepted.
+  /// Whether every document satisfies it and is accepted.
   fileprivate var saysNothing: Bool { kind == .always && isExact }
 }
 
 extension IndexFit {
-  /// Whether the spans say all that a condition does.
+  /// Whether the spans are equivalent to a condition.
   fileprivate func settles(_ condition: Condition) -> Bool {
     switch condition.kind {
     case .always: true
@@ -228,7 +228,7 @@ extension IndexFit {
 }
 
 extension Hints {
-  /// What USE INDEX leaves to choose from; a name that no index has says nothing.
+  /// The indexes among which USE INDEX leaves a choice; unknown names are ignored.
   fileprivate func candidates(among all: [IndexInfo]) -> [IndexInfo] {
     guard let names = indexes else { return all }
     if names.isEmpty { return [] }

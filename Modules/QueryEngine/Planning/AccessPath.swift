@@ -3,19 +3,20 @@ package import DocStore
 
 /// How the documents of one source are found.
 ///
-/// A path may find too many, since the filter is applied to all of them, and must never find too few.
+/// A path may find too many documents, since the filter is applied to all of them. It must never find too
+/// few.
 package enum AccessPath: Hashable, Sendable {
-  /// Every document, in the order in which the store has them.
+  /// Every document, in the order of the store.
   case collectionScan
   /// These documents, by ascending id.
   case ids([DocumentID])
   /// By ascending id, every document with id bytes from `from` (inclusive) to `to` (exclusive).
   case idRange(from: [UInt8]?, to: [UInt8]?)
-  /// In the order of an index.
+  /// The documents of an index scan, in the order of the index.
   case index(IndexScan)
-  /// In the order of the store, what any of some scans of indexes finds.
+  /// The documents that at least one of several index scans finds, in the order of the store.
   case union([IndexScan])
-  /// In the order of the store, what all of some scans of indexes find.
+  /// The documents that all of several index scans find, in the order of the store.
   case intersection([IndexScan])
   /// The rows of a virtual collection.
   case virtual(SystemCollection)
@@ -29,12 +30,12 @@ package enum AccessPath: Hashable, Sendable {
   }
 }
 
-/// Some of an index's rows, and the documents they stand for.
+/// Some of an index's rows, for their documents.
 package struct IndexScan: Hashable, Sendable {
   package var index: IndexInfo
-  /// Apart from each other by their values, and in the order of the index.
+  /// Disjoint by their values, and in the order of the index.
   package var spans: [IndexSpan]
-  /// From the last row to the first.
+  /// Whether it reads from the last row to the first.
   package var isReversed: Bool
 
   package init(_ index: IndexInfo, _ spans: [IndexSpan], reversed: Bool = false) {

@@ -1,19 +1,21 @@
 package import CRDTCore
 import DocStore
 
-/// What ADVISE says of a statement: the indexes that it uses, and those that would serve it better.
+/// The result of ADVISE for a statement: the indexes that it uses, and those that would be better.
 package struct Advice: Hashable, Sendable {
-  /// Indexes that are not there yet; the first fields are those that the filter compares with single values,
-  /// then one that it takes a range of, then those of the order.
+  /// Indexes that do not exist yet.
+  ///
+  /// The first fields are those that the filter compares with single values, then one for which it has a
+  /// range, then those of the order.
   package private(set) var suggestions: [CreateIndex] = []
   /// The names of the indexes that the statement's plan uses.
   package private(set) var existing: [String] = []
   package private(set) var outcome = ""
 
-  /// Fields that one index may have.
+  /// The most fields of one index.
   private static let maximumFields = 8
 
-  /// - Throws: `unsupported` for a statement that finds no documents; what planning throws.
+  /// - Throws: `unsupported` for a statement that does not search for documents; what planning throws.
   package init(
     _ statement: Statement, arguments: [TextKey: Value], catalogue: QueryCatalogue
   ) throws(QueryError) {
@@ -37,7 +39,7 @@ package struct Advice: Hashable, Sendable {
   private mutating func suggest(_ plan: Plan, _ catalogue: QueryCatalogue) {
     let condition = plan.filter.map { Condition($0) } ?? .everything
     let wishes = condition.branches.map { IndexWish($0, plan.order) }
-    // An OR is served only if each of its branches is.
+    // An OR can use indexes only if each of its branches can.
     guard !wishes.contains(where: \.keys.isEmpty) else {
       outcome = "no index can serve the statement"
       return
@@ -72,7 +74,7 @@ package struct Advice: Hashable, Sendable {
     return candidate
   }
 
-  /// The row that ADVISE answers.
+  /// The result row of ADVISE.
   package var row: [TextKey: Value] {
     [
       "suggestions": .array(suggestions.map { .string(Statement.createIndex($0).description) }),
@@ -81,7 +83,7 @@ package struct Advice: Hashable, Sendable {
   }
 }
 
-/// The fields of the index that would serve a condition and an order best.
+/// The fields of the best index for a condition and an order.
 private struct IndexWish {
   /// Fields that are compared with single values, in any order.
   private var constants: [IndexTerm] = []
@@ -94,11 +96,11 @@ private struct IndexWish {
 
   init(_ condition: Condition, _ order: [SortKey]) {
     let elements = condition.fields.first { $0.term.part == .elements }?.term
-    // An index has the elements of one array.
+    // An index contains the elements of only one array.
     let fields = condition.fields.filter { $0.term.part != .elements || $0.term == elements }
     constants = fields.filter { $0.set.isPoint }.map(\.term)
     let others = fields.filter { !$0.set.isPoint }
-    // A list of values before a range: more of the fields behind it can be used.
+    // A list of values goes before a range, since more of the fields after it can be used.
     if let field = others.first(where: { $0.set.isPoints }) ?? others.first {
       rest.append(IndexKey(term: field.term))
     }
@@ -113,7 +115,7 @@ private struct IndexWish {
       keys.append(IndexKey(term: term, descending: key.descending))
     }
     guard let first = keys.first else { return }
-    // Behind a range the rows are not in the order of further fields.
+    // After a range, the rows are not in the order of further fields.
     if rest.isEmpty || rest[0].term == first.term { rest = keys }
   }
 
@@ -121,7 +123,7 @@ private struct IndexWish {
     constants.map { CreateIndex.Key($0) } + rest.map { CreateIndex.Key($0.term, descending: $0.descending) }
   }
 
-  /// Whether an index with these fields does as well.
+  /// Whether an index with these fields is as good.
   func isServed(by fields: [IndexField]) -> Bool {
     guard fields.count >= constants.count + rest.count,
       Set(fields.prefix(constants.count).map(\.term)) == Set(constants)
@@ -146,7 +148,7 @@ extension CreateIndex.Key {
 }
 
 extension Condition {
-  /// What has to hold in each case that a document can fulfil it by.
+  /// The conditions of each case in which a document can satisfy it.
   fileprivate var branches: [Condition] {
     switch kind {
     case .any(let branches): branches
@@ -154,7 +156,7 @@ extension Condition {
     }
   }
 
-  /// The fields of which something has to hold in any case, in the order of the text.
+  /// The fields with a condition in any case, in the order of the text.
   fileprivate var fields: [(term: IndexTerm, set: ValueSet)] {
     switch kind {
     case .field(let term, let set): return [(term, set)]

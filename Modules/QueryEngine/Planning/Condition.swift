@@ -1,20 +1,20 @@
 import CRDTCore
 import DocStore
 
-/// What a predicate says of fields, as far as indexes can answer it: every document that it accepts fulfils it.
+/// The part of a predicate that indexes can answer: every document that it accepts satisfies it.
 struct Condition: Hashable, Sendable {
   indirect enum Kind: Hashable, Sendable {
-    /// Nothing is said.
+    /// No condition.
     case always
     case never
-    /// The value is in the set; of elements, that of one of them.
+    /// The field's value is in the set; for elements, the value of at least one of them.
     case field(IndexTerm, ValueSet)
     case all([Condition])
     case any([Condition])
   }
 
   let kind: Kind
-  /// Whether every document that fulfils it is accepted, too.
+  /// Whether, conversely, every document that satisfies it is accepted.
   let isExact: Bool
 
   private init(_ kind: Kind, isExact: Bool) {
@@ -22,18 +22,18 @@ struct Condition: Hashable, Sendable {
     self.isExact = isExact
   }
 
-  /// Of a query without a filter.
+  /// The condition of a query without a filter.
   static let everything = Condition(.always, isExact: true)
   private static let unknown = Condition(.always, isExact: false)
 
   /// - Complexity: O(*n* log *n*) in the predicate's nodes and constants.
   init(_ predicate: Expression) { self = Self.of(predicate, .isTrue) }
 
-  /// What is asked of an expression's value.
+  /// The wanted result of an expression.
   private enum Wanted {
     case isTrue, isFalse, isNotTrue, isNotFalse
 
-    /// What is asked of the operand of NOT.
+    /// The wanted result of the operand of NOT.
     var negated: Wanted {
       switch self {
       case .isTrue: .isFalse
@@ -54,7 +54,7 @@ struct Condition: Hashable, Sendable {
       return wanted == .isTrue || wanted == .isNotFalse ? any(parts) : all(parts)
     case .unary(.not, let operand): return of(operand, wanted.negated)
     case .unary(.isNotTrue, let operand):
-      // Its value is a boolean, so that what is not true is false.
+      // Its value is a boolean, so that anything other than true is false.
       return of(operand, wanted == .isTrue || wanted == .isNotFalse ? .isNotTrue : .isTrue)
     case .between(let subject, let low, let high, let negated)
     where Collation.ruling([subject, low, high]) == nil:
@@ -85,7 +85,7 @@ struct Condition: Hashable, Sendable {
     case .isTrue: set = leaf.whenTrue
     case .isFalse: set = leaf.whenFalse
     case .isNotTrue, .isNotFalse:
-      // What is too wide has a complement that is too narrow.
+      // The complement of a set that is too wide is too narrow.
       guard leaf.isExact else { return unknown }
       set = (wanted == .isNotTrue ? leaf.whenTrue : leaf.whenFalse).complement
     }
@@ -108,7 +108,7 @@ struct Condition: Hashable, Sendable {
       case .never: return Condition(.never, isExact: true)
       case .field(let term, let set):
         if let place = sets.firstIndex(where: { $0.term == term }) {
-          // What holds of some element and what holds of some element need not hold of the same.
+          // Two conditions that each hold for some element need not hold for the same one.
           if term.part == .elements { continue }
           sets[place].set = sets[place].set.intersection(set)
           if sets[place].set.isEmpty { return Condition(.never, isExact: true) }
@@ -165,7 +165,7 @@ extension Condition {
 }
 
 extension Condition.Leaf {
-  /// Fails for what does not compare one field with constants.
+  /// Fails for an expression that does not compare one field with constants.
   init?(_ expression: Expression) {
     switch expression {
     case .path: self.init(expression, .point(.bool(true)), .point(.bool(false)))
@@ -210,13 +210,13 @@ extension Condition.Leaf {
 
   private init?(_ subject: Expression, in list: Value, _ negated: Bool) {
     guard case .array(let elements) = list else {
-      // IN something else is NULL or MISSING, whatever the field's value is.
+      // IN with anything other than an array is NULL or MISSING, whatever the field's value is.
       self.init(subject, .nothing, .nothing)
       return
     }
     let values = elements.filter { $0 != .null }
     let inside = ValueSet(of: values.map { .point($0) })
-    // With a null in the list nothing is known to be outside of it.
+    // With a null in the list, no value is known to be outside of it.
     let outside =
       values.count < elements.count
       ? .nothing : inside.complement.intersection(.range(.beginning, .before(.null)))
@@ -232,12 +232,12 @@ extension Condition.Leaf {
   }
 }
 
-/// What a pattern of LIKE says of the beginning of its texts.
+/// The prefix that a LIKE pattern demands of its texts.
 struct LikePrefix {
   let text: String
-  /// Whether nothing follows the text.
+  /// Whether nothing follows the prefix.
   let isWhole: Bool
-  /// Whether the pattern says nothing more.
+  /// Whether the prefix is equivalent to the pattern.
   let isExact: Bool
 
   init(text: String, isWhole: Bool, isExact: Bool) {
@@ -246,14 +246,14 @@ struct LikePrefix {
     self.isExact = isExact
   }
 
-  /// Fails for patterns that may begin with anything, and for escapes that are none.
+  /// Fails for patterns that may begin with anything, and for invalid escapes.
   init?(_ pattern: String, escape: Expression?) {
     var escapeText = "\\"
     if let escape {
       guard case .literal(.string(let given)) = escape else { return nil }
       escapeText = given
     }
-    // Whatever the compiled pattern refuses never matches, which is for the filter to say.
+    // A pattern that does not compile never matches; the filter handles it.
     guard LikePattern(pattern, escape: escapeText) != nil, let escape = escapeText.unicodeScalars.first else {
       return nil
     }
@@ -276,7 +276,7 @@ struct LikePrefix {
 }
 
 extension FieldPath {
-  /// The path as an index has it; `nil` for the id and for elements of arrays.
+  /// The path as in an index; `nil` for the id and for elements of arrays.
   var keys: [TextKey]? {
     guard first != .key("_id") else { return nil }
     var keys: [TextKey] = []

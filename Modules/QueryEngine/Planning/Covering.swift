@@ -2,9 +2,10 @@ import CRDTCore
 import DocStore
 
 extension IndexDefinition {
-  /// Where the rows of the index have what stands at a path.
+  /// The field of the index whose values in the rows contain a path.
   ///
-  /// - Returns: The field's place, and what is left of the path behind the field; `nil` where they have not.
+  /// - Returns: The field's position, and the rest of the path after the field; `nil` where there is no such
+  ///   field.
   func place(of path: FieldPath) -> (field: Int, rest: FieldPath)? {
     var found: (field: Int, rest: FieldPath)?
     for (place, field) in fields.enumerated()
@@ -16,12 +17,12 @@ extension IndexDefinition {
     return found
   }
 
-  /// Whether the rows have what stands at each of some paths.
+  /// Whether the rows contain the values at all these paths.
   func holds(_ paths: [FieldPath]) -> Bool { !hasElements && paths.allSatisfy { place(of: $0) != nil } }
 }
 
 extension Expression {
-  /// The expression over the values of an index's row, of which a path names one by its place.
+  /// The expression over the values of an index's row; its paths name them by position.
   func onRows(of index: IndexDefinition) -> Expression {
     rewritten { (node) throws(Never) -> Expression in
       guard case .path(let path) = node, let (field, rest) = index.place(of: path) else { return node }
@@ -31,7 +32,7 @@ extension Expression {
 }
 
 extension Plan {
-  /// What is read of each document, as far as it is known; `nil` where that is the whole document.
+  /// The paths that are read of each document; `nil` for whole documents.
   var paths: [FieldPath]? {
     let rest = (filter?.paths ?? []) + order.flatMap { $0.expression.paths }
     switch projection {

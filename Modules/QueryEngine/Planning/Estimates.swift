@@ -1,25 +1,28 @@
 import CRDTCore
 import DocStore
 
-/// How much of a collection a condition is likely to leave.
+/// Estimates the share of a collection that satisfies a condition.
 ///
-/// What the statistics of indexes say counts first. Source of the proportions where nothing is known of a
-/// field's values: Selinger et al., "Access Path Selection in a Relational Database Management
-/// System", SIGMOD 1979, table 1; narrower, since fields that are asked for by value are mostly keys of a kind.
+/// The statistics of indexes are used first. Where nothing is known of a field's values, fixed proportions
+/// are used. They are narrower than those of the source, since fields in conditions on values are mostly keys
+/// of some kind.
+///
+/// Source: Selinger et al., "Access Path Selection in a Relational Database Management System", SIGMOD 1979,
+/// table 1.
 struct Estimates {
-  /// One value of a field.
+  /// The share of one value of a field.
   static let point = 0.01
   private static let bounded = 0.05
   private static let prefix = 0.02
   private static let halfBounded = 0.3
   private static let wholeClass = 0.5
   private static let most = 0.9
-  /// Of what no index says anything about.
+  /// The share of a condition that no index covers.
   static let unknown = 0.3
-  /// Of more spans than these only some are looked up.
+  /// The most spans that are looked up; of more spans only a sample is.
   private static let maximumLookups = 64
 
-  /// By its first field, an index that has statistics.
+  /// Indexes with statistics, by their first field.
   private let indexes: [IndexTerm: IndexInfo]
 
   init(_ indexes: [IndexInfo] = []) {
@@ -27,10 +30,10 @@ struct Estimates {
     self.indexes = Dictionary(informed.map { ($0.definition.fields[0].term, $0) }) { first, _ in first }
   }
 
-  /// Whether anything is known of the values.
+  /// Whether there are statistics of the values.
   var areInformed: Bool { !indexes.isEmpty }
 
-  /// The part of an index's rows that spans have; `nil` where nothing is known.
+  /// The share of an index's rows that are in spans; `nil` where nothing is known.
   func share(of spans: [IndexSpan], in index: IndexInfo) -> Double? {
     guard index.statistics != nil, !spans.isEmpty else { return nil }
     let step = max(spans.count / Self.maximumLookups, 1)
@@ -43,14 +46,14 @@ struct Estimates {
     return min(share * Double(spans.count) / Double(lookups), 1)
   }
 
-  /// The part of all documents of which a value is in the set.
+  /// The share of all documents with a value in the set.
   func share(of set: ValueSet, at term: IndexTerm) -> Double {
     guard let index = indexes[term] else { return share(of: set) }
     let spans = IndexSpan.spans(of: set, descending: index.definition.fields[0].isDescending)
     return share(of: spans, in: index) ?? share(of: set)
   }
 
-  /// The part of all documents whose value is in the set, where nothing is known of them.
+  /// The share of all documents whose value is in the set, where nothing is known of the values.
   private func share(of set: ValueSet) -> Double {
     min(set.ranges.reduce(0) { $0 + share(of: $1) }, Self.most)
   }
@@ -70,7 +73,7 @@ struct Estimates {
     }
   }
 
-  /// The part of all documents that fulfil a condition.
+  /// The share of all documents that satisfy a condition.
   func share(of condition: Condition) -> Double {
     switch condition.kind {
     case .always: condition.isExact ? 1 : Self.unknown
@@ -83,7 +86,7 @@ struct Estimates {
 }
 
 extension ValueEdge {
-  /// The class of the value at this place, and whether all of the class lies on one side of it.
+  /// The class of the value at this edge, and whether the whole class is on one side of it.
   fileprivate var valueClass: (valueClass: SortOrder.Class, isBeforeClass: Bool, isAfterClass: Bool)? {
     switch self {
     case .beginning, .end: return nil

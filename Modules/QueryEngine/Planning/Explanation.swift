@@ -2,7 +2,7 @@ import CRDTCore
 import DocStore
 
 extension Statement {
-  /// What executing the statement would do, step by step, without doing it.
+  /// The steps in which the statement would be executed, without executing it.
   func explanation(_ arguments: [TextKey: Value], _ catalogue: QueryCatalogue) throws(QueryError) -> Value {
     let root: PlanNode
     switch self {
@@ -47,7 +47,7 @@ extension Select {
 }
 
 extension CompoundSelect {
-  /// The operators of the queries and of what puts them together.
+  /// The operators of the queries, and of the set operators that combine them.
   func planRoot(_ arguments: [TextKey: Value], _ catalogue: QueryCatalogue) throws(QueryError) -> PlanNode {
     var node = try body.planRoot(arguments, catalogue)
     if !order.isEmpty {
@@ -81,7 +81,7 @@ extension PlanNode {
   /// One object for each operator, in the order in which rows pass them.
   var steps: [Value] { inOrder.map { .map($0.details.merging(["operator": .string($0.name)]) { $1 }) } }
 
-  /// The operators from the first that rows pass to this one.
+  /// The operators in the order in which rows pass them; this one is the last.
   var inOrder: [PlanNode] { (input?.inOrder ?? []) + [self] }
 
   private var input: PlanNode? {
@@ -193,14 +193,14 @@ extension AccessPath {
     return details
   }
 
-  /// The id that a bound was made from; one that is included has a zero byte behind it.
+  /// The id from which a bound was made; the bound of an included id has a zero byte after it.
   private static func bound(_ bytes: [UInt8]) -> Value {
     DocumentID(trusted: bytes.last == 0 && bytes.count != 9 ? bytes.dropLast() : bytes).value
   }
 }
 
 extension IndexScan {
-  /// Spans beyond these are only counted.
+  /// The most spans that are shown; further ones are only counted.
   private static let shownSpans = 16
 
   fileprivate var details: [TextKey: Value] {
@@ -215,7 +215,7 @@ extension IndexScan {
 }
 
 extension IndexSpan {
-  /// Where it begins and ends, as text, since bounds may have MISSING in them.
+  /// Its two ends, as text, since bounds may contain MISSING.
   fileprivate var explanation: Value {
     var ends: [TextKey: Value] = [:]
     ends["from"] = from.map { .string($0.explanation) }
@@ -228,7 +228,7 @@ extension IndexBound {
   fileprivate var explanation: String {
     var texts = values.map { $0.map(Printer().text(of:)) ?? "MISSING" }
     if isPrefix, case .string(let text) = values.last { texts[texts.count - 1] = Printer.quoted(text + "%") }
-    // The least value of a class is where the class begins.
+    // The least value of a class is shown as the beginning of the class.
     if let name = values.last.flatMap({ Self.beginning(of: $0) }) { texts[texts.count - 1] = name }
     return (isAfter ? "after " : "before ") + texts.joined(separator: ", ")
   }

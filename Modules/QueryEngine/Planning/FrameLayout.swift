@@ -1,10 +1,10 @@
 import CRDTCore
 
-/// Gives each field that a query reads a slot of its frames, source by source.
+/// Assigns a slot of the frames to each field that a query reads, source by source.
 struct FrameLayout {
-  /// How many sources the query has; fields of the only one are plain paths.
+  /// The number of the query's sources; the fields of a single source are plain paths.
   private let sourceCount: Int
-  /// By source; an empty path is the whole document.
+  /// The paths of each source; an empty path is the whole document.
   private(set) var paths: [[FieldPath]]
   private var firstSlots: [Int] = []
 
@@ -13,9 +13,9 @@ struct FrameLayout {
     paths = Array(repeating: [], count: sourceCount)
   }
 
-  /// Notes every field of an expression.
+  /// Records every field of an expression.
   ///
-  /// - Throws: `syntax` for a field that could be of several sources.
+  /// - Throws: `syntax` for a field that could belong to several sources.
   mutating func note(_ expression: Expression?) throws(QueryError) {
     guard let expression else { return }
     switch expression {
@@ -30,7 +30,7 @@ struct FrameLayout {
     if !paths[source].contains(path) { paths[source].append(path) }
   }
 
-  /// Numbers the slots in the order in which the sources are gone through.
+  /// Numbers the slots in the order in which the sources are read.
   mutating func settle(_ order: [Int]) {
     firstSlots = Array(repeating: 0, count: sourceCount)
     var next = 0
@@ -48,7 +48,7 @@ struct FrameLayout {
     firstSlots[source] + (paths[source].firstIndex(of: path) ?? 0)
   }
 
-  /// The expression with slots in place of fields, and its parameters bound.
+  /// The expression with its fields replaced by slots, and its parameters bound.
   func bound(_ expression: Expression, _ arguments: [TextKey: Value]) throws(QueryError) -> Expression {
     try slotted(expression).binding(arguments)
   }
@@ -58,7 +58,7 @@ struct FrameLayout {
     return try bound(expression, arguments) as Expression
   }
 
-  /// The expression with slots in place of fields.
+  /// The expression with its fields replaced by slots.
   func slotted(_ expression: Expression) throws(QueryError) -> Expression {
     try expression.rewritten { (node) throws(QueryError) -> Expression in
       switch node {
@@ -82,7 +82,7 @@ struct FrameLayout {
 }
 
 extension Expression {
-  /// The sources whose fields are read; plain paths are of the only one.
+  /// The sources whose fields are read; plain paths belong to the only source.
   var sources: Set<Int> {
     switch self {
     case .path: [0]
@@ -91,17 +91,17 @@ extension Expression {
     }
   }
 
-  /// The terms of which all must be true.
+  /// The terms that must all be true.
   var conjuncts: [Expression] {
     if case .and(let terms) = self { terms.flatMap(\.conjuncts) } else { [self] }
   }
 
-  /// AND of terms; `nil` of none.
+  /// AND of terms; `nil` if there are none.
   static func all(_ terms: [Expression]) -> Expression? {
     terms.count > 1 ? .and(terms) : terms.first
   }
 
-  /// The expression as it is for the documents of one source alone; `nil` when it reads whole documents.
+  /// The expression on the documents of one source alone; `nil` when it reads whole documents.
   func onlySource(_ source: Int) -> Expression? {
     var readsWhole = false
     let plain = rewritten { (node) throws(Never) -> Expression in
@@ -112,7 +112,7 @@ extension Expression {
     return readsWhole ? nil : plain
   }
 
-  /// The expression with the names of sources in front of their fields, for people.
+  /// The expression with the names of sources in front of their fields, for display.
   func naming(_ names: [String]) -> Expression {
     rewritten { (node) throws(Never) -> Expression in
       guard case .field(let source, let path) = node, names.indices.contains(source) else { return node }

@@ -4,12 +4,12 @@ import CRDTCore
 struct Grouper {
   private let keys: [Expression]
   private var calls: [Grouping.Call] = []
-  /// What a group must satisfy, over groups already.
+  /// The condition on groups, already over groups.
   var condition: Expression?
 
   init(keys: [Expression]) { self.keys = keys }
 
-  /// - Throws: `syntax` for a field that is no part of a key, and for an aggregate inside an aggregate.
+  /// - Throws: `syntax` for a field that is not part of a key, and for an aggregate inside an aggregate.
   mutating func grouped(_ expression: Expression) throws(QueryError) -> Expression {
     if let key = keys.firstIndex(of: expression) { return .path([.index(key)]) }
     switch expression {
@@ -23,7 +23,7 @@ struct Grouper {
       return .path([.index(keys.count + index)])
     case .path: throw Self.ungrouped("a column")
     default:
-      // A closure cannot change what is being changed here, so the calls are collected in a copy.
+      // A closure cannot change a struct that is being changed here, so a copy collects the calls.
       var grouper = self
       let result = try expression.mapChildren { (child) throws(QueryError) -> Expression in
         try grouper.grouped(child)

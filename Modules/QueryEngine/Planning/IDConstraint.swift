@@ -1,12 +1,12 @@
 import CRDTCore
 
-/// What a predicate says about ids: every document that it accepts lies inside.
+/// The ids of the documents that a predicate may accept.
 ///
-/// The predicate is applied all the same, so a constraint may be too wide and must never be too narrow.
+/// The predicate is still applied, so a constraint may be too wide and must never be too narrow.
 enum IDConstraint: Equatable {
-  /// Any of these, ascending, each once.
+  /// These ids, ascending, each once.
   case ids([DocumentID])
-  /// Id bytes from `from` (inclusive) to `to` (exclusive); `nil` is no bound.
+  /// Id bytes from `from` (inclusive) to `to` (exclusive); `nil` means no bound.
   case range(from: [UInt8]?, to: [UInt8]?)
 
   static let everything = IDConstraint.range(from: nil, to: nil)
@@ -33,8 +33,9 @@ enum IDConstraint: Equatable {
     }
   }
 
-  /// Whether a predicate asks for nothing but ids of strings and integers, so that it accepts every document that
-  /// is found by them.
+  /// Whether a predicate is only a condition on ids that are strings and integers.
+  ///
+  /// Then it accepts every document that the ids find.
   static func saysAll(_ predicate: Expression) -> Bool {
     switch predicate {
     case .binary(.equal, identifier, .literal(let value)), .binary(.equal, .literal(let value), identifier):
@@ -44,7 +45,7 @@ enum IDConstraint: Equatable {
     }
   }
 
-  /// The documents inside, by ascending id.
+  /// The access path to the documents with these ids, by ascending id.
   var access: AccessPath {
     switch self {
     case .ids(let ids): .ids(ids)
@@ -68,7 +69,8 @@ enum IDConstraint: Equatable {
     // No id equals a value that cannot be one.
     guard let id = try? DocumentID(value) else { return symbol.isEquality ? .ids([]) : .everything }
     if symbol.isEquality { return .ids([id]) }
-    // Ids sort by their bytes as strings and integers do by their values; other types are not ranges.
+    // The bytes of ids that are strings or integers are in the order of the values; other types have no
+    // ranges.
     guard value.isOrderedAsBytes else { return .everything }
     switch symbol {
     case .less: return .range(from: nil, to: id.bytes)
@@ -131,7 +133,7 @@ extension BinaryOperator {
 extension Value {
   /// The id that equals this value in queries, where numbers compare by value.
   ///
-  /// - Returns: `nil` when there may be several, or none that is easily found: arrays and maps with doubles.
+  /// - Returns: `nil` when there may be several, or when it is hard to find: arrays and maps with doubles.
   var asIdentifier: Value? {
     switch self {
     case .double(let number): Int64(exactly: number).map { .int($0) } ?? self

@@ -1,27 +1,29 @@
 import CRDTCore
 import DocStore
 
-/// What one index does for a condition: the rows that have to be looked at, and in which order they come.
+/// The use of one index for a condition: the rows to read, and their order.
 struct IndexFit {
   let index: IndexInfo
   let spans: [IndexSpan]
-  /// How many of the index's first fields the spans narrow.
+  /// The number of the index's first fields that the spans narrow.
   let narrowedFields: Int
-  /// How many of the index's first fields the spans settle: the spans have no row with a value there that the
-  /// condition does not accept, but for cut rows.
+  /// The number of the index's first fields that the spans settle.
+  ///
+  /// If a field is settled, the condition accepts its value in every row of the spans, apart from cut rows.
   let settledFields: Int
-  /// The part of all rows that the spans are likely to have.
+  /// The estimated share of all rows that are in the spans.
   let share: Double
-  /// Whether one document may stand in several of the rows.
+  /// Whether one document may have several of the rows.
   let repeatsDocuments: Bool
 
-  /// Fails when the condition says nothing of the index's first field, and where documents without elements
-  /// would be left out.
+  /// Fails when the condition does not narrow the index's first field.
+  ///
+  /// It also fails where documents without elements would be left out.
   ///
   /// - Parameters:
   ///   - index: A ready index.
-  ///   - sets: What the condition says of fields.
-  ///   - estimates: What is known of the index's values.
+  ///   - sets: The condition's sets of values, by field.
+  ///   - estimates: The estimates of the index's values.
   init?(_ index: IndexInfo, _ sets: [IndexTerm: ValueSet], _ estimates: Estimates) {
     let fields = index.definition.fields
     var builder = SpanBuilder()
@@ -40,7 +42,7 @@ struct IndexFit {
     self.share = estimates.share(of: spans, in: index) ?? share
   }
 
-  /// All rows of an index; fails where some documents have none, or several.
+  /// All rows of an index; fails where some documents have no row, or several.
   init?(whole index: IndexInfo) {
     if index.definition.hasElements { return nil }
     repeatsDocuments = false
@@ -51,22 +53,22 @@ struct IndexFit {
     share = 1
   }
 
-  /// The fields of which the spans say something.
+  /// The fields that the spans narrow.
   var narrowedTerms: Set<IndexTerm> { terms(narrowedFields) }
 
-  /// The fields of which the spans say all that the condition does.
+  /// The fields that the spans settle.
   var settledTerms: Set<IndexTerm> { terms(settledFields) }
 
   private func terms(_ count: Int) -> Set<IndexTerm> {
     Set(index.definition.fields.prefix(count).map(\.term))
   }
 
-  /// Whether the rows, read forwards or backwards, come in an order.
+  /// Whether the rows, read forwards or backwards, are in a requested order.
   ///
   /// - Parameters:
   ///   - keys: The keys of ORDER BY.
   ///   - constants: The fields that are equal in all rows.
-  /// - Returns: Whether they have to be read backwards; `nil` when they come in another order.
+  /// - Returns: Whether they must be read backwards; `nil` when they are in another order.
   func isReversed(for keys: [SortKey], constants: Set<IndexTerm>) -> Bool? {
     var reversed: Bool?
     var known = constants

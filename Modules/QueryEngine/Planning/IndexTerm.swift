@@ -1,7 +1,7 @@
 import CRDTCore
 import DocStore
 
-/// What of a document an index orders documents by, and a predicate says something of.
+/// A part of documents by which an index orders them, and on which a predicate has a condition.
 struct IndexTerm: Hashable, Sendable {
   let path: [TextKey]
   let part: IndexField.Part
@@ -11,7 +11,7 @@ struct IndexTerm: Hashable, Sendable {
     self.part = part
   }
 
-  /// Fails for an expression that no index has.
+  /// Fails for an expression that cannot be in an index.
   init?(_ expression: Expression) {
     switch expression {
     case .path(let path):
@@ -30,9 +30,9 @@ extension IndexField {
 }
 
 extension Condition {
-  /// What a condition on some element of an array says, or on some value of an object.
+  /// The term and the set of a condition on some element of an array, or on some value of an object.
   ///
-  /// - Returns: `nil` for an expression that is no such condition, or says nothing of elements.
+  /// - Returns: `nil` for any other expression, and where there is no condition on elements.
   static func ofElements(_ expression: Expression) -> (term: IndexTerm, set: ValueSet)? {
     switch expression {
     case .call(.arrayContains, let operands):
@@ -43,7 +43,7 @@ extension Condition {
     case .quantified(.every, _, _): return nil
     case .quantified(_, let iteration, let condition):
       guard !iteration.isDeep else { return nil }
-      // The element is asked about like a document, of which no part but the whole is meant.
+      // The condition on the element is analysed like one on a document; only the whole element counts.
       let onElement = condition.rewritten { (node) throws(Never) -> Expression in
         guard case .variable(iteration.element, let path) = node, path.isEmpty else { return node }
         return .path([])

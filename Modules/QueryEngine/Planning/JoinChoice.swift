@@ -1,13 +1,13 @@
 import CRDTCore
 import DocStore
 
-/// How the documents of one source are found that belong to a row of the sources before it.
+/// Chooses how to find the documents of one source that match a row of the sources before it.
 struct JoinChoice {
   private let source: Int
   private let hints: Hints
   private let collection: String
   private let name: String
-  /// Fields of this source and what they must equal, which reads only sources before.
+  /// Fields of this source, and the values that they must equal, which read only sources before it.
   private var equalities: [(path: FieldPath, value: Expression)] = []
 
   init(_ source: Int, _ description: Source, _ earlier: Set<Int>, _ condition: Expression) {
@@ -28,8 +28,8 @@ struct JoinChoice {
     }
   }
 
-  /// - Throws: `unsupported` where nothing but trying all documents would do, and the query does not say that
-  ///   this is what it wants.
+  /// - Throws: `unsupported` where only trying all documents is possible, and the query does not ask for
+  ///   that.
   func method(
     _ catalogue: QueryCatalogue, _ layout: FrameLayout, _ arguments: [TextKey: Value]
   ) throws(QueryError) -> StagedPlan.JoinMethod {

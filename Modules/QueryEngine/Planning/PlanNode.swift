@@ -1,10 +1,10 @@
 package import CRDTCore
 
-/// An operator of a plan over the operators that give it its rows, as EXPLAIN shows it.
+/// An operator of a plan, above the operators from which it gets its rows, as EXPLAIN shows it.
 package indirect enum PlanNode: Hashable, Sendable {
   /// Documents, rows of an index, or rows of a virtual collection.
   ///
-  /// It `covers` a query that needs nothing of the documents but what stands in the rows.
+  /// With `covers`, the query needs no values of the documents except those in the rows.
   case scan(AccessPath, collection: String, covers: Bool = false)
   /// The number of a collection's documents.
   case countScan(collection: String)
@@ -13,16 +13,16 @@ package indirect enum PlanNode: Hashable, Sendable {
   case filter(Expression, PlanNode)
   /// One row for each group; without keys, one for all rows.
   case group(keys: [Expression], aggregates: [Expression], PlanNode)
-  /// `keep`: how many of the first rows are wanted; `nil` for all.
+  /// `keep`: the number of first rows that are wanted; `nil` for all.
   case sort([SortKey], keep: Int?, PlanNode)
   case distinct(PlanNode)
   case limit(Int?, offset: Int, stopsEarly: Bool, PlanNode)
   case project(Select.Projection, PlanNode)
-  /// Rows of two queries put together; `all` keeps equal ones.
+  /// Rows of two queries, combined; `all` keeps equal ones.
   case combine(CompoundSelect.SetOperator, all: Bool, PlanNode, PlanNode)
-  /// Adds the documents of a source to the rows of those before.
+  /// Adds the documents of a source to the rows of the sources before.
   case join(Join, PlanNode)
-  /// Writes, or documents to insert where there is no operator below.
+  /// Writes documents, or inserts them where there is no operator below.
   case mutate(Mutation, collection: String, PlanNode?)
 
   package struct Join: Hashable, Sendable {
@@ -31,7 +31,7 @@ package indirect enum PlanNode: Hashable, Sendable {
     package var keepsUnmatched: Bool
     package var method: StagedPlan.JoinMethod
     package var condition: Expression
-    /// What is tested on the source's documents alone.
+    /// The filter on the source's documents alone.
     package var filter: Expression?
   }
 
@@ -42,7 +42,7 @@ extension Plan {
   /// The operators of a SELECT.
   package var root: PlanNode { .project(projection, limited(ordered(counted))) }
 
-  /// The operators that find documents for a statement that writes them.
+  /// The operators that find the documents of a statement that writes.
   package func root(of mutation: PlanNode.Mutation) -> PlanNode {
     .mutate(mutation, collection: collection, limited(ordered(filtered)))
   }

@@ -1,17 +1,18 @@
 package import CRDTCore
 
-/// Turns statements into plans: a pure function of the statement, its arguments and the catalogue.
+/// Makes plans of statements: a pure function of the statement, its arguments and the catalogue.
 package enum Planner {
   /// Plans a query.
   ///
   /// - Parameters:
   ///   - select: The query.
   ///   - arguments: The values of its parameters.
-  ///   - catalogue: What is known of its collection.
-  ///   - reading: What is read of each document, where the projection does not tell; `nil` for all of it.
-  ///   - readsAll: Whether what is read may be had from all rows of an index in place of all documents.
-  ///   - totalOrder: Whether rows that ORDER BY leaves equal stand by id, as live results need it; otherwise
-  ///     they may stand in any order.
+  ///   - catalogue: The state of its collection.
+  ///   - reading: The paths that are read of each document, if the projection does not show them; `nil` for
+  ///     the whole document.
+  ///   - readsAll: Whether the rows of a whole index may be read instead of all documents.
+  ///   - totalOrder: Whether rows that are equal in ORDER BY are ordered by id, as live results need it;
+  ///     otherwise they may be in any order.
   /// - Returns: The plan, with no parameters left in it.
   /// - Throws: `argument` for a parameter without a value or one that does not fit; `unsupported`; `limit`.
   package static func plan(
@@ -62,7 +63,7 @@ package enum Planner {
     return plan
   }
 
-  /// The number that LIMIT or OFFSET asks for.
+  /// The value of LIMIT or OFFSET.
   static func count(
     _ expression: Expression?, _ clause: String, _ arguments: [TextKey: Value]
   ) throws(QueryError) -> Int? {
@@ -76,7 +77,7 @@ package enum Planner {
 }
 
 extension Plan {
-  /// Settles how documents are found: by id where the filter names ids, by indexes where some fit, else all.
+  /// Chooses how to find documents: by ids in the filter, by indexes that fit, or by a scan of all.
   fileprivate mutating func choosePath(
     _ catalogue: QueryCatalogue, _ hints: Hints, reading paths: [FieldPath]? = nil, readsAll: Bool = false,
     byID: Bool = false
@@ -100,7 +101,7 @@ extension Plan {
       return
     }
     guard let entry = catalogue[collection], !entry.indexes.isEmpty, !countsAll else { return }
-    // Whatever the offset is, the plan is the same, so that pages do not overlap.
+    // The plan does not depend on the offset, so that pages do not overlap.
     var purpose = AccessChoice.Purpose(order: order, window: distinct ? nil : limit)
     if case .countAll = projection { purpose = AccessChoice.Purpose(isCount: true) }
     (purpose.paths, purpose.readsAll) = (paths, readsAll)

@@ -1,27 +1,27 @@
 import CRDTCore
 package import DocStore
 
-/// What a snapshot says of the collections that a statement names.
+/// The state of the collections that a statement names, in one snapshot.
 ///
-/// A value, so that planning is a pure function of the statement, its arguments and this.
+/// It is a value, so that planning is a pure function of the statement, its arguments and the catalogue.
 package struct QueryCatalogue: Hashable, Sendable {
   /// A collection that was written at least once.
   package struct Entry: Hashable, Sendable {
     package var collection: DocStore.Collection
-    /// Those that are ready to answer queries, oldest first.
+    /// The indexes that are ready for queries, oldest first.
     package var indexes: [IndexInfo]
-    /// Living documents; not looked up where there is no index to choose.
+    /// The number of documents without tombstones; it is not read where there is no index to choose.
     package var documentCount = 0
   }
 
   private var entries: [TextKey: Entry] = [:]
 
-  /// Of no collections: plans made with it use no index.
+  /// The catalogue of no collections: plans made with it use no index.
   package static let empty = QueryCatalogue()
 
   private init() {}
 
-  /// Reads what is known of some collections; unknown and virtual ones are left out.
+  /// Reads the state of some collections; unknown and virtual ones are left out.
   package init(_ names: [String], in source: borrowing some RecordSource & ~Copyable) throws {
     for name in names where entries[name] == nil {
       guard let collection = try source.collection(name) else { continue }
@@ -31,8 +31,9 @@ package struct QueryCatalogue: Hashable, Sendable {
     }
   }
 
-  /// Whether plans made from it are still good where names and indexes are the same: the collections with indexes
-  /// have about as many documents as they had.
+  /// Whether plans made from it are still good, if names and indexes are the same.
+  ///
+  /// They are if the collections with indexes have about as many documents as before.
   func isStillRight(in source: borrowing some RecordSource & ~Copyable) throws -> Bool {
     for entry in entries.values where !entry.indexes.isEmpty {
       let count = try source.documentCount(of: entry.collection)

@@ -2,26 +2,26 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Puts together the spans of an index, one of its fields after the other, and knows what they are worth.
+/// Builds the spans of an index, one field after the other, and records their precision.
 ///
-/// A field is settled when the spans have its values as they are: where there are too many ranges, neighbours are
-/// joined, and the values between them are for the filter to refuse.
+/// A field is settled when the spans have exactly its values. If there are too many ranges, neighbouring ones
+/// are joined, and the filter must refuse the values between them.
 struct SpanBuilder {
   /// The most spans of one scan.
   private static let maximumSpans = 1 << 13
 
   private(set) var narrowedFields = 0
   private(set) var settledFields = 0
-  /// The values of the fields so far, where each of them has single values.
+  /// The values of the fields so far, if each field has single values.
   private var prefixes: [[Value?]] = [[]]
-  /// The spans, once a field has ranges, after which no field narrows them any more.
+  /// The spans, once a field has ranges; further fields do not narrow them.
   private var ended: [IndexSpan]?
 
   var spans: [IndexSpan] { ended ?? prefixes.map { .equal($0) } }
 
-  /// Leaves only rows with a value of a set in the next field.
+  /// Keeps only rows whose value in the next field is in a set.
   ///
-  /// - Returns: False where that cannot be said, or would take too many spans.
+  /// - Returns: False where that is impossible, or would take too many spans.
   mutating func narrow(to set: ValueSet, descending: Bool) -> Bool {
     guard ended == nil else { return false }
     let cover = RangeCover(of: set, most: Self.maximumSpans)
@@ -40,16 +40,16 @@ struct SpanBuilder {
   }
 }
 
-/// Ranges that have all values of a set, and others where the set has too many ranges.
+/// Ranges that contain all values of a set, and others if the set has too many ranges.
 struct RangeCover {
-  /// Ascending, and apart from each other.
+  /// Ascending and disjoint.
   let ranges: [ValueRange]
-  /// Whether the ranges have the values of the set and no others.
+  /// Whether the ranges contain the values of the set and no others.
   let isExact: Bool
 
   /// - Parameters:
-  ///   - set: What the ranges have in any case.
-  ///   - most: How many ranges there may be.
+  ///   - set: The set that the ranges contain.
+  ///   - most: The most ranges.
   init(of set: ValueSet, most: Int) {
     isExact = set.ranges.count <= most
     let joined = (set.ranges.count + most - 1) / most
@@ -83,7 +83,9 @@ extension IndexSpan {
 }
 
 extension ValueEdge {
-  /// This place in the rows whose first values are `prefix`; in descending order what is after comes before.
+  /// This edge among the rows whose first values are `prefix`.
+  ///
+  /// In descending order, after a value means before it.
   fileprivate func bound(after prefix: [Value?], descending: Bool) -> IndexBound? {
     switch self {
     case .beginning, .end:

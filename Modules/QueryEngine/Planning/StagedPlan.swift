@@ -1,16 +1,16 @@
 package import CRDTCore
 package import DocStore
 
-/// How a SELECT runs whose rows are not the documents of one collection: joined documents, or groups.
+/// The plan of a SELECT whose rows are joined documents or groups, and not one collection's documents.
 ///
-/// Rows go through stages as frames: what is needed of the documents is read into numbered slots once, and
-/// expressions have `.path([.index(slot), …])` where they read one. After grouping the slots are the keys of
-/// the group and then its aggregates.
+/// Rows pass through stages as frames. The values that the query needs of a document are read into numbered
+/// slots once, and expressions refer to a slot as `.path([.index(slot), …])`. After grouping, the slots are
+/// the keys of the group and then its aggregates.
 package struct StagedPlan: Hashable, Sendable {
-  /// The sources, in the order in which they are gone through.
+  /// The sources, in the order in which they are read.
   package var inputs: [Input]
   package var slotCount: Int
-  /// What a row of documents must satisfy, as far as no input has seen to it.
+  /// The condition on a row of documents, as far as no input has tested it already.
   package var filter: Expression?
   package var grouping: Grouping?
   package var projection: FrameProjection
@@ -18,15 +18,15 @@ package struct StagedPlan: Hashable, Sendable {
   package var order: [SortKey]
   package var offset: Int
   package var limit: Int?
-  /// The same for people.
+  /// The same plan as operators, for display.
   package var root: PlanNode
 
   /// A source and how its documents are found.
   package struct Input: Hashable, Sendable {
     @TextKey package var name: String
-    /// Finds the documents as far as they depend on nothing else.
+    /// Finds the documents, as far as that depends on nothing else.
     package var plan: Plan
-    /// What is read of each document; an empty path is all of it.
+    /// The paths that are read of each document; an empty path is the whole document.
     package var paths: [FieldPath]
     /// The slot of the first path; the others follow.
     package var firstSlot: Int
@@ -36,10 +36,10 @@ package struct StagedPlan: Hashable, Sendable {
 
   /// How documents are added to the rows of the sources before.
   package struct JoinStep: Hashable, Sendable {
-    /// Whether rows without a partner stay.
+    /// Whether rows without a partner are kept.
     package var keepsUnmatched: Bool
     package var method: JoinMethod
-    /// What must be true of a row and its partner.
+    /// The condition on a row and its partner.
     package var condition: Expression
   }
 
@@ -48,13 +48,15 @@ package struct StagedPlan: Hashable, Sendable {
     case id(Expression)
     /// The first field of an index equals the value of an expression.
     case index(IndexInfo, Expression)
-    /// A field (an expression on the partner) equals the value of one on the row: a table of all partners is made.
+    /// A field of the partner equals the value of an expression on the row.
+    ///
+    /// It uses a hash table of all partners; the field is an expression on the partner.
     case hash(partner: Expression, row: Expression)
     /// Every document is tried.
     case scan
   }
 
-  /// What makes rows of frames.
+  /// How rows are made of frames.
   package enum FrameProjection: Hashable, Sendable {
     /// An object for each source: its name and the slot of its whole document.
     case documents([NamedSlot])
@@ -73,11 +75,11 @@ package struct StagedPlan: Hashable, Sendable {
     case column(Select.Column)
   }
 
-  /// Whether rows may stop coming before all were seen.
+  /// Whether it may end before all rows were read.
   package var stopsEarly: Bool { order.isEmpty && limit != nil && grouping == nil }
 }
 
-/// The groups of a query and what is computed of each.
+/// The groups of a query, and the aggregates of each.
 package struct Grouping: Hashable, Sendable {
   package struct Call: Hashable, Sendable {
     package var aggregate: Aggregate
@@ -88,6 +90,6 @@ package struct Grouping: Hashable, Sendable {
 
   package var keys: [Expression]
   package var calls: [Call]
-  /// What a group must satisfy.
+  /// The condition on groups.
   package var condition: Expression?
 }

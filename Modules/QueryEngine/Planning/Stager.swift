@@ -3,15 +3,16 @@ import DocStore
 
 /// Plans queries with joins, groups and aggregates.
 ///
-/// Joins are done in the order of the text, each as a search for the partners of the rows so far; a RIGHT JOIN is
-/// a LEFT JOIN with its sides swapped. What concerns one source alone is tested where its documents are found.
+/// Joins are executed in the order of the text, each as a search for the partners of the rows so far. A RIGHT
+/// JOIN is a LEFT JOIN with its sides swapped. Conditions on one source alone are tested where its documents
+/// are found.
 struct Stager {
   private let select: Select
   private let arguments: [TextKey: Value]
   private let catalogue: QueryCatalogue
   private let sources: [Source]
   private let names: [String]
-  /// The sources in the order in which they are gone through, with the join that adds each.
+  /// The sources in the order in which they are read, with the join that adds each.
   private var steps: [(source: Int, join: (keepsUnmatched: Bool, condition: Expression)?)] = []
   private var layout: FrameLayout
 
@@ -211,7 +212,7 @@ struct Stager {
     return .project(select.projection.naming(names), node)
   }
 
-  /// An expression over slots as it was before.
+  /// An expression over slots in its original form.
   private func shown(_ expression: Expression) -> Expression {
     expression.rewritten { (node) throws(Never) -> Expression in
       guard case .path(let path) = node, case .index(let slot)? = path.first else { return node }
@@ -227,7 +228,7 @@ struct Stager {
 }
 
 extension Select {
-  /// The query with COUNT(*) as a column like any other.
+  /// The query with COUNT(*) as an ordinary column.
   fileprivate var countingInColumns: Select {
     guard case .countAll(let alias) = projection else { return self }
     var copy = self
@@ -239,7 +240,7 @@ extension Select {
 }
 
 extension Source {
-  /// The source without its alias, as one statement on it alone has it.
+  /// The source without its alias, as in a statement on it alone.
   fileprivate var alone: Source {
     var copy = self
     copy.alias = nil

@@ -1,5 +1,5 @@
 extension Select {
-  /// Whether its rows are something else than the documents of one collection, or their number.
+  /// Whether its rows are anything other than the documents of one collection, or their number.
   var isStaged: Bool {
     if !joins.isEmpty { return true }
     if case .countAll = projection, groups.isEmpty, having == nil { return false }
@@ -15,7 +15,7 @@ extension Select {
 }
 
 extension Statement {
-  /// The words that the statement begins with.
+  /// The keywords with which the statement begins.
   package var verb: String {
     switch self {
     case .select: "SELECT"

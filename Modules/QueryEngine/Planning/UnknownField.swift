@@ -6,7 +6,7 @@ import Synchronization
 struct UnknownField: Hashable, Sendable {
   let collection: TextKey
   let name: TextKey
-  /// A name of the collection that is near to it.
+  /// A similar field name of the collection.
   let nearest: String?
 
   var message: String {
@@ -16,9 +16,10 @@ struct UnknownField: Hashable, Sendable {
 }
 
 extension Select {
-  /// The fields in WHERE and ON that the collections' tables of names rule out.
+  /// The fields in WHERE and ON that are not in the collections' tables of names.
   ///
-  /// A collection without documents, and names of maps below the root, tell nothing.
+  /// Collections without documents, and names of maps below the root, are not checked.
+  ///
   /// - Complexity: O(*n*) in the nodes of the conditions; in the collection's names for each such field.
   func unknownFields(_ catalogue: QueryCatalogue) -> [UnknownField] {
     let conditions = (predicate.map { [$0] } ?? []) + joins.map(\.condition)
@@ -27,7 +28,7 @@ extension Select {
 }
 
 extension UnknownField {
-  /// The fields in conditions on some sources that the collections' tables of names rule out.
+  /// The fields in conditions on some sources that are not in the collections' tables of names.
   static func all(
     in conditions: [Expression], of sources: [Source], _ catalogue: QueryCatalogue
   ) -> [UnknownField] {
@@ -43,7 +44,7 @@ extension UnknownField {
 }
 
 extension Expression {
-  /// The first keys of the paths that are read, with their source.
+  /// The first keys of the paths that are read, with their sources.
   fileprivate var rootFields: [(source: Int, name: TextKey)] {
     switch self {
     case .path(let path): path.first?.key.map { [(0, $0)] } ?? []
@@ -63,7 +64,7 @@ extension PathComponent {
 }
 
 extension Engine {
-  /// Tells of fields that the collections rule out: the statement, and once the log.
+  /// Reports unknown fields to the statement, and once to the log.
   func note(_ fields: [UnknownField], _ context: StatementContext) {
     guard !fields.isEmpty else { return }
     context.note(fields)
@@ -73,7 +74,7 @@ extension Engine {
 
 /// Logs each unknown field once.
 final class FieldHints: Sendable {
-  /// Fields that are remembered as logged; beyond them there is silence.
+  /// The most fields that are remembered as logged; further ones are not logged.
   private static let limit = 1_024
 
   private let logged = Mutex<Set<UnknownField>>([])

@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// A place between values in the order of all values, in which MISSING is the last one.
+/// A position between values in the order of all values, in which MISSING is the last value.
 enum ValueEdge: Hashable, Sendable {
   case beginning
   /// Before a value; `nil` is MISSING.
@@ -10,7 +10,7 @@ enum ValueEdge: Hashable, Sendable {
   case afterPrefix(TextKey)
   case end
 
-  /// Below zero where `left` comes first, zero where they are one place.
+  /// Below zero where `left` comes first, zero where both are the same position.
   static func compare(_ left: ValueEdge, _ right: ValueEdge) -> Int {
     switch (left, right) {
     case (.beginning, .beginning), (.end, .end): 0
@@ -41,7 +41,7 @@ enum ValueEdge: Hashable, Sendable {
   }
 }
 
-/// All values between two places.
+/// All values between two edges.
 struct ValueRange: Hashable, Sendable {
   let lower: ValueEdge
   let upper: ValueEdge
@@ -55,7 +55,7 @@ struct ValueRange: Hashable, Sendable {
 
   var isEmpty: Bool {
     switch (lower, upper) {
-    // Nothing lies between neighbours.
+    // There is no value between these neighbours.
     case (.beginning, .before(.bool(false))), (.after(nil), .end), (.after(.null), .before(nil)): return true
     case (.after(.bool(true)), .before(.double(let number))) where number.isNaN: return true
     default: break
@@ -75,7 +75,7 @@ struct ValueRange: Hashable, Sendable {
   }
 }
 
-/// A set of values as ranges that are apart from each other, ascending.
+/// A set of values as disjoint ranges, ascending.
 struct ValueSet: Hashable, Sendable {
   private(set) var ranges: [ValueRange]
 
@@ -84,13 +84,13 @@ struct ValueSet: Hashable, Sendable {
 
   private init(_ ranges: [ValueRange]) { self.ranges = ranges }
 
-  /// The values in any of some ranges.
+  /// The values in at least one of some ranges.
   init(of ranges: [ValueRange]) {
     self.ranges = []
     let sorted = ranges.filter { !$0.isEmpty }.sorted { ValueEdge.compare($0.lower, $1.lower) < 0 }
     for range in sorted {
       if let last = self.ranges.last, ValueEdge.compare(range.lower, last.upper) <= 0 {
-        // Points that touch stay apart, so that they can be followed by further fields of an index.
+        // Adjacent points stay separate, so that further fields of an index can follow them.
         if ValueEdge.compare(range.lower, last.upper) < 0 || !(range.isPoint || last.isPoint) {
           let upper = ValueEdge.compare(range.upper, last.upper) > 0 ? range.upper : last.upper
           self.ranges[self.ranges.count - 1] = ValueRange(last.lower, upper)
@@ -112,7 +112,7 @@ struct ValueSet: Hashable, Sendable {
   /// Whether all values in it are equal.
   var isPoint: Bool { ranges.count == 1 && ranges[0].isPoint }
 
-  /// Whether it is made of single values.
+  /// Whether it consists of single values.
   var isPoints: Bool { ranges.allSatisfy(\.isPoint) }
 
   func union(_ other: ValueSet) -> ValueSet { ValueSet(of: ranges + other.ranges) }
@@ -132,7 +132,7 @@ struct ValueSet: Hashable, Sendable {
     return ValueSet(common)
   }
 
-  /// All values that are not in it, MISSING among them.
+  /// All values that are not in it, including MISSING.
   var complement: ValueSet {
     var rest: [ValueRange] = []
     var lower = ValueEdge.beginning
@@ -160,7 +160,7 @@ extension ValueSet {
     switch valueClass {
     case .boolean: (.before(.bool(false)), .before(.double(.nan)))
     case .number: (.before(.double(.nan)), .before(.bytes([])))
-    // No document holds one, and no constant is one.
+    // No document contains a decimal, and no constant is one.
     case .decimal: (.before(.bytes([])), .before(.bytes([])))
     case .binary: (.before(.bytes([])), .before(.string("")))
     case .string: (.before(.string("")), .before(.array([])))

@@ -1,12 +1,12 @@
 package import CRDTCore
 import Failpoints
 
-/// A predicate without parameters, in one form of bytes: a value that is sent, hashed and compared.
+/// A predicate without parameters in a canonical form of bytes, to send, hash and compare.
 ///
-/// Predicates that differ only in how AND and OR are nested, in the order and number of their terms, or in
-/// which side of a comparison a constant stands, are the same one.
+/// Two predicates are the same if they differ only in the nesting of AND and OR, in the order and number of
+/// their terms, or in the side of a comparison on which a constant is.
 public struct CompiledPredicate: Hashable, Comparable, Sendable {
-  /// Bytes that a predicate takes, constants included.
+  /// The most bytes of a predicate, constants included.
   package static let byteLimit = 256 << 10
 
   /// The canonical form.
@@ -17,10 +17,10 @@ public struct CompiledPredicate: Hashable, Comparable, Sendable {
   /// Compiles a predicate.
   ///
   /// - Parameters:
-  ///   - predicate: What documents must satisfy; `nil` accepts every document.
+  ///   - predicate: The condition on documents; `nil` accepts every document.
   ///   - arguments: The values of its parameters.
-  /// - Throws: `argument` when one has no value; `unsupported` for what depends on more than one document;
-  ///   `limit`.
+  /// - Throws: `argument` when a parameter has no value; `unsupported` for a predicate that depends on more
+  ///   than one document; `limit`.
   package init(_ predicate: Expression?, arguments: [TextKey: Value] = [:]) throws(QueryError) {
     guard let predicate else {
       expression = nil
@@ -52,10 +52,10 @@ public struct CompiledPredicate: Hashable, Comparable, Sendable {
 extension CompiledPredicate {
   package func encode(to writer: inout ByteWriter) { writer.writeBlob(bytes) }
 
-  /// Reads a predicate that somebody else compiled.
+  /// Reads a predicate that another peer compiled.
   ///
   /// - Throws: `truncated`; `limit` for one that is too large or nested too deeply; `malformed` for anything
-  ///   that this version does not know, and for what is not in canonical form.
+  ///   that this version does not know, and for a predicate that is not in canonical form.
   package init(from reader: inout ByteReader) throws(CodecError) {
     let start = reader.offset
     let blob = try reader.readBlob()
@@ -82,7 +82,9 @@ extension CompiledPredicate {
 }
 
 extension Expression {
-  /// The same predicate with constants on the right, and the terms of AND and OR flat, sorted and each once.
+  /// The same predicate in canonical form.
+  ///
+  /// Constants are on the right, and the terms of AND and OR are flat, sorted and unique.
   fileprivate var canonical: Expression {
     get throws(QueryError) {
       try rewritten { (node) throws(QueryError) -> Expression in
@@ -126,7 +128,7 @@ extension Expression {
 }
 
 extension BinaryOperator {
-  /// Whether it compares its operands, and so can be `mirrored` when they are exchanged.
+  /// Whether it is a comparison, which can be `mirrored` when its operands are exchanged.
   var isComparison: Bool {
     switch self {
     case .equal, .notEqual, .same, .notSame, .less, .lessOrEqual, .greater, .greaterOrEqual: true

@@ -1,8 +1,8 @@
 /// Places of predicates by the constants that they demand, in 10 to 15 bytes of memory for each constant.
 ///
-/// A table with open addressing and linear probing, of 32 bits of a value's hash: where two values have these in common,
-/// a predicate is asked that will say no. Most constants stand in one predicate, whose place is in the table itself; the
-/// places of others are lists.
+/// It is a hash table with open addressing and linear probing, of 32 bits of a value's hash. If two values
+/// have the same 32 bits, a predicate is tested that will reject the document. Most constants occur in one
+/// predicate, whose place is in the table itself; the places of others are lists.
 ///
 /// Source: Knuth, "The Art of Computer Programming", volume 3, section 6.4, algorithm L.
 struct ConstantTable: Sendable {
@@ -11,7 +11,7 @@ struct ConstantTable: Sendable {
     var entry = Entry.free
   }
 
-  /// A place, or the head of a list of such, in 32 bits.
+  /// A place, or the head of a list of places, in 32 bits.
   private struct Entry: Equatable {
     static let free = Entry(rawValue: .min)
 
@@ -25,25 +25,25 @@ struct ConstantTable: Sendable {
 
     /// `nil` for a list.
     var place: Int? { rawValue >= 0 ? Int(rawValue) : nil }
-    /// The list's; of a place it has no meaning.
+    /// The head of the list; it has no meaning for a place.
     var head: PlaceLists.Head { ~rawValue }
   }
 
   private static let leastSlots = 16
 
   private var slots: [Slot] = []
-  /// Hashes that have a slot.
+  /// The number of hashes that have a slot.
   private var count = 0
   private var lists = PlaceLists()
 
-  /// Bytes of memory that it takes.
+  /// The bytes of memory that it uses.
   var byteCount: Int { slots.capacity * MemoryLayout<Slot>.stride + lists.byteCount }
 
-  /// Puts a place under a value; each value once for a place.
+  /// Adds a place under a value; for each place, each value at most once.
   ///
   /// - Complexity: O(1) on the average.
   mutating func add(_ place: Int, under value: ValueHash) {
-    // At four fifths a search looks at three slots where there is something, and at thirteen where there is nothing.
+    // At a load of four fifths, a search reads three slots on success, and thirteen on failure.
     if count * 5 >= slots.count * 4 { grow() }
     let hash = value.short
     let index = slot(of: hash)
@@ -57,7 +57,9 @@ struct ConstantTable: Sendable {
     slots[index].entry = Entry(head: lists.adding(place, to: head))
   }
 
-  /// Whether `accepts` accepts a place that stands under a value, or a few that do not; it is asked of no more after that.
+  /// Whether `accepts` accepts a place that is stored under a value.
+  ///
+  /// `accepts` may also be called with a few other places. It is not called again after it accepts one.
   func contains(_ value: ValueHash, where accepts: (Int) -> Bool) -> Bool {
     guard count > 0 else { return false }
     let entry = slots[slot(of: value.short)].entry
@@ -66,7 +68,7 @@ struct ConstantTable: Sendable {
     return lists.contains(in: entry.head, where: accepts)
   }
 
-  /// The slot of a hash: its own, or the free one where it would stand.
+  /// The slot of a hash: its own, or the free slot for it.
   private func slot(of hash: UInt32) -> Int {
     var index = Int((UInt64(hash) * UInt64(slots.count)) >> 32)
     while slots[index].entry != .free, slots[index].hash != hash {
@@ -76,7 +78,7 @@ struct ConstantTable: Sendable {
     return index
   }
 
-  /// Takes half as many slots more.
+  /// Grows the table by half.
   private mutating func grow() {
     let former = slots
     slots = [Slot](repeating: Slot(), count: max(former.count / 2 * 3, Self.leastSlots))

@@ -2,23 +2,23 @@ import CRDTCore
 
 /// Finds those of many sought texts that another text may contain, without a search for each.
 ///
-/// Each sought text is kept under four of its bytes, of those the ones that the fewest others are kept under. So a text is
-/// gone through once, however many are sought.
+/// Each sought text is stored under four of its bytes: those under which the fewest others are stored. So a
+/// text is read once, however many texts are sought.
 struct GramIndex: Sendable {
-  /// Shorter texts are not looked for.
+  /// The least length of a sought text.
   static let gramBytes = 4
-  /// So many grams of a sought text are tried.
+  /// The most grams of a sought text that are tried.
   private static let triedGrams = 64
-  /// Each process has its own, so that nobody can choose grams that share a slot.
+  /// A random factor for each process, so that nobody can choose grams that share a slot.
   private static let factor = UInt64.random(in: .min ... .max) | 1
 
-  /// Open addressing: a gram, and above it its number, from 1; 0 is free.
+  /// A table with open addressing: a gram, and in the bits above it its number, from 1; 0 is free.
   private var slots = [UInt64](repeating: 0, count: 16)
-  /// By the grams' numbers, from 0: what is kept under them, and how much that is.
+  /// The places under each gram and their count, by the grams' numbers, from 0.
   private var grams: [(places: PlaceLists.Head, count: Int32)] = []
   private var places = PlaceLists()
 
-  /// Keeps a place under a text of at least four bytes.
+  /// Stores a place under a text of at least four bytes.
   ///
   /// - Complexity: O(1), with the growth of the table spread over all insertions.
   mutating func insert(_ place: Int, under sought: [UInt8]) {
@@ -37,7 +37,7 @@ struct GramIndex: Sendable {
     }
     grams.append((places.adding(place, to: nil), 1))
     slots[best.slot] = UInt64(grams.count) << 32 | UInt64(best.gram)
-    // Most grams of a text find a free slot at once.
+    // At this load, most grams of a text find a free slot immediately.
     if grams.count * 8 > slots.count { grow() }
   }
 
@@ -49,7 +49,7 @@ struct GramIndex: Sendable {
     for entry in former where entry != 0 { slots[slot(of: UInt32(truncatingIfNeeded: entry))] = entry }
   }
 
-  /// Where a gram stands, or would.
+  /// The slot of a gram, or the free slot for it.
   private func slot(of gram: UInt32) -> Int {
     var slot = firstSlot(of: gram)
     while slots[slot] != 0, UInt32(truncatingIfNeeded: slots[slot]) != gram {
@@ -66,11 +66,11 @@ struct GramIndex: Sendable {
   /// Whether `accepts` accepts one of the places whose texts may be part of a text.
   ///
   /// - Parameters:
-  ///   - text: What is gone through.
-  ///   - visited: Places that are not asked again; those that are asked are added.
-  ///   - accepts: Asked of each such place, until it says so.
+  ///   - text: The text to search.
+  ///   - visited: Places that are not tested again; tested places are added.
+  ///   - accepts: Is called with each such place, until it returns `true`.
   /// - Returns: Whether it did.
-  /// - Complexity: O(*n*) in the bytes of the text, and what is asked.
+  /// - Complexity: O(*n*) in the bytes of the text, and the calls of `accepts`.
   func contains(in text: RawSpan, visited: inout VisitedNumbers, where accepts: (Int) -> Bool) -> Bool {
     let slots = slots.span
     let mask = slots.count - 1
@@ -99,7 +99,7 @@ struct GramIndex: Sendable {
   }
 }
 
-/// Small numbers, one bit each; without memory before the first.
+/// Small numbers, one bit each; it uses no memory before the first.
 struct VisitedNumbers {
   private var words: [UInt64] = []
 
@@ -114,7 +114,7 @@ struct VisitedNumbers {
 }
 
 extension RawSpan {
-  /// Four bytes as a number; they must be there.
+  /// Four bytes as a number; there must be four bytes at `offset`.
   fileprivate func gram(at offset: Int) -> UInt32 {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self)
   }

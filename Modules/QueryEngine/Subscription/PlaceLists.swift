@@ -1,14 +1,14 @@
-/// Lists of places, most of which have a single one, in one array.
+/// Lists of places, most of which have a single place, in one array.
 struct PlaceLists: Sendable {
-  /// A list is known by its first link.
+  /// The first link of a list, which identifies it.
   typealias Head = Int32
 
   private var links: [(place: Int32, next: Head?)] = []
 
-  /// Bytes of memory that they take.
+  /// The bytes of memory that they use.
   var byteCount: Int { links.capacity * MemoryLayout<(place: Int32, next: Head?)>.stride }
 
-  /// Puts a place in front of a list.
+  /// Adds a place at the front of a list.
   ///
   /// - Returns: The longer list.
   mutating func adding(_ place: Int, to head: Head?) -> Head {
@@ -16,7 +16,7 @@ struct PlaceLists: Sendable {
     return Head(links.count - 1)
   }
 
-  /// Whether `accepts` accepts a place of a list; it is asked of no more after that.
+  /// Whether `accepts` accepts a place of a list; it is not called again after that.
   func contains(in head: Head?, where accepts: (Int) -> Bool) -> Bool {
     var next = head
     while let link = next {

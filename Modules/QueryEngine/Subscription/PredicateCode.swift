@@ -1,12 +1,12 @@
 import CRDTCore
 
-/// What the first byte of each node of a compiled predicate says; the numbers are part of its form.
+/// The first byte of each node of a compiled predicate; the numbers are part of its form.
 enum PredicateCode: UInt8 {
   case everything = 0
   case literal, missing, path, variable, unary, binary, and, or, between, `in`, like, similar
   case isNull, isMissing, collate, call, array, object, `case`, quantified, arrayFor, objectFor
 
-  /// Operators and the like by their numbers in the form.
+  /// The operators and the like, by their numbers in the form.
   static let unaryOperators: [UnaryOperator] = [.negate, .not, .isNotTrue]
   static let binaryOperators: [BinaryOperator] = [
     .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .same, .notSame, .add, .subtract,
@@ -21,9 +21,9 @@ enum PredicateCode: UInt8 {
 }
 
 extension Expression {
-  /// Writes the tree in preorder; variables are known by their slots, not by their names.
+  /// Writes the tree in preorder; variables are written as slots, not as names.
   ///
-  /// - Throws: `unsupported` for what reads more than one document; `argument` for a parameter.
+  /// - Throws: `unsupported` for an expression that reads more than one document; `argument` for a parameter.
   func encode(to writer: inout ByteWriter) throws(QueryError) {
     switch self {
     case .literal(let value):

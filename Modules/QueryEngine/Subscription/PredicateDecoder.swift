@@ -1,10 +1,10 @@
 import CRDTCore
 
-/// Reads the tree of a compiled predicate: no deeper and no larger than what can be parsed.
+/// Reads the tree of a compiled predicate, which may be no deeper and no larger than a parsed one.
 struct PredicateDecoder {
   private var depth = 0
   private var nodes = 0
-  /// The variables that are bound around the node that is being read.
+  /// The number of variables that are bound around the current node.
   private var bound = 0
 
   /// - Returns: `nil` for the predicate that accepts every document.
@@ -21,7 +21,7 @@ struct PredicateDecoder {
     nodes += 1
     depth += 1
     defer { depth -= 1 }
-    // Flattening makes trees flatter, and binding leaves their nodes what they are.
+    // Flattening reduces the depth of trees, and binding does not add nodes.
     guard depth <= Limits.expressionDepth + 1, nodes <= Limits.queryNodes else {
       throw reader.failure(.limit, "a predicate is nested too deeply or too large")
     }
@@ -162,7 +162,7 @@ struct PredicateDecoder {
     return Variable("v\(slot)", slot: slot)
   }
 
-  /// Reads what a comprehension goes through, and binds its variables for what follows.
+  /// Reads the source of a comprehension, and binds its variables for the expressions that follow.
   private mutating func iteration(_ reader: inout ByteReader) throws(CodecError) -> Iteration {
     let flags = try flags(&reader, 3)
     let inner = bound + (flags & 2 != 0 ? 2 : 1)

@@ -1,10 +1,11 @@
 package import CRDTCore
 
-/// Many predicates on the documents of one collection, any of which is enough.
+/// Many predicates on the documents of one collection; a document must satisfy at least one of them.
 ///
-/// Those that demand that a field, or the id, equals a constant are found by what a document has there, and those that
-/// look for a text by going once through the field's. So a document costs the predicates that may accept it and not all
-/// there are. What these need of a text with small letters is made once.
+/// If a predicate demands that a field, or the id, equals a constant, it is found by the document's value
+/// there. If it searches for a text, it is found by one pass over the field's text. So the cost of a document
+/// depends on the predicates that may accept it, and not on their number. The texts in lower case are made
+/// once for all predicates.
 package struct PredicateUnion: Sendable {
   /// Predicates that compare one field with constants.
   private struct Field: Sendable {
@@ -31,22 +32,22 @@ package struct PredicateUnion: Sendable {
     var grams = GramIndex()
   }
 
-  /// So few are asked one after the other.
+  /// The greatest number of predicates that are tested one after the other.
   private static let few = 4
 
   private var matchers: [RecordMatcher] = []
-  /// Those that nothing rules out.
+  /// The predicates that must always be tested.
   private var unconditional: [Int] = []
   private var byID: [DocumentID: [Int]] = [:]
   private var fields: [FieldPath: Field] = [:]
   private var texts: [FieldPath: TextField] = [:]
   private var keyCount = -1
-  /// Whether one of the predicates is none: nothing needs to be looked at.
+  /// Whether one of the predicates accepts every document, so that none needs to be tested.
   package private(set) var acceptsAll = false
 
   package init() {}
 
-  /// Bytes of memory of the tables in which constants are looked up.
+  /// The bytes of memory of the tables for lookups of constants.
   package var constantBytes: Int { fields.values.reduce(0) { $0 + $1.constantBytes } }
 
   /// - Complexity: O(*v*) for *v* constants and the bytes of its texts.
@@ -60,7 +61,7 @@ package struct PredicateUnion: Sendable {
     case .ids(let ids):
       for id in ids { byID[id, default: []].append(place) }
     case .field(let path, let values):
-      // Changed where it stands: taken out and put back, all that is there would be copied for each predicate.
+      // The dictionary's value is changed in place; otherwise it would be copied for each predicate.
       fields[path, default: Field(path: ResolvedField(path))].add(place, under: values)
     case .texts(let sought):
       for text in sought {
@@ -79,10 +80,12 @@ package struct PredicateUnion: Sendable {
     for path in texts.keys { texts[path]?.path.resolve(keys) }
   }
 
-  /// Whether one of the predicates accepts a document; that it is alive is the caller's to check.
+  /// Whether one of the predicates accepts a document.
   ///
-  /// - Complexity: O(*p* + *t* + *m*) for *p* fields that are compared, *t* bytes of fields in which texts are looked for,
-  ///   and *m* predicates that may accept it.
+  /// The caller must check that the document is not a tombstone.
+  ///
+  /// - Complexity: O(*p* + *t* + *m*) for *p* fields that are compared, *t* bytes of fields in which texts
+  ///   are sought, and *m* predicates that may accept it.
   package func accepts(_ id: RawSpan, _ record: borrowing RecordView) -> Bool {
     if matchers.count <= Self.few {
       for matcher in matchers where matcher.matches(id, record) { return true }
@@ -92,7 +95,7 @@ package struct PredicateUnion: Sendable {
     return contains(id, record, folded) { matchers[$0].matches(id, record, folded) }
   }
 
-  /// The predicates that are asked about a document where none accepts it, by their places in the order of insertion.
+  /// The predicates that are tested for a document that none accepts, by their order of insertion.
   package func candidates(_ id: RawSpan, _ record: borrowing RecordView) -> [Int] {
     if matchers.count <= Self.few { return Array(matchers.indices) }
     var candidates: [Int] = []
@@ -103,7 +106,7 @@ package struct PredicateUnion: Sendable {
     return candidates
   }
 
-  /// Whether `accepts` accepts one of those that may accept a document.
+  /// Whether `accepts` accepts one of the predicates that may accept a document.
   private func contains(
     _ id: RawSpan, _ record: borrowing RecordView, _ folded: FoldedTexts, where accepts: (Int) -> Bool
   ) -> Bool {

@@ -1,9 +1,9 @@
 package import CRDTCore
 
 extension SubscriptionQuery {
-  /// The query as one statement, as lists and logs name it: `SELECT * FROM cars WHERE …`.
+  /// The query as one statement, for lists and logs: `SELECT * FROM cars WHERE …`.
   ///
-  /// A predicate of the builder language stands behind WHERE as it was written.
+  /// After WHERE, a predicate of the builder language is shown as it was written.
   public var statement: String {
     switch language {
     case .dql: text
@@ -12,7 +12,7 @@ extension SubscriptionQuery {
     }
   }
 
-  /// What a document must satisfy, condition by condition; none where every document matches.
+  /// The conditions that a document must all satisfy; empty where every document matches.
   private var conditions: [Expression] {
     switch predicate {
     case .and(let terms): terms
@@ -21,7 +21,7 @@ extension SubscriptionQuery {
     }
   }
 
-  /// The conditions that are not true of a document, each in DQL with its arguments in place; none where it matches.
+  /// The conditions that are not true of a document, each in DQL with its arguments; empty where it matches.
   ///
   /// - Complexity: O(*n*) in the conditions' nodes.
   package func unmetConditions(
@@ -46,7 +46,7 @@ extension SubscriptionQuery {
 }
 
 extension Expression {
-  /// The expression without the parentheses around all of it.
+  /// The expression without the parentheses around the whole of it.
   fileprivate var plainText: String {
     let text = description
     switch self {

@@ -1,22 +1,23 @@
 import CRDTCore
 
 extension SubscriptionQuery {
-  /// About the bytes of memory that the query takes, and its matcher where it is served.
+  /// About the bytes of memory of the query, and of its matcher where it is served.
   ///
-  /// It is made for accounts, and right within a factor of two. It does not count the tables of regular expressions, which
-  /// all have together in an ``AutomatonPool``.
+  /// It is an estimate for accounts of memory, correct within a factor of two. It does not include the tables
+  /// of regular expressions, which an ``AutomatonPool`` counts together.
   ///
   /// - Complexity: O(*n*) in the bytes of the query, and in the states of its regular expressions.
   package var memoryBytes: Int {
-    // Arguments stand in the compiled predicate, too, and share their memory with it.
+    // Arguments are also part of the compiled predicate, and share their memory with it.
     let names = arguments.keys.reduce(arguments.isEmpty ? 0 : 96) { $0 + 64 + $1.text.heapBytes }
     return 160 + text.heapBytes + collection.heapBytes + names + compiled.memoryBytes
   }
 }
 
 extension CompiledPredicate {
-  /// About the bytes of memory that the predicate takes, and its matcher where it is served; see
-  /// ``SubscriptionQuery/memoryBytes``.
+  /// About the bytes of memory of the predicate, and of its matcher where it is served.
+  ///
+  /// See ``SubscriptionQuery/memoryBytes``.
   ///
   /// - Complexity: O(*n*) in the bytes of the predicate, and in the states of its regular expressions.
   package var memoryBytes: Int {
@@ -24,23 +25,25 @@ extension CompiledPredicate {
     return 64 + bytes.count + tree + (expression?.matcherBytes ?? 0) + 448
   }
 
-  /// About the bytes of memory of what a ``PredicateUnion`` makes of the predicate, and of its canonical form.
+  /// About the bytes of memory of the predicate in a ``PredicateUnion``, and of its canonical form.
   ///
   /// - Complexity: O(*n*) in the bytes of the predicate, and in the states of its regular expressions.
   package var servedBytes: Int { 64 + bytes.count + (expression?.matcherBytes ?? 0) + 448 }
 
-  /// How many steps an evaluation on one document takes at most, but for going through texts and arrays: one for each
-  /// node, and one for each state of a regular expression, which each byte of a text may visit.
+  /// The most steps of an evaluation on one document, without passes over texts and arrays.
+  ///
+  /// There is one step for each node, and one for each state of a regular expression, which each byte of a
+  /// text may visit.
   ///
   /// - Complexity: O(*n*) in the bytes of the predicate, and in the states of its regular expressions.
   package var evaluationSteps: Int { expression?.evaluationSteps ?? 0 }
 }
 
 extension Expression {
-  /// A box of the tree, or an array of such.
+  /// The bytes of a box of the tree, or of an array of boxes.
   private static let boxBytes = 64
 
-  /// The memory of the tree.
+  /// The bytes of memory of the tree.
   fileprivate var treeBytes: Int {
     var bytes = Self.boxBytes
     switch self {
@@ -56,7 +59,7 @@ extension Expression {
     return children.reduce(bytes) { $0 + $1.treeBytes }
   }
 
-  /// The memory of what a ``RecordMatcher`` makes of it.
+  /// The bytes of memory of the tree's ``RecordMatcher``.
   fileprivate var matcherBytes: Int {
     switch self {
     case .and(let terms), .or(let terms):
@@ -80,7 +83,7 @@ extension Expression {
     case .call(.regexpLike, _), .similar: break
     default: return nil
     }
-    // One that is wrong has none, and says so where it is evaluated.
+    // An invalid expression has no program, and fails where it is evaluated.
     guard let key = PatternTable.Key(self) else { return nil }
     return try? PatternTable(self).program(key)
   }
@@ -96,12 +99,12 @@ extension PathComponent {
 }
 
 extension String {
-  /// What stands beside the string: nothing for a short one.
+  /// The bytes of memory outside of the string itself: zero for a short one.
   fileprivate var heapBytes: Int { utf8.count > 15 ? 32 + utf8.count : 0 }
 }
 
 extension Value {
-  /// What stands beside the value in memory.
+  /// The bytes of memory outside of the value itself.
   fileprivate var heapBytes: Int {
     switch self {
     case .null, .bool, .int, .double, .counter: 0
@@ -116,14 +119,14 @@ extension Value {
     }
   }
 
-  /// What it becomes in a matcher's tables.
+  /// The bytes of the value in a matcher's tables.
   fileprivate var constantBytes: Int {
     switch self {
     case .null, .bool, .int, .double, .counter: 0
     case .string(let text): 16 + text.utf8.count
     case .bytes(let bytes): 32 + bytes.count
     case .array(let elements):
-      // Each stands in a list and in a table of those that are asked for.
+      // Each element is in the list and in a table for lookups.
       elements.reduce(32) { $0 + 32 + $1.constantBytes }
     case .map, .attachment, .decimal: heapBytes
     }

@@ -2,8 +2,8 @@ public import CRDTCore
 
 /// A query that another peer may be asked to serve: all documents of one collection that match a predicate.
 ///
-/// It is validated when it is made, also when it comes from a peer: parsed, within the limits of queries,
-/// deterministic, and with an argument for every parameter.
+/// It is validated when it is made, also when it comes from a peer: it is parsed, within the limits of
+/// queries, deterministic, and has an argument for every parameter.
 public struct SubscriptionQuery: Hashable, Sendable {
   /// The language of the text.
   public enum Language: UInt8, Sendable {
@@ -11,7 +11,7 @@ public struct SubscriptionQuery: Hashable, Sendable {
     case builder = 1
   }
 
-  /// Bytes that the arguments may take in their canonical encoding.
+  /// The most bytes of the arguments in their canonical encoding.
   static let argumentBytes = 64 << 10
 
   public let language: Language
@@ -19,17 +19,19 @@ public struct SubscriptionQuery: Hashable, Sendable {
   @TextKey public private(set) var text: String
   /// The values of the parameters; those that the query does not use are left out.
   public let arguments: [TextKey: Value]
-  /// The predicate with its arguments: queries that ask for the same have equal ones, however they are written.
+  /// The predicate with its arguments.
+  ///
+  /// Equivalent queries have equal predicates, however they are written.
   public let compiled: CompiledPredicate
-  /// What documents must fulfil, with its arguments; `nil` when all match.
+  /// The condition on documents, with its arguments; `nil` when all match.
   package var predicate: Expression? { compiled.expression }
 
-  /// Takes `SELECT * FROM c [WHERE …]`.
+  /// Makes a query from `SELECT * FROM c [WHERE …]`.
   ///
   /// - Parameters:
   ///   - text: The statement.
   ///   - arguments: The values of its parameters.
-  ///   - isRestricted: Whether ORDER BY and LIMIT are refused; else they are admitted, and make no difference:
+  ///   - isRestricted: Whether ORDER BY and LIMIT are refused. If they are allowed, they have no effect:
   ///     every document that matches is sent.
   /// - Throws: What parsing throws; `unsupported` for any other part of a statement; `argument`; `limit`.
   public init(
@@ -41,7 +43,7 @@ public struct SubscriptionQuery: Hashable, Sendable {
       .dql, select.collection, text, arguments, select.predicate, others.reduce([]) { $0.union($1) })
   }
 
-  /// Takes a predicate of the builder language on a collection.
+  /// Makes a query from a predicate of the builder language on a collection.
   ///
   /// - Throws: What parsing throws; `argument`; `limit`.
   public init(collection: String, builder text: String, arguments: [TextKey: Value] = [:]) throws(QueryError)
@@ -70,7 +72,7 @@ public struct SubscriptionQuery: Hashable, Sendable {
     }
   }
 
-  // The predicates follow from the text, so neither equality nor hashing looks at it.
+  // The predicates follow from the text, so equality and hashing ignore them.
   public static func == (left: Self, right: Self) -> Bool {
     left.language == right.language && left.$collection == right.$collection && left.$text == right.$text
       && left.arguments == right.arguments
@@ -85,7 +87,7 @@ public struct SubscriptionQuery: Hashable, Sendable {
 }
 
 extension SubscriptionQuery {
-  /// Language, collection, text, then the arguments in the order of their names' bytes.
+  /// Writes the language, the collection, the text, then the arguments in the order of their names' bytes.
   package func encode(to writer: inout ByteWriter) {
     writer.write(language.rawValue)
     writer.writeString(collection)
@@ -103,11 +105,11 @@ extension SubscriptionQuery {
 
   /// Reads a query that a peer sent.
   ///
-  /// The reader stands after the query also when the query itself is refused, so that one bad query need not
-  /// end a conversation.
+  /// If the query itself is refused, the reader is still after the query, so that one bad query need not end
+  /// the session.
   ///
-  /// - Throws: `truncated`, `malformed` or `limit`; a query that is not acceptable is `malformed`, with what
-  ///   is wrong as its message.
+  /// - Throws: `truncated`, `malformed` or `limit`; a query that is not acceptable is `malformed`, with the
+  ///   reason as its message.
   package init(from reader: inout ByteReader) throws(CodecError) {
     let start = reader.offset
     guard let language = Language(rawValue: try reader.readByte()) else {
@@ -127,7 +129,7 @@ extension SubscriptionQuery {
     }
     do {
       switch language {
-      // What the other peer's user may ask for is that peer's to restrict.
+      // Only the other peer decides what its user may subscribe to.
       case .dql: try self.init(dql: text, arguments: arguments, isRestricted: false)
       case .builder: try self.init(collection: collection, builder: text, arguments: arguments)
       }

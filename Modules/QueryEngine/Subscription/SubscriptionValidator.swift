@@ -1,15 +1,15 @@
 import CRDTCore
 
-/// Checks what peers may ask of each other: `SELECT * FROM c [WHERE …]`.
+/// Checks the subscriptions of peers: `SELECT * FROM c [WHERE …]`.
 package enum SubscriptionValidator {
   /// Checks a statement.
   ///
   /// - Parameters:
-  ///   - statement: What is to be subscribed to.
-  ///   - isRestricted: Whether ORDER BY and LIMIT are refused; where they are admitted, what is sent does not
-  ///     depend on them.
-  /// - Returns: The query, of which the collection and the predicate count.
-  /// - Throws: `unsupported` that names the first feature beyond it.
+  ///   - statement: The statement of the subscription.
+  ///   - isRestricted: Whether ORDER BY and LIMIT are refused. If they are allowed, they have no effect on
+  ///     what is sent.
+  /// - Returns: The query, of which only the collection and the predicate are used.
+  /// - Throws: `unsupported`, with the name of the first feature that is not allowed.
   package static func check(_ statement: Statement, isRestricted: Bool) throws(QueryError) -> Select {
     guard case .select(let select) = statement else {
       throw refusal("non-SELECT statement in sync subscription")
@@ -29,10 +29,10 @@ package enum SubscriptionValidator {
     return select
   }
 
-  /// Checks what documents must fulfil: by themselves, and alike on all peers at all times.
+  /// Checks a condition on documents: it must concern single documents, with the same result on all peers.
   ///
-  /// - Throws: `unsupported` that names the first feature beyond that; `argument` for a collection that
-  ///   cannot be.
+  /// - Throws: `unsupported`, with the name of the first feature that is not allowed; `argument` for an
+  ///   invalid collection name.
   static func check(_ collection: String, _ predicate: Expression?) throws(QueryError) {
     guard (1...Limits.collectionNameBytes).contains(collection.utf8.count), !collection.utf8.contains(0)
     else {

@@ -1,18 +1,18 @@
 public import CRDTCore
 
-/// How many elements must satisfy a condition.
+/// The number of elements that must satisfy a condition.
 public enum Quantifier: Hashable, Sendable {
   case any
-  /// Also true of a collection without elements.
+  /// True for a collection without elements.
   case every
-  /// True of no collection without elements.
+  /// False for a collection without elements.
   case anyAndEvery
 }
 
-/// A name that a comprehension binds to an element, or to its place.
+/// A name that a comprehension binds to an element, or to its position.
 public struct Variable: Hashable, Sendable {
   @TextKey public var name: String
-  /// How many variables are bound around this one in its expression: its place in the frame of the evaluation.
+  /// The number of variables that are bound around this one, which is its slot in the frame.
   public var slot: Int
 
   public init(_ name: String, slot: Int) {
@@ -21,14 +21,14 @@ public struct Variable: Hashable, Sendable {
   }
 }
 
-/// `[position :] element IN source`, or WITHIN, which also goes through what the elements are made of.
+/// `[position :] element IN source`, or WITHIN, which also visits nested elements.
 public struct Iteration: Hashable, Sendable {
   /// Bound to the element's index in an array, or to its key in an object.
   public var position: Variable?
   public var element: Variable
-  /// What is gone through; it does not see the variables.
+  /// The array or object to iterate over; it does not see the variables.
   public var source: Expression
-  /// WITHIN: elements of elements too.
+  /// WITHIN: also elements of elements.
   public var isDeep: Bool
 
   public init(position: Variable? = nil, element: Variable, source: Expression, isDeep: Bool = false) {

@@ -3,8 +3,8 @@ package import CRDTCore
 extension Expression {
   /// This expression with every parameter replaced by its argument, and every constant part by its value.
   ///
-  /// - Throws: `argument` when one has no value, `limit` when a value is nested too deeply, `unsupported` for
-  ///   what cannot be evaluated.
+  /// - Throws: `argument` when a parameter has no value, `limit` when a value is nested too deeply,
+  ///   `unsupported` for an expression that cannot be evaluated.
   package func binding(_ arguments: [TextKey: Value]) throws(QueryError) -> Expression {
     try rewritten { (node) throws(QueryError) -> Expression in
       if let feature = node.unsupportedFeature { throw .unsupported(feature) }
@@ -13,10 +13,10 @@ extension Expression {
     }
   }
 
-  /// A node over constants, replaced by its value; any other node as it is.
+  /// The value of a node over constants; any other node is unchanged.
   private var folded: Expression {
     switch self {
-    // What is compared by other rules stays marked as such.
+    // An operand with a collation keeps it.
     case .literal, .missing, .path, .field, .variable, .parameter, .aggregate, .inQuery, .existsQuery,
       .collate:
       return self
@@ -27,10 +27,10 @@ extension Expression {
     guard children.allSatisfy(\.isConstant) else { return self }
     do {
       guard let value = try Evaluator.strictly(self) else { return .missing }
-      // What stands in a query and in an index has no form for a decimal.
+      // Constants in queries and in indexes cannot be decimals.
       return value.holdsDecimal ? self : .literal(value)
     } catch {
-      // It makes too much to be computed, or an operand has a wrong type: evaluating it on a row says so.
+      // It produces too much, or an operand has a wrong type: the error occurs when it is evaluated on a row.
       return self
     }
   }
@@ -46,10 +46,10 @@ extension Expression {
   ///
   /// - Parameters:
   ///   - name: The parameter.
-  ///   - arguments: The values of all.
-  ///   - mayBeDocument: Whether it may be a document, or an array of documents, whose own levels do not count.
+  ///   - arguments: The values of all parameters.
+  ///   - mayBeDocument: Whether it may be a document or an array of documents; their own levels do not count.
   /// - Returns: The value.
-  /// - Throws: `argument` where it has none, `limit` where it is nested too deep.
+  /// - Throws: `argument` where it has no value, `limit` where it is nested too deeply.
   static func argument(
     _ name: TextKey, in arguments: [TextKey: Value], mayBeDocument: Bool = false
   ) throws(QueryError) -> Value {
@@ -69,13 +69,13 @@ extension Value {
     return members.values.allSatisfy { $0.isShallow(Limits.depth) }
   }
 
-  /// Whether it is a document, or an array of documents, whose fields nest no deeper than they may.
+  /// Whether it is a document, or an array of documents, whose fields are not nested too deeply.
   fileprivate var isWithinDepthOfDocuments: Bool {
     guard case .array(let elements) = self else { return isDocumentWithinDepth }
     return elements.allSatisfy(\.isDocumentWithinDepth)
   }
 
-  /// Whether maps and arrays nest at most `levels` deep; it looks no deeper than that.
+  /// Whether maps and arrays nest at most `levels` deep; it does not examine deeper levels.
   func isShallow(_ levels: Int) -> Bool {
     switch self {
     case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment, .decimal: true

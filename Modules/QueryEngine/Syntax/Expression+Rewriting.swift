@@ -1,9 +1,9 @@
 import CRDTCore
 
 extension Expression {
-  /// The same tree with each node replaced by what `transform` makes of it, from the leaves up.
+  /// The same tree with each node replaced by the result of `transform`, from the leaves up.
   ///
-  /// A query inside stays as it is.
+  /// Inner queries are unchanged.
   package func rewritten<Failure: Error>(
     _ transform: (Expression) throws(Failure) -> Expression
   ) throws(Failure) -> Expression {
@@ -11,7 +11,7 @@ extension Expression {
       try mapChildren { (child) throws(Failure) -> Expression in try child.rewritten(transform) })
   }
 
-  /// The same node with each expression directly below it replaced by what `transform` makes of it.
+  /// The same node with each of its children replaced by the result of `transform`.
   func mapChildren<Failure: Error>(
     _ transform: (Expression) throws(Failure) -> Expression
   ) throws(Failure) -> Expression {

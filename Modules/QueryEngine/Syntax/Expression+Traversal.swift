@@ -1,9 +1,9 @@
 package import CRDTCore
 
 extension Expression {
-  /// The expressions directly below this one, in the order of the text.
+  /// The children of this node, in the order of the text.
   ///
-  /// A query inside is no part of the tree: it reads other documents.
+  /// An inner query is not part of the tree, since it reads other documents.
   package var children: [Expression] {
     switch self {
     case .literal, .missing, .parameter, .path, .field, .variable, .existsQuery: []
@@ -34,7 +34,7 @@ extension Expression {
     if case .literal(.string) = self { true } else { false }
   }
 
-  /// The query that this node asks, if it is one that does.
+  /// The inner query of this node, if it has one.
   private var query: Select? {
     switch self {
     case .inQuery(_, let query, _), .existsQuery(let query): query
@@ -42,7 +42,7 @@ extension Expression {
     }
   }
 
-  /// The number of nodes of this tree, and of the queries in it.
+  /// The number of nodes of this tree, and of its inner queries.
   package var nodeCount: Int {
     children.reduce(1 + (query?.expressions.reduce(0) { $0 + $1.nodeCount } ?? 0)) { $0 + $1.nodeCount }
   }
@@ -53,7 +53,7 @@ extension Expression {
     return children.flatMap(\.paths)
   }
 
-  /// The names of all parameters, also of queries inside.
+  /// The names of all parameters, also in inner queries.
   package var parameters: Set<TextKey> {
     if case .parameter(let name) = self { return [name] }
     return (children + (query?.expressions ?? [])).reduce(into: []) { $0.formUnion($1.parameters) }
@@ -63,7 +63,7 @@ extension Expression {
   package var isDeterministic: Bool {
     switch self {
     case .call(let function, _) where !function.isDeterministic: false
-    // What other documents say may change while this one does not.
+    // The contents of other documents may change while this one does not.
     case .inQuery, .existsQuery: false
     default: children.allSatisfy(\.isDeterministic)
     }

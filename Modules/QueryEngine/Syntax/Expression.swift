@@ -1,23 +1,25 @@
 public import CRDTCore
 
-/// What is evaluated on a document: a value, or MISSING.
+/// An expression that is evaluated on a document; its result is a value, or MISSING.
 ///
 /// A parsed expression is at most `Limits.depth` levels deep and `Limits.queryNodes` nodes large, so that
 /// recursion over it is safe.
 public indirect enum Expression: Hashable, Sendable {
   case literal(Value)
-  /// The word MISSING, and what a constant without a value becomes.
+  /// The word MISSING, and the result of a constant expression without a value.
   case missing
   /// `:name` in DQL, `$args.name` in the builder language.
   case parameter(TextKey)
-  /// A field of the only source's document; `_id` is the document's id. Never empty, and it starts with a key.
+  /// A field of the only source's document; `_id` is the document's id.
   ///
-  /// Before names are bound, a statement with joins has its sources' names in front of such paths.
+  /// The path is not empty, and it starts with a key. Before names are bound, the paths of a statement with
+  /// joins begin with their sources' names.
   case path(FieldPath)
-  /// A field of one of several joined sources, counted from 0 in the order of the text; an empty path is
-  /// the whole document.
+  /// A field of one of several joined sources, counted from 0 in the order of the text.
+  ///
+  /// An empty path is the whole document.
   case field(source: Int, FieldPath)
-  /// What a comprehension around this expression binds, or a part of it.
+  /// A variable that a comprehension around this expression binds, or a part of it.
   case variable(Variable, FieldPath)
   case unary(UnaryOperator, Expression)
   case binary(BinaryOperator, Expression, Expression)
@@ -25,9 +27,9 @@ public indirect enum Expression: Hashable, Sendable {
   case or([Expression])
   case between(Expression, low: Expression, high: Expression, negated: Bool)
   case `in`(Expression, Expression, negated: Bool)
-  /// Whether a query of its own, which reads nothing of the statement around it, gives the value.
+  /// Whether a value is among those of an inner query, which reads no fields of the statement around it.
   case inQuery(Expression, Select, negated: Bool)
-  /// Whether a query of its own has a row.
+  /// Whether an inner query has a row.
   case existsQuery(Select)
   /// LIKE and ILIKE; the escape character is `\` unless given.
   case like(Expression, pattern: Expression, escape: Expression?, caseInsensitive: Bool, negated: Bool)
@@ -35,19 +37,22 @@ public indirect enum Expression: Hashable, Sendable {
   case similar(Expression, pattern: Expression, escape: Expression?, negated: Bool)
   case isNull(Expression, negated: Bool)
   case isMissing(Expression, negated: Bool)
-  /// The operand, compared and sorted by other rules than those of bytes.
+  /// The operand, compared and sorted by a collation instead of by bytes.
   case collate(Expression, Collation)
-  /// A call with a fitting number of arguments.
+  /// A call with a valid number of arguments.
   case call(Function, [Expression])
-  /// A value of all rows of a group; without an operand it is the count of the rows.
+  /// A value computed over all rows of a group; without an operand it is the count of the rows.
   case aggregate(Aggregate, distinct: Bool, Expression?)
-  /// Elements that are MISSING become null.
+  /// An array literal; elements that are MISSING become null.
   case array([Expression])
-  /// Members whose key is no string, or whose value is MISSING, are left out; of two with one key the later wins.
+  /// An object literal.
+  ///
+  /// Members whose key is not a string, or whose value is MISSING, are left out. Of two members with the same
+  /// key, the later one wins.
   case object([ObjectMember])
-  /// Searched CASE; a simple CASE is rewritten to comparisons.
+  /// Searched CASE; a simple CASE is converted to comparisons.
   case `case`([WhenClause], otherwise: Expression?)
-  /// `ANY v IN s SATISFIES c END` and its kin.
+  /// `ANY v IN s SATISFIES c END` and the like.
   case quantified(Quantifier, Iteration, satisfies: Expression)
   /// `ARRAY e FOR v IN s WHEN c END`.
   case arrayFor(Expression, Iteration, when: Expression?)
@@ -65,7 +70,7 @@ public struct ObjectMember: Hashable, Sendable {
     self.value = value
   }
 
-  /// A member whose key is known.
+  /// A member with a fixed key.
   public init(key: String, value: Expression) {
     self.init(key: .literal(.string(key)), value: value)
   }
@@ -82,7 +87,7 @@ public struct WhenClause: Hashable, Sendable {
   }
 }
 
-/// The operators on one value.
+/// The operators with one operand.
 public enum UnaryOperator: Hashable, Sendable {
   case negate
   /// Three-valued: NOT NULL is NULL.
@@ -91,7 +96,7 @@ public enum UnaryOperator: Hashable, Sendable {
   case isNotTrue
 }
 
-/// The operators on two values.
+/// The operators with two operands.
 public enum BinaryOperator: Hashable, Sendable {
   case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
   /// The builder's `==` and `!=`: a missing value counts as null, and null equals null.
@@ -104,7 +109,7 @@ public enum BinaryOperator: Hashable, Sendable {
 public enum Collation: String, Hashable, Sendable, CaseIterable {
   /// By their UTF-8 bytes, as without COLLATE.
   case binary
-  /// As if all letters were small ones.
+  /// With all letters in lower case.
   case caseInsensitive = "nocase"
 }
 

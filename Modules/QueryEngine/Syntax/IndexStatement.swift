@@ -2,12 +2,12 @@ public import CRDTCore
 
 /// `CREATE INDEX [IF NOT EXISTS] name ON collection (key, …)`.
 public struct CreateIndex: Hashable, Sendable {
-  /// What an index orders documents by, first to last.
+  /// A part of a document by which an index orders documents, first to last.
   public struct Key: Hashable, Sendable {
-    /// What of the field's value goes into the index.
+    /// The part of the field's value that is in the index.
     public enum Part: Hashable, Sendable {
       case value
-      /// `(lower(path))`: strings in small letters.
+      /// `(lower(path))`: strings in lower case.
       case lowercase
       /// `path[*]`: each element of an array.
       case elements
@@ -42,7 +42,7 @@ public struct CreateIndex: Hashable, Sendable {
 public struct DropIndex: Hashable, Sendable {
   @TextKey public var name: String
   @TextKey public var collection: String
-  /// IF EXISTS: that there is none is no error.
+  /// IF EXISTS: a missing index is not an error.
   public var allowsMissing: Bool
 
   public init(_ name: String, on collection: String, allowsMissing: Bool = false) {

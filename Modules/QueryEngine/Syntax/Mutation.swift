@@ -4,7 +4,7 @@ public import CRDTCore
 public struct Insert: Hashable, Sendable {
   public enum Conflict: Hashable, Sendable { case fail, doNothing, doUpdate, doUpdateLocalDiff }
 
-  /// Where the documents come from.
+  /// The source of the documents.
   public enum Content: Hashable, Sendable {
     /// Each evaluates to a document, or to an array of documents.
     case documents([Expression])
@@ -17,7 +17,7 @@ public struct Insert: Hashable, Sendable {
   public var initial: Bool
   public var content: Content
   public var conflict: Conflict
-  /// What to answer of each document written; `nil`: nothing.
+  /// The projection of each written document for the result; `nil`: no rows.
   public var returning: Select.Projection?
 
   public init(
@@ -73,7 +73,7 @@ public struct Update: Hashable, Sendable {
   public var assignments: [Assignment]
   public var removals: [[TextKey]]
   public var predicate: Expression?
-  /// What to answer of each document changed, as it is now; `nil`: nothing.
+  /// The projection of each changed document, as it is now, for the result; `nil`: no rows.
   public var returning: Select.Projection?
 
   public init(
@@ -100,14 +100,14 @@ public struct Update: Hashable, Sendable {
   public var collection: String { target.collection }
 }
 
-/// What DELETE and EVICT share.
+/// The common parts of DELETE and EVICT.
 public struct Removal: Hashable, Sendable {
   public var target: Source
   public var predicate: Expression?
   public var order: [SortKey]
   public var limit: Expression?
   public var offset: Expression?
-  /// What to answer of each document removed, as it was; `nil`: nothing.
+  /// The projection of each removed document, as it was, for the result; `nil`: no rows.
   public var returning: Select.Projection?
 
   public init(

@@ -31,7 +31,7 @@ extension Printer {
     }
   }
 
-  /// Hints as USE INDEX where that says them all, else as directives.
+  /// Hints as USE INDEX if that is enough, otherwise as directives.
   private static func text(of hints: Hints) -> String {
     if hints.isEmpty { return "" }
     if let indexes = hints.indexes, indexes.count < 2, hints == Hints(indexes: indexes) {
@@ -53,7 +53,7 @@ extension Printer {
 }
 
 extension CreateIndex.Key {
-  /// The key as CREATE INDEX has it.
+  /// The key as in CREATE INDEX.
   fileprivate var text: String {
     let path = Printer.text(of: path.map(PathComponent.key))
     let indexed =
@@ -67,13 +67,13 @@ extension CreateIndex.Key {
 }
 
 extension IndexDefinition {
-  /// The keys as CREATE INDEX has them, for example `km DESC`.
+  /// The keys as in CREATE INDEX, for example `km DESC`.
   package var keyTexts: [String] {
     fields.map { CreateIndex.Key($0.term, descending: $0.isDescending).text }
   }
 }
 
 extension Source {
-  /// What the statement calls it.
+  /// The name of the source in the statement.
   var name: String { alias?.text ?? collection }
 }

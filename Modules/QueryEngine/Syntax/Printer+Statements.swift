@@ -1,10 +1,10 @@
 import CRDTCore
 
 extension Statement: CustomStringConvertible {
-  /// The statement as DQL, which parses back to it; USE IDS is printed as the test of ids that it stands for.
+  /// The statement as DQL, which parses back to it; USE IDS is printed as a test of ids.
   public var description: String { Printer().text(of: self) }
 
-  /// The statement as DQL with `?` for every value, as logs show it.
+  /// The statement as DQL with `?` for every value, for logs.
   package var redacted: String { Printer(hidesValues: true).text(of: self) }
 }
 
@@ -63,7 +63,9 @@ extension Printer {
     return text + window(order, select.limit, select.offset)
   }
 
-  /// A key of ORDER BY; a field that has the name of another column has its source's name in front.
+  /// A key of ORDER BY.
+  ///
+  /// If a field has the name of another column, the name of its source precedes it.
   private func text(of key: SortKey, besides select: Select) -> String {
     guard case .path(let path) = key.expression, path.count == 1, case .key(let name) = path[0],
       let column = select.projection.column(named: name), column != key.expression, let qualifier
@@ -89,7 +91,7 @@ extension Printer {
     }
   }
 
-  /// A column with its name, unless it is the one that it has anyway.
+  /// A column with its name, unless that is the default name.
   private func text(of column: Select.Column, at position: Int) -> String {
     text(of: column.expression)
       + (column.name.isSame(as: column.expression.columnName(at: position))
@@ -189,7 +191,7 @@ extension Printer {
 }
 
 extension Expression {
-  /// The name of a column that is given none: the last key of a path, else its place.
+  /// The default name of a column: the last key of a path, otherwise its position.
   func columnName(at position: Int) -> String {
     switch self {
     case .path(let path), .field(_, let path):

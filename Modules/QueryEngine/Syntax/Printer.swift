@@ -1,17 +1,17 @@
 import CRDTCore
 
-/// Turns syntax trees back into DQL, with every operator in parentheses, as plans show it.
+/// Turns syntax trees back into DQL, with every operator in parentheses, as in plans.
 ///
-/// What is printed parses back to the same tree, but for what only the builder language or bound arguments
-/// can make.
+/// The text parses back to the same tree, unless only the builder language or bound arguments can produce
+/// that tree.
 struct Printer {
-  /// What the statement calls its joined sources.
+  /// The names of the joined sources in the statement.
   var sources: [String] = []
-  /// The name that the parser takes off the front of paths; `nil` outside statements on one source.
+  /// The name that the parser removes from the front of paths; `nil` outside statements on one source.
   var qualifier: String?
-  /// Whether every value of the text is shown as `?`, as logs show statements.
+  /// Whether every value is printed as `?`, for logs.
   var hidesValues = false
-  /// The variables of the comprehensions around what is printed.
+  /// The variables of the comprehensions around the current expression.
   private var variables: Set<TextKey> = []
 
   init(sources: [String] = [], qualifier: String? = nil, hidesValues: Bool = false) {
@@ -43,7 +43,7 @@ struct Printer {
     }
   }
 
-  /// A member's key; a fixed one is a name, which is shown also where values are not.
+  /// A member's key; a fixed key is a name, which is shown even if values are hidden.
   private func key(of member: ObjectMember) -> String {
     if case .literal(.string(let name)) = member.key { Self.quoted(name) } else { text(of: member.key) }
   }
@@ -73,7 +73,7 @@ struct Printer {
 
   private func operation(_ expression: Expression) -> String {
     switch expression {
-    // A literal after a minus would be read as one negative number.
+    // A literal after a minus would be parsed as one negative number.
     case .unary(.negate, .literal(let value)): "(- (\(text(of: value))))"
     case .unary(let symbol, let operand): "(\(symbol.text)\(text(of: operand)))"
     case .binary(let symbol, let left, let right):
@@ -121,7 +121,7 @@ struct Printer {
     }
   }
 
-  /// The printer of what sees the variables of an iteration.
+  /// The printer for expressions that see the variables of an iteration.
   private func inside(_ iteration: Iteration) -> Printer {
     var printer = self
     printer.variables.formUnion([iteration.position?.$name, iteration.element.$name].compactMap(\.self))
@@ -162,7 +162,7 @@ extension Printer {
     }
   }
 
-  /// A path as it can stand in a query.
+  /// A path as the parser accepts it.
   static func text(of path: FieldPath) -> String {
     var text = ""
     for component in path {
@@ -174,7 +174,7 @@ extension Printer {
     return text
   }
 
-  /// A name as it can stand in a query: in backticks unless it is a plain word.
+  /// A name as the parser accepts it: in backticks unless it is a plain word.
   static func name(_ name: String) -> String {
     let isPlain =
       name.utf8.first?.startsWord == true && name.utf8.allSatisfy(\.continuesWord)

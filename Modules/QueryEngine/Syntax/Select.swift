@@ -5,15 +5,15 @@ public struct Select: Hashable, Sendable {
   public enum Projection: Hashable, Sendable {
     case all
     case columns([Column])
-    /// The count of all rows, and nothing else.
+    /// The count of all rows, alone.
     case countAll(alias: TextKey)
-    /// Whole documents beside columns, or without some of their fields.
+    /// Whole documents together with columns, or without some of their fields.
     case elements([Element])
   }
 
   public struct Column: Hashable, Sendable {
     public var expression: Expression
-    /// The row's key; an unnamed expression is `($n)` by its position from 1.
+    /// The column's key in the row; an unnamed expression is `($n)` by its position from 1.
     @TextKey public var name: String
 
     public init(expression: Expression, name: String) {
@@ -22,23 +22,23 @@ public struct Select: Hashable, Sendable {
     }
   }
 
-  /// One part of a projection that has whole documents in it.
+  /// One element of a projection that contains whole documents.
   public enum Element: Hashable, Sendable {
-    /// `c.*`: every field of a source, which is counted from 0 in the order of the text.
+    /// `c.*`: every field of a source; sources are counted from 0 in the order of the text.
     case star(source: Int)
-    /// `MISSING f`: no such field, whatever the parts before it give.
+    /// `MISSING f`: leaves out this field, whatever the elements before it contain.
     case without(FieldPath)
     case column(Column)
   }
 
-  /// What stands after FROM.
+  /// The source after FROM.
   public var source: Source
   public var joins: [Join]
   public var projection: Projection
   public var distinct: Bool
   public var predicate: Expression?
   public var groups: [Expression]
-  /// What a group must satisfy.
+  /// The condition on groups.
   public var having: Expression?
   public var order: [SortKey]
   public var limit: Expression?
@@ -85,13 +85,13 @@ public struct SortKey: Hashable, Sendable {
   }
 }
 
-/// A further source of a SELECT, and which of its documents belong to a row.
+/// A further source of a SELECT, with the condition that selects its documents for a row.
 public struct Join: Hashable, Sendable {
   public enum Kind: Hashable, Sendable { case inner, left, right }
 
   public var kind: Kind
   public var source: Source
-  /// What stands after ON.
+  /// The condition after ON.
   public var condition: Expression
 
   public init(_ kind: Kind, _ source: Source, on condition: Expression) {
@@ -101,11 +101,11 @@ public struct Join: Hashable, Sendable {
   }
 }
 
-/// Queries put together by set operators, with the order and the bounds of the whole.
+/// Queries combined by set operators, with the order and the bounds of the whole.
 public struct CompoundSelect: Hashable, Sendable {
   public enum SetOperator: String, Hashable, Sendable { case union, intersect, except }
 
-  /// A query, or the rows of two put together; `all` keeps equal rows.
+  /// A query, or the combined rows of two operands; `all` keeps equal rows.
   public indirect enum Operand: Hashable, Sendable {
     case select(Select)
     case combined(SetOperator, all: Bool, Operand, Operand)
@@ -127,7 +127,7 @@ public struct CompoundSelect: Hashable, Sendable {
 }
 
 extension Select.Projection {
-  /// The projection with the expression of each column replaced by what `transform` makes of it.
+  /// The projection with the expression of each column replaced by the result of `transform`.
   func mapColumns<Failure: Error>(
     _ transform: (Expression) throws(Failure) -> Expression
   ) throws(Failure) -> Select.Projection {

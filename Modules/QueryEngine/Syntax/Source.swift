@@ -1,14 +1,14 @@
 public import CRDTCore
 
-/// A collection that a statement reads or writes, and what the statement says of it.
+/// A collection that a statement reads or writes, with the statement's declarations for it.
 public struct Source: Hashable, Sendable {
   /// The collection's name, or `system:name`.
   @TextKey public var collection: String
-  /// What the statement calls it; `nil` when it is called by its own name.
+  /// The collection's alias in the statement; `nil` when its own name is used.
   ///
-  /// Parsed statements on one source have it in front of no path, and do not keep it.
+  /// The parser removes the alias from the paths of a statement on one source, and does not keep it.
   public var alias: TextKey?
-  /// What the statement declares of fields, in parentheses after the name.
+  /// The types that the statement declares for fields, in parentheses after the name.
   public var types: [FieldDeclaration]
   public var hints: Hints
 
@@ -33,27 +33,27 @@ public struct FieldDeclaration: Hashable, Sendable {
   }
 }
 
-/// How a field merges, where a statement declares it.
+/// How a field merges, if a statement declares it.
 public indirect enum FieldType: Hashable, Sendable {
   /// Replaced as a whole: the last writer wins.
   case register
   /// Merged field by field; it may declare its own fields.
   case map([FieldDeclaration])
   case counter
-  /// The older word for a counter.
+  /// The older name of a counter.
   case pnCounter
   case attachment
 }
 
-/// What a statement advises the planner; it never changes what the statement answers.
+/// A statement's hints for the planner; they never change its result.
 public struct Hints: Hashable, Sendable {
-  /// The indexes to choose from, where they exist; none: no index is used; `nil`: any.
+  /// The indexes to choose from, if they exist; empty: no index is used; `nil`: any.
   public var indexes: [TextKey]?
-  /// Whether an index that gives the order goes before one that narrows the search.
+  /// Whether an index that provides the order has priority over one that narrows the search.
   public var prefersOrder: Bool?
-  /// How many scans a union or an intersection may put together.
+  /// The most scans in a union or an intersection.
   public var maximumScans: Int?
-  /// How many joins the statement may have.
+  /// The most joins in the statement.
   public var maximumJoins: Int?
 
   public init(
@@ -65,6 +65,6 @@ public struct Hints: Hashable, Sendable {
     self.maximumJoins = maximumJoins
   }
 
-  /// Whether nothing is advised.
+  /// Whether there are no hints.
   public var isEmpty: Bool { self == Hints() }
 }

@@ -1,8 +1,10 @@
 package import CRDTCore
 
 extension Statement {
-  /// The names of the columns of its rows, in the order of the text; `nil` where they follow from the documents, as with `*`, and
-  /// for statements other than queries.
+  /// The names of the columns of its rows, in the order of the text.
+  ///
+  /// It is `nil` where the columns depend on the documents, as with `*`, and for statements other than
+  /// queries.
   package var columnNames: [TextKey]? {
     switch self {
     case .select(let select): select.projection.columnNames
@@ -25,7 +27,7 @@ extension Select.Projection {
 }
 
 extension CompoundSelect.Operand {
-  /// Those of the first query: the rows of all have its names.
+  /// The columns of the first query, which name those of all rows.
   fileprivate var columnNames: [TextKey]? {
     switch self {
     case .select(let select): select.projection.columnNames

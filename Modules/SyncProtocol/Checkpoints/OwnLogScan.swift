@@ -6,7 +6,7 @@ import Failpoints
 struct OwnLogScan {
   private(set) var place: UInt64
   private(set) var budget: Int
-  /// How many more notices may be sent.
+  /// The number of notices that may still be sent.
   var room: Int
   private(set) var notices: [DocumentHave] = []
   private(set) var evicted: [DocumentName] = []

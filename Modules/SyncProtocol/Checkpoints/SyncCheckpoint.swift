@@ -50,8 +50,9 @@ package struct SyncCheckpoint: Hashable, Sendable {
     return out.bytes
   }
 
-  /// Reads a stored checkpoint; `nil` for an unknown version or damaged bytes, which requires a full
-  /// reconciliation.
+  /// Reads a stored checkpoint; `nil` for an unknown version or damaged bytes.
+  ///
+  /// A peer without a valid checkpoint needs a full reconciliation.
   package init?(_ bytes: [UInt8]) {
     var reader = ByteReader(bytes.span.bytes)
     do {

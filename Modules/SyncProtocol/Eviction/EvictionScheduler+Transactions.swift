@@ -126,8 +126,7 @@ extension EvictionScheduler {
     _ = try transaction.setLeavingNote(left.bytes, for: name.id, in: name.collection)
   }
 
-  /// Returns whether a peer has the current state and subscribes to it, so that it does not evict the
-  /// document either.
+  /// Returns whether a peer has the current state and keeps the document because it subscribes to it.
   private func isKept(
     _ name: DocumentName, _ collection: Collection, _ since: UInt64, _ transaction: WriteTransaction
   ) throws -> Bool {
@@ -148,8 +147,9 @@ extension EvictionScheduler {
 
   // MARK: - Evicted documents
 
-  /// Returns the version with which a document was evicted; `nil` if there is none or a query was added
-  /// since.
+  /// Returns the version with which a document was evicted.
+  ///
+  /// It is `nil` if there is none or if a query was added since.
   func vectorLeft(_ note: [UInt8]?, in collection: String) -> VersionVector? {
     guard let note, case .left(let vector, let queries) = LeavingState(note) else { return nil }
     let known = Set(queries)

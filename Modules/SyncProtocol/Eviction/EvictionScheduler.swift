@@ -116,8 +116,9 @@ package final class EvictionScheduler: Sendable {
     }
   }
 
-  /// Records that a session's peer has everything up to a commit that concerns it; 0 if it may lack
-  /// something.
+  /// Records the commit up to which a session's peer has everything that concerns it.
+  ///
+  /// The commit is 0 if the peer may lack something.
   func note(_ session: UInt64, confirmed: UInt64) {
     state.withLock { state in
       guard let before = state.members[session]?.confirmed, before != confirmed else { return }

@@ -2,7 +2,7 @@ package import CRDTCore
 
 /// The state of a document that has left all subscriptions, as its leaving note stores it.
 package enum LeavingState: Equatable {
-  /// The document is here and will be evicted, unless it changes after this sequence number.
+  /// The document is stored here and will be evicted, unless it changes after this sequence number.
   ///
   /// `isElsewhere` is true if the peer that sent it has everything that was here.
   case leaving(since: UInt64, isElsewhere: Bool)

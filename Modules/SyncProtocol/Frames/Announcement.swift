@@ -12,8 +12,9 @@ package struct AnnouncedDocument: Hashable, Sendable {
   package var hash: UInt64?
   /// Whether the sender now holds the document under its own interest, and wants what it lacks.
   package var isHeld: Bool
-  /// Whether the document ceased to match the receiver's interest: only a receiver that holds it is
-  /// concerned.
+  /// Whether the document ceased to match the receiver's interest.
+  ///
+  /// Then it concerns only a receiver that holds the document.
   package var leaves: Bool
 
   /// Makes an announcement of a document that the gate lets through.

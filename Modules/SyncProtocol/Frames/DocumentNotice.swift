@@ -6,7 +6,9 @@ package struct DocumentWant: Hashable, Sendable {
   package var id: DocumentID
   /// The receiver's version; empty when it has nothing, or only default data.
   package var vector: VersionVector
-  /// Whether the receiver holds the document under its interest: it then gets the document even if it does not match.
+  /// Whether the receiver holds the document under its interest.
+  ///
+  /// Then the receiver gets the document even if it does not match.
   package var isHeld: Bool
 
   /// Makes a request that includes the local version, of a document that the gate lets through.
@@ -170,7 +172,9 @@ package struct DocumentHave: Hashable, Sendable {
   }
 }
 
-/// A sender's notice of a document that the peer may hold, although the sender's copy does not match its interest.
+/// A sender's notice of a document that the peer may hold.
+///
+/// The sender's own copy does not match the peer's interest.
 package struct DocumentOffer: Hashable, Sendable {
   @TextKey package var collection: String
   package var item: DocumentHash

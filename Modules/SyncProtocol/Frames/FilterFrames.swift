@@ -53,7 +53,7 @@ struct FilterFrame: Hashable, Sendable {
 
   enum Body: Hashable, Sendable {
     case part(Part)
-    /// The filter would cost so many bytes, more than the asker's notices.
+    /// The filter would cost `price` bytes, more than the asker's notices.
     case refused(price: UInt64)
   }
 

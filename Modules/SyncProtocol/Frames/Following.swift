@@ -12,9 +12,10 @@ package struct ResumeFrame: Hashable, Sendable {
   package var commitCheck: UInt32
   /// The policy under which the log was followed; see ``check(policy:)``.
   package var policyCheck: UInt32
-  /// How far the last of the sender's writes that the receiver has is behind the timestamp in the sender's hello.
+  /// The time from the sender's last write that the receiver has to the timestamp in the sender's hello.
   ///
-  /// In milliseconds. Set by a receiver that gets changes from nobody else: the sender pushes its later writes unasked.
+  /// In milliseconds. A receiver sets it if it gets changes from no other peer. The sender then pushes its
+  /// later writes without a request.
   package var lag: UInt64?
 
   package init(
@@ -84,8 +85,9 @@ package struct SeenFrame: Hashable, Sendable {
   package var reading: ClockReading?
   /// The peer's checkpoint in the store's log, if the peer does not resume from it.
   package var place: Place?
-  /// The peer's wall clock in milliseconds since 1970, if the store's clock seems to be ahead and the peer knows of nothing against
-  /// its own; whole seconds are sent.
+  /// The peer's wall clock in milliseconds since 1970; whole seconds are sent.
+  ///
+  /// It is sent if the store's clock seems to be ahead and the peer has no sign that its own clock is wrong.
   package var wallTime: UInt64?
 
   package init(reading: ClockReading?, place: Place?, wallTime: UInt64? = nil) {

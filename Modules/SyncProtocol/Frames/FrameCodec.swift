@@ -4,11 +4,12 @@ import Failpoints
 
 /// Splits a byte stream into frames, and encodes payloads as frames.
 ///
-/// A frame consists of a varint length, a type byte, the payload, and a CRC-32 checksum. The length counts the type and
-/// the payload. The checksum is that of zlib, big-endian, over everything before it, XORed with the frame's number.
+/// A frame consists of a varint length, a type byte, the payload, and a CRC-32 checksum. The length counts
+/// the type and the payload. The checksum is that of zlib, big-endian, over everything before it, XORed with
+/// the frame's number.
 ///
-/// The first frame of a stream is the hello. Every version of the protocol can read its head: a big-endian `u32` length
-/// that includes the checksum. Its first byte is zero, which no other frame begins with.
+/// The first frame of a stream is the hello. Every version of the protocol can read its head: a big-endian
+/// `u32` length that includes the checksum. Its first byte is zero, which no other frame begins with.
 package enum FrameCodec {
   /// The position of a frame in a buffer.
   package struct Bounds: Hashable, Sendable {

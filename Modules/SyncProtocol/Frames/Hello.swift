@@ -2,7 +2,7 @@ package import CRDTCore
 
 /// The first frame of either side: its identity and its protocol versions.
 package struct Hello: Hashable, Sendable {
-  /// `DNLN`, so that other protocols are recognized at once.
+  /// `DNLN`, so that other protocols are recognized immediately.
   package static let magic: UInt32 = 0x444E_4C4E
 
   package var versions: ClosedRange<UInt16>
@@ -17,7 +17,7 @@ package struct Hello: Hashable, Sendable {
   package var highest: ClockReading?
   /// The peer considers the link dead after this long without a frame; `nil` for the usual time.
   package var silence: Duration?
-  /// Names the opening of the store: a copy of it has another one, as a rule.
+  /// Identifies this opening of the store; a copy of the store usually has another value.
   package var incarnation: UInt16?
 
   package init(

@@ -11,8 +11,9 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-  /// Replaces `bytes`, initially empty, with the bytes that follow them; only the canonical encoding is
-  /// accepted.
+  /// Replaces `bytes`, initially empty, with the bytes that follow them.
+  ///
+  /// Only the canonical encoding is accepted.
   mutating func readRising(_ bytes: inout [UInt8], limit: Int = Limits.documentIDBytes) throws(CodecError) {
     let start = offset
     guard let shared = Int(exactly: try readVarint()), shared <= bytes.count else {

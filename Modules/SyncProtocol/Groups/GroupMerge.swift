@@ -4,9 +4,9 @@ import Failpoints
 
 /// Merges one of the peer's transactions in a write transaction: all of it or nothing.
 ///
-/// Whether a delta or an operation delta fits is certain only after merging it. So these are merged first and kept
-/// in memory, and everything is stored once all of them fit. A full state always fits, and no other document depends
-/// on whether a single one fits: these are merged and stored at once. Each record is read once.
+/// Whether a delta or an operation delta fits is certain only after merging it. So these are merged first and
+/// kept in memory, and everything is stored once all of them fit. A full state always fits, and no other
+/// document depends on it, so it is merged and stored immediately. Each record is read once.
 ///
 /// Damaged local records cannot be merged: they are skipped, and the rest of the transaction is applied.
 struct GroupMerge {
@@ -217,8 +217,8 @@ struct GroupMerge {
 
   /// Returns whether an evicted document has arrived in a state that lacks what was evicted.
   ///
-  /// Such a state was in flight since before its sender had the evicted version. The sender assumes that the receiver
-  /// has it, so the receiver must request it.
+  /// Such a state was in flight since before its sender had the evicted version. The sender assumes that the
+  /// receiver has it, so the receiver must request it.
   private func lacksWhatLeft(_ document: IncomingDocument) throws -> Bool {
     guard case .vectors(_, let vector, _) = document.basis,
       let collection = try transaction.collection(document.collection),
@@ -345,7 +345,9 @@ extension WireBasis {
 }
 
 extension IncomingDocument {
-  /// Returns whether all of it was known before; a document that is not known and changed nothing was refused.
+  /// Returns whether all of the document was known before.
+  ///
+  /// A document that is not known and changed nothing was refused.
   fileprivate func isKnown(_ known: Knowledge?) -> Bool {
     guard case .vectors(_, let vector, _) = basis else { return known?.isSame ?? false }
     return vector.isEmpty || known?.isCertified == true || known?.vector?.reaches(vector) == true
@@ -369,7 +371,7 @@ extension IncomingDocument {
       known = Knowledge(
         vector: here, summary: existing.summary, isDead: !record.isAlive)
       guard base.isEmpty else { return here.dominates(base) ? .join : .leave }
-      // A full state also shows what is gone, even if nobody has the tombstone any more.
+      // A full state also shows deletions whose tombstones no peer has.
       guard here == vector || !here.isEmpty, !SyncDefect.repairSkipped.isPlanted else { return .join }
       if here == vector { SyncPoint.repaired.reached() }
       return .repair

@@ -91,7 +91,9 @@ struct OutgoingRun {
     return (runs.filter { $0.members.count >= minimum }, rest.map { documents[$0] })
   }
 
-  /// Appends everything except the collection and the flags: head, checks, ids, then the values column by column.
+  /// Appends everything except the collection and the flags.
+  ///
+  /// The order is: head, checks, ids, then the values column by column.
   func write(to out: inout ByteWriter) {
     let order = order
     head.write(to: &out)

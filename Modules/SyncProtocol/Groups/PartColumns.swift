@@ -2,8 +2,8 @@ import CRDTCore
 
 /// The encoding of a segment: the heads of all documents, then their contents.
 ///
-/// A head says why a document is sent, which can change after a link broke. The contents stay the same bytes, and
-/// need not be sent again.
+/// A head says why a document is sent, which can change after a link broke. The contents stay the same bytes,
+/// and need not be sent again.
 enum PartColumns {
   /// Splits documents that each follow their head.
   static func split(_ documents: RawSpan, count: Int) -> [UInt8] {

@@ -4,8 +4,8 @@ import Failpoints
 
 /// Merges a run in a write transaction: all of it or nothing, in two steps.
 ///
-/// Each operation delta is rebuilt on top of the local state. The sum of the hashes of these states must equal the
-/// one in the run, and so must the sum of the resulting states.
+/// Each operation delta is rebuilt on top of the local state. The sum of the hashes of these states must
+/// equal the one in the run, and so must the sum of the resulting states.
 struct RunMerge {
   let run: IncomingRun
   let transaction: WriteTransaction
@@ -23,9 +23,9 @@ struct RunMerge {
     return try prepareInSteps()
   }
 
-  /// Merges each document as it is read, in the expectation that all bases are present, as they nearly always are.
+  /// Merges each document as it is read, and expects that all bases are present, as they nearly always are.
   ///
-  /// - Returns: `nil` when they are not.
+  /// - Returns: `nil` when a base is missing.
   /// - Throws: Any error of the attempt; `prepareInSteps` finds the cause.
   private func prepareAtOnce() throws -> [PreparedMerge]? {
     var check = RunCheck()

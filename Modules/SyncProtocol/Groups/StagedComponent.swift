@@ -8,7 +8,7 @@ struct GroupExtent: Sendable {
   var byteCount: Int
 }
 
-/// The staged segments of one large transaction, which become visible all at once.
+/// The staged segments of one large transaction, which become visible together.
 ///
 /// Only one segment is in memory at a time, besides what the store keeps of a transaction.
 struct StagedComponent {
@@ -38,7 +38,9 @@ struct StagedComponent {
   static func firstPiece(of part: UInt64) -> UInt32 { UInt32(part) * piecesPerPart }
   static func part(of piece: UInt32) -> UInt64 { UInt64(piece / piecesPerPart) }
 
-  /// Drops the segments of transactions that are not in use: unfinished transactions are sent again as a whole.
+  /// Drops the segments of transactions that are not in use.
+  ///
+  /// Unfinished transactions are sent again as a whole.
   ///
   /// - Returns: The dropped transactions.
   static func makeRoom(

@@ -1,10 +1,11 @@
 package import CRDTCore
 
 extension VersionVector {
-  /// Returns whether everything that `other` includes is included here, superseded writers aside.
+  /// Returns whether this vector includes everything that `other` includes, except superseded writers.
   ///
-  /// A vector need not list a writer that a newer one of its site has superseded, so the peer's may list one that this does
-  /// not. Where it matters whether such a writer's writes were seen, the summaries tell.
+  /// A vector need not list a writer that a newer writer of its site has superseded. So the peer's vector may
+  /// list one that this vector does not. Where it matters whether such a writer's writes were seen, the
+  /// summaries show it.
   ///
   /// - Complexity: O(*n* log *m*) in the elements, and O(*n* *m*) for those that are not listed here.
   package func reaches(_ other: VersionVector) -> Bool {

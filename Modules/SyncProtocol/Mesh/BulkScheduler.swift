@@ -3,8 +3,8 @@ import Synchronization
 
 /// Schedules large initial transfers: of several sessions whose peers have similar data, one pulls at a time.
 ///
-/// The others reconcile again when it is done, and then find few differences or none. A peer that has clearly more
-/// or less data is not held back. No session waits long for one that is slow or delivers nothing.
+/// The others reconcile again when it is done, and then find few differences or none. A peer that has clearly
+/// more or less data is not held back. No session waits long for one that is slow or delivers nothing.
 final class BulkScheduler: Sendable {
   /// How long a session that has delivered much may deliver nothing before another takes over.
   static let patience = Duration.seconds(5)
@@ -44,9 +44,9 @@ final class BulkScheduler: Sendable {
 
   private let state = Mutex(State())
 
-  /// Requests permission to pull a large collection, of which the session's peer has `count` documents if known.
+  /// Requests permission to pull a large collection; `count` is the peer's number of documents, if known.
   ///
-  /// - Returns: `nil` when the session may go on; else the time after which to ask again at the latest.
+  /// - Returns: `nil` when the session may go on; otherwise the time after which to ask again at the latest.
   func claim(
     _ collection: String, of count: UInt64?, for session: UInt64, received: UInt64, now: Duration
   ) -> Duration? {

@@ -3,8 +3,9 @@ import DocStore
 
 /// A walk over the documents that one end holds of a collection, for one role.
 ///
-/// For a receiver these are the documents that match its interest. For a sender they are the documents that do not
-/// match the receiver's interest, and the compacted tombstones. Of those only the hashes of ids are known.
+/// For a receiver these are the documents that match its interest. For a sender they are the documents that
+/// do not match the receiver's interest, and the compacted tombstones. Of those only the hashes of ids are
+/// known.
 ///
 /// The walk can stop anywhere and go on later, even on another snapshot: changes in between arrive as events.
 struct HeldScan {
@@ -26,7 +27,7 @@ struct HeldScan {
     self.collection = collection
   }
 
-  /// Visits records in storage order, then compacted tombstones, until all are visited or the budget is spent.
+  /// Visits records in storage order, then compacted tombstones, until the end or until the budget is spent.
   ///
   /// Each visit costs one unit of the budget.
   mutating func step(
@@ -111,6 +112,7 @@ enum TellingTask {
   case tell(String, ArraySlice<DocumentID>)
   /// Send notices of all held documents.
   ///
-  /// With a number, only documents that the other side has reported count, and only while that number is current.
+  /// With a number, only documents that the other side has reported count, and only while that number is
+  /// current.
   case tellHeld(HeldScan, number: UInt64?)
 }

@@ -47,9 +47,9 @@ struct IDFilter: Hashable {
 
 /// The size of a Bloom filter.
 ///
-/// It depends on the number of lookups that the other side will make. With seven probes, each doubling of the bits
-/// divides false positives by up to 128. Two more bits per doubling of the lookups keep the cost of false positives
-/// below the size of the filter. A filter below a kilobyte is nearly exact.
+/// It depends on the number of lookups that the other side will make. With seven probes, each doubling of the
+/// bits divides false positives by up to 128. Two more bits per doubling of the lookups keep the cost of
+/// false positives below the size of the filter. A filter below a kilobyte is nearly exact.
 struct FilterSize: Hashable {
   static let leastBits: UInt64 = 10
   /// The number of bits up to which a filter may be nearly exact.

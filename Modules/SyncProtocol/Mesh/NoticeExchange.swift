@@ -4,8 +4,8 @@ import Failpoints
 
 /// What the two roles of the telling rule (``Telling``) do differently in a session.
 ///
-/// A receiver sends `have` for documents that it holds. A sender sends `offer` for documents that it stores and that do
-/// not match.
+/// A receiver sends `have` for documents that it holds. A sender sends `offer` for documents that it stores
+/// and that do not match.
 protocol NoticeRole {
   associatedtype Notice
 
@@ -13,13 +13,15 @@ protocol NoticeRole {
   var interest: Interest { get }
   /// Whether the exchange concerns a collection.
   func covers(_ collection: String) -> Bool
-  /// Whether the policy lets this side tell of a collection's documents.
+  /// Whether the policy lets this side report a collection's documents.
   func isOpen(_ collection: String) -> Bool
   /// Returns about how many documents this side holds.
   func heldCount(of collection: String) throws(SyncError) -> UInt64
   /// Returns the hashes of ids that count as held beside those that a ``HeldScan`` finds.
   func extraHashes(of collection: String) throws(SyncError) -> [UInt64]
-  /// Makes a notice of a held document, which costs so many visits of records beside the one that found it.
+  /// Makes a notice of a held document.
+  ///
+  /// It costs `noticeVisits` visits of records, in addition to the visit that found the document.
   func notice(
     _ cleared: consuming Cleared, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
     _ sites: SiteTable
@@ -56,24 +58,24 @@ final class NoticeExchange<Role: NoticeRole> {
   /// Approximate memory of all filters and ids.
   var heldBytes: Int { halves.heldBytes }
 
-  /// Whether this side tells of everything that it holds, since the other relies on it.
+  /// Whether this side reports everything that it holds, since the other side relies on it.
   func isLeading(_ collection: String) -> Bool { halves[collection].isLeading }
 
   // MARK: - Events
 
-  /// Decides whether to tell of a document that is new here.
+  /// Decides whether to report a document that is new here.
   func tells(event id: DocumentID, of collection: String) throws(SyncError) -> Bool {
     let verdict = halves[collection].receive(event: id)
     try perform(verdict.steps, collection)
     return verdict.tells
   }
 
-  /// Records that the other side has told of a document.
+  /// Records that the other side has reported a document.
   func receive(told id: DocumentID, of collection: String) {
     halves[collection].receive(told: IDFilter.hash(id))
   }
 
-  /// Decides whether to tell one by one of documents that a reconciliation left over.
+  /// Decides whether to report individually the documents that a reconciliation left over.
   func tellsOneByOne(
     _ leftovers: UInt64, of collection: String, facing others: UInt64
   ) throws(SyncError) -> Bool {
@@ -96,8 +98,8 @@ final class NoticeExchange<Role: NoticeRole> {
 
   /// Receives a part of the other side's filter, or its refusal to send one.
   ///
-  /// With the filter, the other side tells of everything that it holds, and this one only of what the filter
-  /// contains.
+  /// With the filter, the other side reports everything that it holds. This side reports only documents that
+  /// the filter contains.
   func take(_ frame: FilterFrame) throws(SyncError) {
     let collection = frame.collection
     guard role.covers(collection) else { return }
@@ -112,7 +114,7 @@ final class NoticeExchange<Role: NoticeRole> {
     }
   }
 
-  /// Starts over in some collections; reconciliation covers what was told before.
+  /// Starts over in some collections; reconciliation covers what was reported before.
   func reset(where isChanged: (TextKey) -> Bool = { _ in true }) {
     for (collection, number) in halves.reset(where: isChanged) {
       send(.refused(role: own.other, number: number, collection, price: 0))

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Decides which session requests an announced change, when several sessions could deliver it.
 ///
-/// A session with an announcement waits while another session may deliver the change or has requested it. At its
-/// deadline it sends a request itself. A change that a sender has yet to push unasked counts as requested. The
-/// scheduler knows only hashes and times. Its calls never block, and call no other type.
+/// A session with an announcement waits while another session may deliver the change or has requested it. At
+/// its deadline it sends a request itself. A change that a sender has yet to push eagerly counts as
+/// requested. The scheduler knows only hashes and times. Its calls never block, and call no other type.
 ///
 /// Source: Leitão, Pereira and Rodrigues, "Epidemic Broadcast Trees", 2007; all links start as lazy.
 final class PullScheduler: Sendable {
@@ -144,7 +144,7 @@ final class PullScheduler: Sendable {
 }
 
 extension PullScheduler.State {
-  /// Returns how long to wait for the sessions that have requested all of the changes, or receive them unasked.
+  /// Returns how long to wait for the sessions that have requested all of the changes or get them pushed.
   ///
   /// Returns `nil` if no session does so for one of the changes, or if that session makes no progress.
   fileprivate func holdBehindOthers(

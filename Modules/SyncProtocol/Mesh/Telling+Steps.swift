@@ -32,7 +32,9 @@ extension Telling {
     case fill(number: UInt64, FilterSize)
     /// Answer that there is nothing to report.
     case answerNothing(number: UInt64)
-    /// Refuse the filter, since it would cost more than the other side's notices; this side goes on checking nothing.
+    /// Refuse the filter, since it would cost more than the other side's notices.
+    ///
+    /// This side then continues without a lookup of what the other side reports.
     case refuse(number: UInt64, price: UInt64)
   }
 

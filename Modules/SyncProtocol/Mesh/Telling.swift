@@ -3,13 +3,14 @@ import Failpoints
 
 /// One end's half of the rule that decides which side sends notices of held documents.
 ///
-/// There is one half per direction and collection, and both ends run the same one. The receiver's half decides about
-/// `have` notices of documents that it newly holds under its interest. The sender's half decides about offers of
-/// documents that it newly holds and does not send.
+/// There is one half per direction and collection, and both ends run the same one. The receiver's half
+/// decides about `have` notices of documents that it newly holds under its interest. The sender's half
+/// decides about offers of documents that it newly holds and does not send.
 ///
-/// The side with fewer documents leads: it reports all of them. The other side requests a Bloom filter of them, and
-/// from then on reports only documents that the leader has reported too. The type takes events and returns steps; it
-/// does not know the session. `Tools/models/live_model.md` explains the rule, and `live_model.py` checks it.
+/// The side with fewer documents leads: it reports all of them. The other side requests a Bloom filter of
+/// them, and from then on reports only documents that the leader has reported too. The type takes events and
+/// returns steps; it does not know the session. `Tools/models/live_model.md` explains the rule, and
+/// `live_model.py` checks it.
 struct Telling {
   enum State {
     /// A notice is sent for each event; both halves begin in this state.
@@ -31,7 +32,7 @@ struct Telling {
       }
     }
 
-    /// Whether a state may follow this one; each side may come to lead in each.
+    /// Whether a state may follow this one; each side may get to lead in each state.
     func mayLead(to next: State) -> Bool {
       switch (self, next) {
       case (_, .leads): true
@@ -236,7 +237,7 @@ struct Telling {
 
   // MARK: - Reconciliation
 
-  /// Decides how to report documents that a reconciliation leaves over, when the other side may hold `others`.
+  /// Decides how to report documents that a reconciliation leaves over; the other side may hold `others`.
   ///
   /// Notices that are sent count as spent.
   mutating func receive(leftovers count: UInt64, facing others: UInt64) -> Leftovers {
@@ -291,7 +292,8 @@ struct Telling {
   /// - Returns: The steps to perform.
   mutating func receive(ask: FilterAsk, isOpen: Bool) -> [Step] {
     guard isOpen else { return [closed(number: ask.number)] }
-    // Both sides ask at once. The side with more to report may check; on a tie, the sender. Both know both figures.
+    // Both sides ask at once. The side with more to report becomes the checking side; on a tie, the sender
+    // does. Both sides know both figures.
     if isAsking, (spent, role.rawValue) > (ask.spent, role.other.rawValue) {
       return [.refuse(number: ask.number, price: 0)]
     }
@@ -304,8 +306,8 @@ struct Telling {
 
   /// Returns the answer to a request where the policy does not let this side report what it holds.
   ///
-  /// A sender answers with nothing, and the receiver need not report either. A receiver refuses, and the sender goes on
-  /// reporting.
+  /// A sender answers with nothing, and the receiver need not report either. A receiver refuses, and the
+  /// sender goes on reporting.
   func closed(number: UInt64) -> Step {
     role == .offers ? .answerNothing(number: number) : .refuse(number: number, price: 0)
   }

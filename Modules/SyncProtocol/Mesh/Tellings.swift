@@ -40,7 +40,7 @@ struct Tellings {
   /// How many bytes one more filter may take.
   var room: Int { max(SyncLimits.roleFilterBytes - filterBytes, 0) }
 
-  /// Returns whether the peer's request for a filter of so many records may be served now.
+  /// Returns whether the peer's request for a filter of this number of records may be served now.
   ///
   /// If so, the records count as visited twice: once to count them, and once to add them to the filter.
   mutating func mayMakeFilter(ofAtMost records: UInt64, now: Duration) -> Bool {

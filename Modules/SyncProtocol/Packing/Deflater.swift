@@ -1,8 +1,9 @@
 import CRDTCore
 import CZlib
 
-/// Raw deflate with a flush after each piece: one stream for a session, or pieces that are compressed
-/// individually.
+/// Raw deflate with a flush after each piece.
+///
+/// It compresses one stream for a session, or pieces individually.
 ///
 /// zlib keeps a pointer to its state's address, hence a class around memory that never moves.
 final class Deflater {
@@ -67,8 +68,9 @@ final class Deflater {
     unsafe stream.deallocate()
   }
 
-  /// Changes the compression level between two pieces; without `seekingRepeats`, only frequent bytes get
-  /// short codes.
+  /// Changes the compression level between two pieces.
+  ///
+  /// Without `seekingRepeats`, the compressor only gives short codes to frequent bytes.
   func set(level: Int, seekingRepeats: Bool = true) throws(SyncError) {
     // Searching for runs of one byte costs nothing.
     let strategy = seekingRepeats ? Z_DEFAULT_STRATEGY : Z_RLE
@@ -76,7 +78,8 @@ final class Deflater {
     (self.level, self.strategy) = (level, strategy)
     var room: UInt64 = 0
     let rc = unsafe withUnsafeMutableBytes(of: &room) { output in
-      // SAFETY: nothing waits in the compressor after a flush, so that zlib writes nothing; it looks for the room.
+      // SAFETY: nothing waits in the compressor after a flush, so zlib writes nothing; it only checks for
+      // room.
       unsafe stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
       unsafe stream.pointee.avail_out = UInt32(output.count)
       defer { unsafe stream.pointee.next_out = nil }

@@ -7,8 +7,9 @@ final class Packer {
   static let dictionaryBytes = 32 << 10
   /// Smaller chunks are not worth handing to another thread.
   static let jobBytes = 16 << 10
-  /// Bytes of the stream's window that an idle session keeps: enough for one or two documents like the last
-  /// ones.
+  /// Bytes of the stream's window that an idle session keeps.
+  ///
+  /// They suffice for one or two documents that are similar to the last ones.
   static let restedBytes = 4 << 10
   var policy: PackingPolicy
   private var stream: Deflater?
@@ -125,8 +126,9 @@ final class Packer {
       ? SyncLimits.densePieceBytes : SyncLimits.smallGroupBytes
   }
 
-  /// Teaches the dense model bytes that are not sent because the peer has them, if chunks are packed
-  /// densely.
+  /// Teaches the dense model bytes that are not sent because the peer has them.
+  ///
+  /// It does so only if chunks are packed densely.
   ///
   /// - Returns: Whether it did, so that the other end must do the same.
   func learn(_ plain: RawSpan, rate: Double?) -> Bool {

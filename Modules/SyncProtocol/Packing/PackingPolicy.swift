@@ -9,8 +9,7 @@ struct PackingPolicy {
     case dense
   }
 
-  /// How long storing is tried before it is judged, and how long after a failed trial the next one may
-  /// begin.
+  /// The duration of a trial of storing, and the minimum time from a failed trial to the next one.
   private static let trial = Duration.milliseconds(150)
   private static let pause = Duration.seconds(5)
 
@@ -36,7 +35,7 @@ struct PackingPolicy {
   enum Use {
     /// One of many pieces, so that the link would wait for the compressor.
     case bulk
-    /// One change, or a few, on a link with nothing else in flight: somebody may be waiting to see it.
+    /// One change, or a few, on a link with nothing else in flight: a user may be waiting to see it.
     case change
     /// A part of a large document or transaction, which is compressed while others are sent.
     case large
@@ -50,8 +49,9 @@ struct PackingPolicy {
     /// short codes for frequent bytes.
     func seeksRepeats(at level: Int) -> Bool { self != .ids || level > 1 }
 
-    /// zlib's level where compression must delay nothing: level 2 takes a fifth longer than level 1 and
-    /// saves 3 % of a text.
+    /// zlib's level where compression must delay nothing.
+    ///
+    /// Level 2 takes a fifth longer than level 1 and saves 3 % of a text.
     var quickLevel: Int { self == .large ? 2 : 1 }
   }
 

@@ -2,8 +2,9 @@ import CRDTCore
 
 /// Exchanges presence over one session, in both directions.
 ///
-/// An observing peer requests a state newer than the one it has, and again half a second after an answer. So it gets
-/// updates no faster than it can process them, each update is the newest, and a peer that does not ask gets none.
+/// An observing peer requests a state newer than the one it has, and again half a second after an answer. So
+/// it gets updates no faster than it can process them, and each update is the newest. A peer that does not
+/// ask gets none.
 final class PresenceExchange {
   private let context: SessionContext
 

@@ -29,14 +29,13 @@ final class AnnouncementPuller {
   /// Makes all transactions due that wait for another session.
   func hurry() { announced.hurry(now: context.now) }
 
-  /// Records that transactions were applied, of which an announced one may be.
+  /// Records that transactions were applied; an announced one may be among them.
   func noteApplied() {
-    // The sender continues to announce only when it hears what has arrived.
+    // The sender continues to announce only after this peer has reported what has arrived.
     if announced.documentCount >= context.tuning.announcedDocuments / 2 { announced.isAnswered = true }
   }
 
-  /// How long a requested transaction may take without any progress before it is looked for by
-  /// reconciliation.
+  /// How long a requested transaction may make no progress before reconciliation has to find it.
   private static var patience: Duration { .seconds(10) }
   /// The time between two messages that say which announcements are settled.
   private static var tellingInterval: Duration { .milliseconds(250) }
@@ -57,8 +56,7 @@ final class AnnouncementPuller {
     ///
     /// Default data has no version vector that would show this to the sender.
     var isHeld = false
-    /// Whether this peer has something that the sender's state lacks, and the sender will not learn of it
-    /// otherwise.
+    /// Whether this peer has something that the sender's state lacks and cannot learn otherwise.
     ///
     /// Version vectors do not show a compacted tombstone.
     var isOwed = false
@@ -108,8 +106,9 @@ final class AnnouncementPuller {
     guard announced.documentCount + group.documents.count <= room,
       scheduler.admit(changes.count, of: context.id)
     else {
-      // The documents of one transaction are requested at once: when a reconciliation finds them, the sender
-      // may no longer know that they belong together. A single document can wait for the reconciliation.
+      // The documents of one transaction are requested immediately: when a reconciliation finds them, the
+      // sender may no longer know that they belong together. A single document can wait for the
+      // reconciliation.
       if group.documents.count > 1 {
         pulls.append(wants(of: group, standings))
       } else {
@@ -144,7 +143,7 @@ final class AnnouncementPuller {
           return nil
         }
         if group.standing == .wanted {
-          // Where version vectors cannot tell states apart, any answer settles the request.
+          // If version vectors cannot distinguish the states, any answer settles the request.
           let isHere = try group.documents.allSatisfy { document in
             let standing = try standing(document)
             return !standing.isLacking || document.hash != nil && standing.isIncluded

@@ -18,7 +18,7 @@ struct EarlyComparison {
   /// Records that the sender drops its queue and everything is compared.
   mutating func startAnew() { due = .everything }
 
-  /// Returns what to compare again, once everything sent under an earlier interest is here.
+  /// Returns what to compare again, once everything sent under an earlier interest has arrived.
   ///
   /// - Returns: The collections of `interest` to compare once more.
   mutating func settle(_ interest: Interest) -> PullState.Due {

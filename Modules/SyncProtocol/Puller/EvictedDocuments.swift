@@ -9,9 +9,10 @@ struct DocumentName: Hashable {
 
 /// The documents that this peer evicts during a session, until the sender's state of them is known.
 ///
-/// They are restored under a live subscription, in the sender's final state. The sender may still apply changes that
-/// this peer sent before the eviction, and assumes that this peer holds them. So this peer requests evicted documents
-/// again once nothing is in flight. When one returns, it sends a notice with the state.
+/// They are restored under a live subscription, in the sender's final state. The sender may still apply
+/// changes that this peer sent before the eviction, and assumes that this peer holds them. So this peer
+/// requests evicted documents again once nothing is in flight. When one returns, it sends a notice with the
+/// state.
 final class EvictedDocuments {
   private let context: SessionContext
   private let pull: PullState
@@ -146,7 +147,7 @@ final class EvictedDocuments {
     let isMatch: Bool
   }
 
-  /// Returns the current states of documents; `nil` for one that is not here.
+  /// Returns the current states of documents; `nil` for one that is not stored here.
   private func states(of names: [DocumentName]) throws(SyncError) -> [(DocumentName, HeldState?)] {
     let interest = pull.interest
     return try context.read { transaction in

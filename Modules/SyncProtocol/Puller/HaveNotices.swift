@@ -1,7 +1,7 @@
 import CRDTCore
 import DocStore
 
-/// Notices by which a receiver tells the sender what it holds under its interest.
+/// Notices with which a receiver reports to the sender what it holds under its interest.
 struct HaveNotices: NoticeRole {
   private unowned let puller: Puller
 

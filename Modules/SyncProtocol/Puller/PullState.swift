@@ -10,13 +10,16 @@ final class PullState {
     case idle
     /// Range questions are unanswered or waiting to be sent.
     case asking
-    /// The sender was asked to resume from a checkpoint; `isRepeated` if the interest was sent before this
-    /// request.
+    /// The sender was asked to resume from a checkpoint.
+    ///
+    /// `isRepeated` is true if the interest was sent before this request.
     case resuming(SyncCheckpoint, isRepeated: Bool)
     /// The sender resumes from the checkpoint and sends its log through this sequence number.
     case following(through: UInt64)
-    /// All questions and requests are sent; the sender has yet to confirm that every answer is sent, and all of them
-    /// are applied.
+    /// All questions and requests are sent.
+    ///
+    /// The sender has yet to confirm that it has sent every answer, and this peer has yet to apply all of
+    /// them.
     case settling
     case done
 
@@ -67,7 +70,7 @@ final class PullState {
   var due = Due.nothing
   /// How many frames with wants or haves were sent; each of them may be answered.
   private(set) var asksSent: UInt64 = 0
-  /// Returns how many of this peer's transactions the sender has applied, as far as it has said so.
+  /// Returns how many of this peer's transactions the sender has applied, as far as it has reported that.
   var seen: () -> UInt64 = { 0 }
 
   init(_ context: SessionContext) {

@@ -44,7 +44,7 @@ extension Puller {
     context.ask(.apply(batch))
   }
 
-  /// Checks that a checkpoint, which is about to be written, follows its data, and passes nothing that must be sent again.
+  /// Checks that a checkpoint is written after its data, and passes nothing that must be sent again.
   private func checkCheckpoint() {
     #if DEBUG || SIMULATION
       check(
@@ -74,8 +74,8 @@ extension Puller {
 
   /// Processes the outcome of a batch.
   ///
-  /// - Returns: The documents of which the peer lacks something, and how many transactions it had applied when the
-  ///   last of these came.
+  /// - Returns: The documents of which the peer lacks something, and how many transactions it had applied
+  ///   when the last of these came.
   func applied(_ ticket: UInt64, _ result: Result<ApplyOutcome, any Error>) throws(SyncError)
     -> (owed: [OwedDocument], seen: UInt64)
   {
@@ -107,7 +107,7 @@ extension Puller {
   }
 
   #if DEBUG || SIMULATION
-    /// Tells who watches which documents are to be requested by name because of what was applied.
+    /// Reports to an observer which documents are to be requested by name because of what was applied.
     private func tellLacking(_ outcome: ApplyOutcome) {
       guard let watch = context.watch else { return }
       let missing = outcome.missing.filter { $0.count <= SyncLimits.groupDocuments }.joined()

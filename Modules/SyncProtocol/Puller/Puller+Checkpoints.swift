@@ -7,8 +7,9 @@ struct Following {
   /// A high-water mark from the sender, interpreted once everything before it is applied.
   struct Mark {
     let frame: MarkFrame
-    /// The position in this peer's own log up to which the sender had acknowledged everything when the mark
-    /// arrived.
+    /// The position in this peer's own log up to which the sender had acknowledged everything.
+    ///
+    /// It is the position at the time when the mark arrived.
     ///
     /// The sender queued all its answers to that before the mark.
     var own: UInt64
@@ -41,9 +42,9 @@ struct Following {
 
 /// A scan of this peer's own log that is to go on.
 struct PendingLogScan {
-  /// The last commit that was looked at.
+  /// The last commit that was examined.
   let place: UInt64
-  /// The number of documents that notices were sent of.
+  /// The number of documents of which notices were sent.
   let told: Int
 
   init(after place: UInt64, told: Int = 0) { (self.place, self.told) = (place, told) }
@@ -182,11 +183,11 @@ extension Puller {
 
   // MARK: - Advancing the checkpoint
 
-  /// Returns whether everything that a mark covers is here, and the sender has answered every request.
+  /// Returns whether everything that a mark covers has arrived, and the sender has answered every request.
   private func isSettled(_ mark: Following.Mark) -> Bool {
     if SyncDefect.cursorAhead.isPlanted { return true }
-    // No request may be open or about to be sent: what came before the mark may have caused it. Transactions
-    // announced before the mark are here or requested.
+    // No request may be open or about to be sent, since data before the mark may have caused it. Transactions
+    // announced before the mark have arrived or are requested.
     let isAboutToAsk =
       telling.isWaiting || hasTasks || !reconciler.wants.isEmpty || !reconciler.haves.isEmpty
       || evicted.count > 0
@@ -198,8 +199,8 @@ extension Puller {
   /// No other code decides how far this peer has followed the sender. While requests are open, the older
   /// checkpoint stays, which is always safe: rules 6 and 7 in `Documentation/Sync.md`.
   var cursorCandidate: SyncCheckpoint? {
-    // The next session must find again what was refused, cannot be read or is withheld, so the checkpoint must not
-    // pass that.
+    // The next session must find again what was refused, cannot be read or is withheld. So the checkpoint
+    // must not pass that.
     let isLacking = following.isSpoiled || context.unreadable.isAnywhere || context.withheld.byPeer > 0
     guard pull.isDone, !isLacking || SyncDefect.checkpointPassesLacking.isPlanted, let peer = context.peer
     else { return nil }
@@ -210,7 +211,7 @@ extension Puller {
       compared: following.compared ?? mark.frame.sequence)
   }
 
-  /// Ends the following phase once everything after the checkpoint is here.
+  /// Ends the following phase once everything after the checkpoint has arrived.
   func noteFollowed() {
     noteOwnLog()
     guard case .following(let through) = pull.phase, let mark = following.mark,
@@ -219,7 +220,7 @@ extension Puller {
     else { return }
     pull.enter(.done)
     tellCaughtUp()
-    // Checkpoints alone are not trusted for ever. After many commits a full reconciliation follows, once the
+    // Checkpoints alone are not trusted forever. After many commits a full reconciliation follows, once the
     // application was notified.
     if let compared = following.compared, through - min(compared, through) > context.tuning.doubtfulCommits {
       pull.due = .everything
@@ -290,8 +291,9 @@ extension Puller {
     return max(context.tuning.telling.notices, min(documents / 8, SyncLimits.notices))
   }
 
-  /// Sends notices of documents that were written, received from others or evicted after a position in the
-  /// log.
+  /// Sends notices of documents that the log names after a position.
+  ///
+  /// These documents were written, received from other peers, or evicted.
   func run(_ pending: PendingLogScan, budget: inout Int) throws(SyncError) {
     let (start, told) = (pending.place, pending.told)
     guard let peer = context.peer else { return }

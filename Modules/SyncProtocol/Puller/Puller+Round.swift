@@ -24,7 +24,7 @@ extension Puller {
     }
     if isFullRound { noteFullRound(at: try context.read { $0.sequence }) }
     pull.enter(.asking)
-    // An empty list of questions still tells the sender that this peer has everything.
+    // An empty list of questions still shows the sender that this peer has everything.
     if names.isEmpty { sendQuestions([]) }
     reconciler.begin(names)
   }
@@ -129,7 +129,7 @@ extension Puller {
 
   // MARK: - Notices
 
-  /// Interprets the notices before which everything is applied.
+  /// Interprets the notices whose preceding transactions are all applied.
   ///
   /// - Returns: The documents of which the sender lacks something.
   func takeNotices() throws(SyncError) -> [DocumentRequest] {

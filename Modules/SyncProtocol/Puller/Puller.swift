@@ -2,8 +2,9 @@ import CRDTCore
 import DocStore
 import QueryEngine
 
-/// The receiving half of a session: owns this peer's interest, finds what is missing, and applies what
-/// arrives.
+/// The receiving half of a session.
+///
+/// It owns this peer's interest, finds what is missing, and applies what arrives.
 ///
 /// After a disconnect, the next session resumes from the stored checkpoint. Without a valid one, it
 /// reconciles everything.
@@ -67,14 +68,15 @@ final class Puller {
     return digest
   }
 
-  /// Whether everything that the sender has for the current interest is here.
+  /// Whether this peer has everything that the sender has for the current interest.
   var isCaughtUp: Bool {
     pull.generation > 0 && !isCaughtUpDue && pull.due == .nothing && !context.unreadable.isAnywhere
       && !context.withheld.isAnywhere
   }
 
-  /// Whether everything that the sender has for the current interest is here, regardless of what this peer
-  /// withholds.
+  /// Whether this peer has everything that the sender has for the current interest.
+  ///
+  /// Documents that this peer withholds do not matter.
   var hasAll: Bool {
     pull.generation > 0 && pull.due == .nothing && (pull.phase == .done || !isCaughtUpDue)
       && !context.unreadable.isAnywhere && context.withheld.byPeer == 0

@@ -1,5 +1,6 @@
-/// Limits the announcements in flight, which the flow window does not count, to what the receiver has
-/// processed.
+/// Limits the announcements in flight to what the receiver has processed.
+///
+/// The flow window does not count announcements.
 struct AnnouncementPace {
   /// Bytes of announcements after which a ping is sent, and after which the next ones wait for its answer.
   static let stepBytes = 32 << 10

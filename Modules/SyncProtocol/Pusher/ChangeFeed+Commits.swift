@@ -2,7 +2,7 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Looking at commits.
+/// Processing commits.
 extension ChangeFeed {
   /// Queues the changes of a commit that concern the peer.
   ///
@@ -74,8 +74,7 @@ extension ChangeFeed {
     return true
   }
 
-  /// Updates the documents in flight that a commit has changed, depending on whether the peer is sent the
-  /// change.
+  /// Updates the documents in flight that a commit has changed; `sent` shows which changes the peer is sent.
   private func followMotion(_ commit: Commit, _ sent: [Bool]) {
     guard !sender.motion.isEmpty else { return }
     for (index, change) in commit.changes.enumerated() where sender.motion.contains(change.key) {
@@ -91,8 +90,9 @@ extension ChangeFeed {
     }
   }
 
-  /// Records the documents that this peer holds, too, as on their way: the peer may be about to send its own changes
-  /// of them.
+  /// Records as in flight the documents that this peer also holds.
+  ///
+  /// The peer may be about to send its own changes of them.
   private func noteMotion(_ groups: [LiveGroup]) {
     for group in groups {
       for document in group.documents where document.isHeld && !sender.motion.contains(document.key) {

@@ -4,18 +4,19 @@ import Failpoints
 
 /// A walk through the log from a receiver's checkpoint to its end.
 struct LogWalk {
-  /// The last commit of which all entries were looked at.
+  /// The last commit of which all entries were examined.
   var place: UInt64
   /// The first commit of the walk.
   let first: UInt64
   /// Whether the walk replaces the queue of live changes.
   var isBacklog = false
-  /// The number of documents looked at.
+  /// The number of examined documents.
   var documents = 0
   /// Documents of transactions that were announced.
   var announced: Set<StoredPlace> = []
-  /// The number of announced transaction documents that no longer match; they are announced for possible
-  /// holders.
+  /// The number of announced transaction documents that no longer match.
+  ///
+  /// They are announced for possible holders.
   var leaving = 0
   /// What the current step has found.
   var groups: [[AnnouncedDocument]] = []
@@ -31,7 +32,7 @@ struct LogWalk {
 
 /// Walking the log from a receiver's checkpoint.
 ///
-/// A peer that gets changes from nobody else is sent the local writes directly. All other changes are
+/// A peer that gets changes from no other peer is sent the local writes directly. All other changes are
 /// announced, and the receiver requests what it lacks.
 extension ChangeFeed {
   /// Sends or announces the next changes after the receiver's checkpoint.
@@ -70,7 +71,8 @@ extension ChangeFeed {
       return transaction.sequence
     }
     budget = left
-    // Checked before anything is announced: reconciliation costs less than so many ids.
+    // This is checked before anything is announced: reconciliation costs less than the announcement of many
+    // ids.
     guard let end, walk.leaving <= context.tuning.leavingDocuments,
       walk.documents <= context.tuning.walkedDocuments, walk.groups.allSatisfy(Announcement.fits)
     else { return compareInstead() }
@@ -211,11 +213,12 @@ extension ChangeFeed {
       isHeld: !leaves && tellsByAnnouncing && source.own?.matches(id, record) ?? false, leaves: leaves)
   }
 
-  /// Whether announcements from the log also tell the peer which documents this peer holds.
+  /// Whether announcements from the log also show the peer which documents this peer holds.
   private var tellsByAnnouncing: Bool { toldThrough != nil && !SyncDefect.ownLogNotTold.isPlanted }
 
-  /// Returns an offer of a document that does not match, if the peer must learn of it; live changes follow
-  /// the same rule.
+  /// Returns an offer of a document that does not match, if the peer must learn of it.
+  ///
+  /// Live changes follow the same rule.
   private func offer(_ id: DocumentID, _ summary: Summary, _ source: Source) throws -> DocumentOffer? {
     let collection = source.collection.name
     let isWatched =

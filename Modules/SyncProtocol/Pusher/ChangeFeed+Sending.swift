@@ -86,8 +86,7 @@ extension ChangeFeed {
     }
   }
 
-  /// Whether the peer has, or receives before, exactly the state before a change, so that an operation
-  /// delta fits.
+  /// Whether an operation delta fits: the peer has the exact state before the change, or gets it before.
   private func maySucceed(_ document: borrowing LiveDocument, of group: LiveGroup) -> Bool {
     !peer.reconciliation.isActive && group.round == peer.reconciliation.number
       && !sender.motion.isContended(document.key)

@@ -2,12 +2,14 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// This store's changes, on their way to one peer in the order of their commits.
+/// This store's changes for one peer, which are sent in the order of their commits.
 ///
-/// A commit is looked at once, when it is made: what of it concerns the peer waits in memory until the link has room.
-/// If too much waits, all of it is dropped, and read from the log later. The changes since a receiver's checkpoint come
-/// from the log as well. A change from the log is announced, and the receiver requests what it lacks of it; local writes
-/// are sent at once to a receiver that gets changes from nobody else.
+/// Each commit is examined once, when it is made. Its changes that concern the peer wait in memory until the
+/// link has room. If too much waits, all of it is dropped, and read from the log later. The changes since a
+/// receiver's checkpoint come from the log as well.
+///
+/// A change from the log is announced, and the receiver requests what it lacks of it. Local writes are sent
+/// immediately to a receiver that gets changes from no other peer.
 final class ChangeFeed {
   let context: SessionContext
   let peer: ServedPeer
@@ -17,7 +19,7 @@ final class ChangeFeed {
   var live = LiveQueue()
   /// The announcements that the peer has not settled.
   var announcing = Announcing()
-  /// The last commit that was looked at.
+  /// The last commit that was examined.
   var lastCommitted: UInt64 = 0
   /// Whether a commit since the last checkpoint message concerns the peer, whatever its origin.
   var isMoved = false
@@ -28,7 +30,9 @@ final class ChangeFeed {
   var followed: UInt64?
   /// The current walk through the log.
   var walk: LogWalk?
-  /// The last local HLC timestamp whose writes the receiver has; `nil` if later writes are not sent unasked.
+  /// The last local HLC timestamp whose writes the receiver has.
+  ///
+  /// It is `nil` if later writes are not pushed eagerly.
   private(set) var unaskedAfter: ClockReading?
   /// The log position up to which the receiver knows this store's changes, while it follows the log.
   ///
@@ -99,7 +103,9 @@ final class ChangeFeed {
   /// A later reconciliation may have covered some collections only.
   func settle() { followed = followed ?? peer.reconciliation.start }
 
-  /// Serves the peer under another interest from now on: what was announced under the former one is not waited for.
+  /// Serves the peer under another interest from now on.
+  ///
+  /// It does not wait for answers to what was announced under the previous one.
   func changeInterest() {
     stopTelling()
     isAnnouncing = false
@@ -213,8 +219,9 @@ final class ChangeFeed {
     noteBehind(from: told)
   }
 
-  /// Returns which documents of a collection the peer learns of because it follows this log; `nil` if it
-  /// does not.
+  /// Returns which documents of a collection the peer learns of because it follows this log.
+  ///
+  /// It is `nil` if the peer does not follow the log.
   func followedLog(of collection: Collection) -> FollowedLog? {
     guard let told = toldThrough, peer.concerns(collection.name),
       let matcher = peer.interest.matcher(for: collection)
@@ -222,8 +229,9 @@ final class ChangeFeed {
     return FollowedLog(after: told, matcher: matcher)
   }
 
-  /// The lowest sequence of a live group that waits, is in flight or is announced: the peer may still skip
-  /// it.
+  /// The lowest sequence of a live group that waits, is in flight or is announced.
+  ///
+  /// The peer may still skip such a group.
   var firstUnconfirmed: UInt64? {
     [sender.queue.firstUnacknowledged(), live.firstSequence, announcing.firstOpen].compactMap { $0 }.min()
   }

@@ -26,7 +26,9 @@ struct CheckpointMessages {
   /// Records the policy under which the receiver begins to follow the log; 0 while it does not.
   mutating func begin(under policy: UInt64) { policyPrint = policy }
 
-  /// Returns when a message for a commit is due, up to which everything was queued; `nil` if none is to be sent.
+  /// Returns when a message for a commit is due; `nil` if none is to be sent.
+  ///
+  /// Everything up to the commit was queued.
   ///
   /// It is due later if no commit since the last message concerns the receiver (`isMoved`).
   func time(at sequence: UInt64, after queued: SendQueue.Progress, isMoved: Bool, now: Duration) -> Duration?

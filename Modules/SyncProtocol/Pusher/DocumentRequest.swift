@@ -1,8 +1,9 @@
 import CRDTCore
 import DocStore
 
-/// A document that the peer requested, holds or sent; it is answered with the state at the time of the
-/// answer.
+/// A document that the peer requested, holds or sent.
+///
+/// It is answered with the state at the time of the answer.
 struct DocumentRequest {
   @TextKey var collection: String
   let id: DocumentID
@@ -14,9 +15,9 @@ struct DocumentRequest {
   var isHeld: Bool
   /// Whether the peer has sent the document, and not asked for it.
   var isReply = false
-  /// How many of the transactions sent to the peer it had applied when it said so.
+  /// How many of the transactions sent to the peer it had applied when it sent its request or notice.
   ///
-  /// For a document that it has sent: when the first frame of that came, or more.
+  /// For a document that the peer has sent, it is the number when the first frame of that came, or more.
   let seen: UInt64
 
   var name: DocumentName { DocumentName(collection: collection, id: id) }
@@ -46,8 +47,9 @@ struct DocumentRequest {
     isHeld = true
   }
 
-  /// Makes the answer to a document that the peer has sent; one that the peer does not hold is sent only if
-  /// it matches.
+  /// Makes the answer to a document that the peer has sent.
+  ///
+  /// A document that the peer does not hold is sent only if it matches.
   init(_ owed: OwedDocument, seen: UInt64) {
     collection = owed.version.collection
     id = owed.version.id
@@ -111,17 +113,18 @@ struct LiveGroup {
   ///
   /// A peer that skips the group and requests it without holding the document would get nothing.
   var leaves = false
-  /// Whether the peer can apply the group whatever it has.
+  /// Whether the peer can apply the group with any local state.
   var isSelfContained = true
   /// Whether another peer sent it.
   let isForwarded: Bool
-  /// The last reconciliation before it, since when the peer receives documents in commit order; `nil`
-  /// during one.
+  /// The last reconciliation before the group; `nil` during one.
+  ///
+  /// Since then the peer receives documents in commit order.
   let round: UInt64?
 
   /// Returns the summary that lets the receiver check its merged state; `nil` if that cannot differ.
   ///
-  /// It can differ if the document has a base, came from another peer, or is default data. Nobody else has
+  /// It can differ if the document has a base, came from another peer, or is default data. No other peer has
   /// a new local document.
   func summary(of document: borrowing LiveDocument, _ view: borrowing RecordView) -> Summary? {
     document.base.isEmpty && !isForwarded && !view.isDefault ? nil : document.change.afterSummary

@@ -10,8 +10,7 @@ extension DocumentSender {
       transaction, concerns: { concerned.contains($0) }, damaged: context.tellUnreadable)
   }
 
-  /// Sends the documents of a closure that the peer lacks, as one group, in ascending order of their
-  /// numbers.
+  /// Sends the documents of a closure that the peer lacks, as one group in ascending order of numbers.
   func send(
     _ bundle: Bundle, _ sources: inout Sources, _ transaction: borrowing ReadTransaction, budget: inout Int
   ) throws {
@@ -75,8 +74,9 @@ extension DocumentSender {
     return included
   }
 
-  /// Answers requests outside of a reconciliation, with everything that recent transactions bind to the
-  /// documents.
+  /// Answers requests outside of a reconciliation.
+  ///
+  /// The answer includes everything that recent transactions bind to the documents.
   func answer(_ group: RequestGroup) throws(SyncError) {
     let concerned = try peer.concernedCollections()
     try context.read { transaction in
@@ -110,8 +110,9 @@ extension DocumentSender {
     }
   }
 
-  /// Whether every document of a request is on its way with another answer that the peer had not applied when it
-  /// asked.
+  /// Whether every document of a request is in flight with another answer.
+  ///
+  /// The peer had not applied that answer when it sent the request.
   private func isAnswered(
     _ group: RequestGroup, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
   ) throws -> Bool {

@@ -4,8 +4,8 @@ import Failpoints
 
 /// Encodes documents for the peer, as groups that become visible together, and queues them.
 ///
-/// Whatever makes a document due (a commit, a request, a reconciliation), its group has everything that transactions
-/// bind to it and the peer may lack (rule 5 in `Documentation/Sync.md`).
+/// A commit, a request or a reconciliation can make a document due. In each case its group has everything
+/// that transactions bind to it and that the peer may lack (rule 5 in `Documentation/Sync.md`).
 final class DocumentSender {
   let context: SessionContext
   let peer: ServedPeer
@@ -40,7 +40,7 @@ final class DocumentSender {
     guard goesOut(inclusion, id, summary, record, source) else { return }
     var flags = source.flags(id, record)
     var base = VersionVector()
-    // Default data is not in the vector, so only the summary tells the receiver that both have the same.
+    // Default data is not in the vector, so only the summary shows the receiver that both have the same.
     var told = record.isDefault ? summary : nil
     var isWhole = false
     switch inclusion {
@@ -108,12 +108,12 @@ final class DocumentSender {
   ) -> Bool {
     let hash = Fingerprint.hash(id: id, summary: summary)
     guard request.hash != hash else { return false }
-    // A document that the peer sent needs no answer if the state here is on its way to the peer. A request needs one.
+    // A document that the peer sent needs no answer if the state here is in flight to the peer. A request
+    // needs one.
     return !request.isReply || motion.judge(source.key(of: id), hash: hash, seen: request.seen) == .lacking
   }
 
-  /// Whether the peer needs no answer to a document that it sent, since it converges on this state by
-  /// itself.
+  /// Whether a document that the peer sent needs no answer, since the peer converges on this state by itself.
   ///
   /// The state is offered later, when the link is idle: if tombstones were forgotten, the peer may reach
   /// another state.

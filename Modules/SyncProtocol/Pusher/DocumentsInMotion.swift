@@ -1,11 +1,12 @@
 import DocStore
 import Failpoints
 
-/// The documents that are on their way to the peer, and how to judge what the peer says of them meanwhile.
+/// The documents in flight to the peer, and the rule to judge what the peer reports of them meanwhile.
 ///
-/// What a peer says of a document is judged against what it had when it said so: against the last transaction of
-/// this direction that it had applied. Two peers that judged it against what has been sent by now would send the same
-/// documents back and forth, or each rely on the other. This is rule 2 in `Documentation/Sync.md`.
+/// What a peer reports of a document is judged against what the peer had when it reported it. This is the
+/// last transaction of this direction that it had applied. Two peers that judged it against what has been
+/// sent by now would send the same documents back and forth, or each rely on the other. This is rule 2 in
+/// `Documentation/Sync.md`.
 struct DocumentsInMotion {
   /// The state that the peer will have.
   private struct Sent {
@@ -14,33 +15,37 @@ struct DocumentsInMotion {
     var group: UInt64
     /// Whether the peer reaches the state by merging the group with its own write.
     var isMet = false
-    /// Whether the peer is sent the full state, which it can use whatever it has.
+    /// Whether the peer is sent the full state, which it can use with any local state.
     var isWhole = false
   }
 
-  /// What the peer said of a document, judged against what is on its way to it.
+  /// The judgement of what the peer reported of a document, against what is in flight to it.
   enum Verdict: Equatable {
     /// The peer had applied everything that was sent of the document: it lacks what is newer here.
     case lacking
     /// A transaction that the peer had not applied brings it the current state.
     case coming
-    /// The peer reaches this state by itself: it merges its own write with a transaction that it had not applied.
+    /// The peer reaches this state by itself.
     ///
-    /// If tombstones were forgotten, it may reach another one.
+    /// It merges its own write with a transaction that it had not applied.
+    ///
+    /// If tombstones were forgotten, it may reach another state.
     case met(hash: UInt64)
   }
 
   private let tuning: SyncTuning
   private var sent: [DocumentKey: Sent] = [:]
-  /// The place of each group among the transactions of this direction, from 1; of a group in segments, of the first.
+  /// The place of each group among the transactions of this direction, from 1.
+  ///
+  /// For a group in segments, it is the place of the first segment.
   private var places: [UInt64: UInt64] = [:]
   /// How many of these transactions the peer has applied.
   private var appliedCount: UInt64 = 0
-  /// Documents that both peers write: the number of changes that are still sent as deltas with a base version.
+  /// Documents that both peers write, each with its remaining changes to send as deltas with a base version.
   private var contended: [DocumentKey: Int] = [:]
   /// Converged states that the peer is to verify, and the time of the first.
   private var converged: (offers: [DocumentKey: DocumentOffer], since: Duration) = ([:], .zero)
-  /// Documents that the peer may come to hold although they do not match.
+  /// Documents that the peer may get to hold although they do not match.
   ///
   /// Some left the interest with a change that overtook queued groups with their earlier state. Others had
   /// waiting changes when the interest changed in their collections.
@@ -50,7 +55,7 @@ struct DocumentsInMotion {
 
   // MARK: - What is sent
 
-  /// Whether no document is on its way.
+  /// Whether no document is in flight.
   var isEmpty: Bool { sent.isEmpty }
 
   func contains(_ key: DocumentKey) -> Bool { sent[key] != nil }
@@ -65,24 +70,26 @@ struct DocumentsInMotion {
       "\(count) documents are remembered as on their way")
   }
 
-  /// Advances a document on its way to its next state, or forgets it when the peer is not sent that state.
+  /// Advances a document in flight to its next state, or forgets it when the peer is not sent that state.
   mutating func follow(_ key: DocumentKey, from before: UInt64?, to after: UInt64?, group: UInt64) {
     guard let state = sent[key] else { return }
     guard let before, let after, state.hash == before else { return sent[key] = nil }
     sent[key] = Sent(hash: after, group: group)
   }
 
-  /// Records that a document of the peer was merged here: the peer computes the same state once it has what
-  /// is on its way.
+  /// Records that a document of the peer was merged here.
+  ///
+  /// The peer computes the same state once it has the data in flight.
   mutating func meet(_ key: DocumentKey, from before: UInt64?, to after: UInt64?) {
     guard let state = sent[key], !(state.isMet && state.hash == after) else { return }
     guard let before, let after, state.hash == before else { return sent[key] = nil }
     sent[key] = Sent(hash: after, group: state.group, isMet: true)
   }
 
-  /// Records groups that have gone out whole, the first of them at a place among the transactions of this direction.
+  /// Records groups that were sent completely; the first has this place among the direction's transactions.
   ///
-  /// The place is known before the peer acknowledges it: what the peer requests because of a group comes before that.
+  /// The place is known before the peer acknowledges the group. So the peer's requests because of the group
+  /// arrive after the place is known.
   mutating func noteSent(_ groups: [UInt64], from first: UInt64) {
     guard !sent.isEmpty else { return }
     for (place, group) in zip(first..., groups) where group != 0 { places[group] = places[group] ?? place }
@@ -97,7 +104,9 @@ struct DocumentsInMotion {
     !sent.isEmpty && sent[key()]?.hash == hash()
   }
 
-  /// Judges what the peer said of a document when it had applied `seen` transactions, by the current state here.
+  /// Judges what the peer reported of a document, by the current state here.
+  ///
+  /// The peer had applied `seen` transactions when it reported it.
   func judge(_ key: DocumentKey, hash: UInt64, seen: UInt64) -> Verdict {
     guard let state = sent[key], isAhead(state, of: seen) || SyncDefect.judgedByNow.isPlanted else {
       return .lacking
@@ -109,8 +118,9 @@ struct DocumentsInMotion {
     return state.hash == hash ? .coming : .lacking
   }
 
-  /// Returns the group that brings the full and current state of a document to the peer, which asked when it had
-  /// applied `seen` transactions; `nil` if none does.
+  /// Returns the group that brings the full and current state of a document to the peer; `nil` if none does.
+  ///
+  /// The peer had applied `seen` transactions when it requested the document.
   func group(with key: DocumentKey, hash: UInt64, seen: UInt64) -> UInt64? {
     guard let state = sent[key], state.isWhole, state.hash == hash, isAhead(state, of: seen) else {
       return nil
@@ -127,13 +137,15 @@ struct DocumentsInMotion {
     if sent[key]?.group == group { sent[key] = nil }
   }
 
-  /// Forgets what is on its way: whatever the peer says is answered.
+  /// Forgets what is in flight: everything that the peer reports is answered.
   mutating func removeSent() {
     sent = [:]
     places = [:]
   }
 
-  /// Makes room for a quarter of the documents at least, so that each document takes constant time on average.
+  /// Makes room for at least a quarter of the documents.
+  ///
+  /// So the average time for each document is constant.
   private mutating func makeRoom() {
     forgetApplied()
     if sent.count > tuning.documentsInMotion / 4 * 3 { removeSent() }
@@ -152,8 +164,8 @@ struct DocumentsInMotion {
 
   /// Records that the peer has requested a live document, and so has another state of it.
   ///
-  /// An operation delta applies to one state only, and costs a round trip where the peer has written meanwhile. So
-  /// the next changes of the document are sent as deltas with a base version.
+  /// An operation delta applies to one state only, and costs a round trip where the peer has written
+  /// meanwhile. So the next changes of the document are sent as deltas with a base version.
   mutating func contend(_ key: DocumentKey) {
     if contended.count >= tuning.contendedDocuments { contended = [:] }
     contended[key] = Self.contendedChanges
@@ -197,11 +209,12 @@ struct DocumentsInMotion {
 
   /// Whether a change with which documents leave the interest may be sent before waiting groups.
   var mayOvertake: Bool { overtaking.count < tuning.contendedDocuments }
-  /// Whether a document may come to be held by the peer although it does not match.
+  /// Whether the peer may get to hold a document although it does not match.
   var hasOvertaking: Bool { !overtaking.isEmpty }
 
-  /// Records that the peer may come to hold a document although it does not match; requests for it are answered as
-  /// from a holder.
+  /// Records that the peer may get to hold a document although it does not match.
+  ///
+  /// Requests for the document are answered like those of a holder.
   mutating func noteOvertaking(_ name: DocumentName) { overtaking.insert(name) }
 
   func isOvertaking(_ name: @autoclosure () -> DocumentName) -> Bool {
@@ -211,7 +224,7 @@ struct DocumentsInMotion {
   /// Records that the peer has applied everything.
   mutating func noteDrained() { if !overtaking.isEmpty { overtaking = [] } }
 
-  /// Discards what follows from what is on its way, since what the peer has is in doubt.
+  /// Discards conclusions from data in flight, since what the peer has is in doubt.
   mutating func doubt() {
     removeSent()
     converged.offers = [:]

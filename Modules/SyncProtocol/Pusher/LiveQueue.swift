@@ -1,15 +1,17 @@
 import CRDTCore
 import DocStore
 
-/// Commits that concern the peer and are not sent yet, in order; some wait until it is known what the peer
-/// has.
+/// Commits that concern the peer and are not sent yet, in order.
+///
+/// Some wait until it is known what the peer has.
 struct LiveQueue {
   private var ready = WorkQueue<LiveGroup>()
   /// Groups that wait for the end of a reconciliation or of a log walk.
   private var held = WorkQueue<LiveGroup>()
   private(set) var byteCount = 0
-  /// Documents evicted here while their changes waited, with the version that the peer has once these are
-  /// sent.
+  /// Documents evicted here while their changes waited.
+  ///
+  /// Each has the version that the peer has once these changes are sent.
   private var evicted: [DocumentKey: DocumentRequest] = [:]
 
   var isEmpty: Bool { ready.isEmpty && held.isEmpty }
@@ -52,8 +54,9 @@ struct LiveQueue {
   /// Records the version that the peer has of an evicted document once everything that waits is sent.
   mutating func noteEvicted(_ key: DocumentKey, _ request: DocumentRequest) { evicted[key] = request }
 
-  /// Removes and returns the follow-up requests for evicted documents, by collection and id, once no group
-  /// waits.
+  /// Removes and returns the follow-up requests for evicted documents, once no group waits.
+  ///
+  /// They are sorted by collection and id.
   mutating func takeEvicted() -> [DocumentRequest] {
     guard !evicted.isEmpty, isEmpty else { return [] }
     defer { evicted = [:] }

@@ -17,8 +17,9 @@ struct OfferNotices: NoticeRole {
     try context.recordCount(of: collection).adding(context.certificateCount(of: collection))
   }
 
-  /// Returns the id hashes of documents that are too large to be sent: a peer with a copy must say so, whether they
-  /// match or not.
+  /// Returns the id hashes of documents that are too large to be sent.
+  ///
+  /// A peer with a copy must report it, whether the documents match or not.
   func extraHashes(of collection: String) throws(SyncError) -> [UInt64] {
     try context.read { transaction in
       try transaction.oversizeDocuments().filter { $0.collection.isSame(as: collection) }.map {

@@ -19,8 +19,9 @@ final class OfferSender {
     self.queue = queue
   }
 
-  /// Returns an offer of a document that is too large to be sent whole: a peer with a copy requests what it
-  /// lacks.
+  /// Returns an offer of a document that is too large to be sent as a full state.
+  ///
+  /// A peer with a copy requests what it lacks.
   func offer(oversize change: Change, _ summary: Summary) -> DocumentOffer? {
     guard let cleared = context.gatekeeper?.clear(change.collection.name) else { return nil }
     let id = change.id
@@ -44,8 +45,8 @@ final class OfferSender {
     let hasLeft = matched && isLeading && !SyncDefect.leaverNotOffered.isPlanted
     let isWatched =
       !isOwn && !matched && (peer.mayHold(change.key, in: collection))
-    // A possible holder is told immediately: the document may have arrived there just before the peer made
-    // its filter.
+    // A possible holder gets the offer immediately: the document may have arrived there just before the peer
+    // made its filter.
     if !isWatched {
       guard isNew || hasLeft, try telling.tells(event: change.id, of: collection) else { return nil }
     }

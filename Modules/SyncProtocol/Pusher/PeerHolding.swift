@@ -6,15 +6,17 @@ struct PeerHolding {
   enum State: Equatable {
     /// Nothing is known: the peer has to reconcile, or to resume from a checkpoint.
     case unknown
-    /// Nothing is known, and no change is queued until the peer reconciles: there were too many changes, or
-    /// they are unknown.
+    /// Nothing is known, and no change is queued until the peer reconciles.
+    ///
+    /// There were too many changes, or they are unknown.
     case awaited
     /// The peer reconciles or follows the log.
     ///
     /// It may lack documents under the current interest and policy.
     case followed
-    /// The peer was sent everything that concerns it, and certainly has it up to the confirmed commit; `nil`
-    /// if none is certain.
+    /// The peer was sent everything that concerns it.
+    ///
+    /// It certainly has everything up to the confirmed commit; `nil` if no commit is certain.
     case settled(confirmed: UInt64?)
 
     /// Whether a state may follow this one.
@@ -60,8 +62,7 @@ struct PeerHolding {
   /// Records that everything that concerns the peer was sent once.
   mutating func settle() { if state == .followed { enter(.settled(confirmed: nil)) } }
 
-  /// Records the commit up to which the peer certainly has everything; `nil` when that is no longer
-  /// certain.
+  /// Records the commit up to which the peer certainly has everything; `nil` if that is no longer certain.
   mutating func confirm(_ sequence: UInt64?) { if isSettled { enter(.settled(confirmed: sequence)) } }
 
   /// Records that the interest or the policy changed, so that not everything may have been sent.

@@ -4,10 +4,11 @@ import Failpoints
 /// What the peer subscribes to: whether that is known, what of it has arrived, and what is served.
 struct PeerInterest {
   enum State: Equatable {
-    /// The peer has said nothing yet.
+    /// The peer has sent nothing yet.
     case unknown
-    /// The peer resumes from a checkpoint under an interest that is unknown here, and was asked for that
-    /// interest.
+    /// The peer resumes from a checkpoint under an interest that is unknown here.
+    ///
+    /// It was asked for that interest.
     case awaited
     /// The peer subscribes to nothing: an interest would have been its first frame.
     case nothing
@@ -38,8 +39,9 @@ struct PeerInterest {
   private(set) var served = Interest()
   /// The interest that the peer is sending, or resumes under, until it is served.
   private var draft: InterestDraft?
-  /// Whether documents were owed to the peer before its interest was known: then it must reconcile instead
-  /// of resuming.
+  /// Whether documents were owed to the peer before its interest was known.
+  ///
+  /// Then the peer must reconcile instead of resuming.
   private(set) var wasOwedBefore = false
 
   /// The generation number that the peer has given to the served interest; `nil` while none is served.

@@ -2,7 +2,7 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Resuming from a receiver's checkpoint, and saying up to which commit the receiver has everything.
+/// Resuming from a receiver's checkpoint, and reporting up to which commit the receiver has everything.
 extension Pusher {
   /// Resumes from a receiver's checkpoint, if the log still has that commit and the policy is the same.
   ///
@@ -25,8 +25,7 @@ extension Pusher {
     checkpoints.noteKnown(end, after: queue.taken, now: context.now)
   }
 
-  /// Returns the end of the log that is walked from a receiver's checkpoint; `nil` if the receiver cannot
-  /// resume.
+  /// Returns the end of the log walk from a receiver's checkpoint; `nil` if the receiver cannot resume.
   private func walkEnd(
     _ frame: ResumeFrame, _ policy: UInt64, _ transaction: borrowing ReadTransaction
   ) throws -> UInt64? {
@@ -43,8 +42,7 @@ extension Pusher {
     return documents <= context.tuning.walkedDocuments ? transaction.sequence : nil
   }
 
-  /// Stops binding announced transactions, once the receiver has requested and received what it lacks of
-  /// them.
+  /// Stops binding announced transactions, once the receiver has got what it lacked of them.
   func settleAnnouncements() {
     guard feed.isAnnouncing || feed.resumedThrough > 0, sender.requests.isEmpty,
       !sender.requests.hasPartial, isDrained
@@ -54,8 +52,9 @@ extension Pusher {
 
   // MARK: - Checkpoint messages
 
-  /// Whether everything that is known to concern the receiver, and all that it requested, was handed to the
-  /// send queue.
+  /// Whether everything for the receiver was handed to the send queue.
+  ///
+  /// This is everything that is known to concern the receiver, and all that it requested.
   private var isQueueEmpty: Bool {
     feed.isQueued && !isApplying && hasAnswered && !peer.holding.isAwaited
       && !offers.telling.isWaiting && !offers.telling.hasTasks && sender.motion.convergedCount == 0
@@ -73,8 +72,9 @@ extension Pusher {
     return checkpoints.time(at: sequence, after: queue.taken, isMoved: feed.isMoved, now: context.now)
   }
 
-  /// Queues the checkpoint message up to which the receiver has been served, if it is time: rule 6 in
-  /// `Documentation/Sync.md`.
+  /// Queues a checkpoint message for the position up to which the receiver has been served, if it is time.
+  ///
+  /// This is rule 6 in `Documentation/Sync.md`.
   func makeMark() throws(SyncError) {
     if feed.hasFallenBehind { checkpoints.cancel() }
     guard let time = markTime, time <= context.now, let sequence = feed.servedThrough else { return }
@@ -83,7 +83,7 @@ extension Pusher {
     queue.add(.mark(mark))
   }
 
-  /// Sends a checkpoint message, unless what it says has become doubtful since it was queued.
+  /// Sends a checkpoint message, unless its content has become doubtful since it was queued.
   func send(_ mark: CheckpointMessages.Mark) throws(SyncError) {
     // After a policy change during this call, the peer must first reconcile what the policy had withheld.
     guard !feed.hasFallenBehind, context.isPolicyCurrent else { return checkpoints.cancel() }

@@ -34,7 +34,8 @@ extension Pusher {
 
   private func beginRound(_ number: UInt64) throws(SyncError) {
     server.end()
-    // The peer began before it could read that it must reconcile everything: rule 8 in `Documentation/Sync.md`.
+    // The peer began before it could read that it must reconcile everything: rule 8 in
+    // `Documentation/Sync.md`.
     if peer.holding.isAwaited, !renewal.isOpen { renew() }
     let isVoid = !renewal.begin()
     let isOfAll = !peer.holding.isKnown && !isVoid

@@ -2,11 +2,14 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// The sending half of a session: answers the peer's questions and requests, and sends it this store's changes.
+/// The sending half of a session.
 ///
-/// It keeps nothing on disk, and in memory only what is queued or in flight. Its parts share what is known of the
-/// peer (``ServedPeer``) and the sender of documents (``DocumentSender``): the reconciliation that the peer has begun
-/// (``ReconciliationServer``), the changes of this store (``ChangeFeed``), and offers (``OfferSender``).
+/// It answers the peer's questions and requests, and sends the peer this store's changes.
+///
+/// It keeps nothing on disk, and in memory only what is queued or in flight. Its parts share what is known of
+/// the peer (``ServedPeer``) and the sender of documents (``DocumentSender``). The parts serve the
+/// reconciliation that the peer has begun (``ReconciliationServer``), the changes of this store
+/// (``ChangeFeed``), and offers (``OfferSender``).
 final class Pusher {
   let context: SessionContext
   let peer: ServedPeer
@@ -86,8 +89,9 @@ final class Pusher {
     #endif
   }
 
-  /// Discards what is known of the peer until it reconciles; that finds again whatever the peer has
-  /// requested.
+  /// Discards what is known of the peer until it reconciles.
+  ///
+  /// Reconciliation finds again what the peer has requested.
   private func doubt() {
     peer.holding.doubt()
     feed.doubt()
@@ -165,7 +169,7 @@ final class Pusher {
   func work(budget: inout Int) throws(SyncError) {
     if sender.motion.hasOvertaking, isDrained { sender.motion.noteDrained() }
     if queue.noticedDocuments > context.tuning.waitingOffers {
-      // Also where the peer was told to reconcile and has not begun: offers are made meanwhile, too.
+      // Also if the peer was asked to reconcile and has not begun: offers are made meanwhile, too.
       queue.removeOffers()
       feed.compareInstead()
     }
@@ -185,7 +189,7 @@ final class Pusher {
     let sent = queue.takeSent()
     sender.motion.noteSent(sent.names, from: sent.first)
     #if DEBUG || SIMULATION
-      // A renew frame that the peer has not answered says so already.
+      // A renew frame that the peer has not answered already shows it.
       if renewal.isOpen { peer.isLossUnsaid = false }
     #endif
     if peer.holding.isAwaited, !renewal.isOpen { renew() }
@@ -224,7 +228,7 @@ final class Pusher {
     return true
   }
 
-  /// Sends the notices before which everything is sent.
+  /// Sends the notices whose preceding transactions are all sent.
   private func sendNotices() throws(SyncError) {
     while let notice = queue.takeNotice() {
       switch notice {
@@ -246,8 +250,9 @@ final class Pusher {
     feed.settle()
   }
 
-  /// Offers the converged states for verification when the session is idle, or when they are too old or too
-  /// many.
+  /// Offers the converged states for verification.
+  ///
+  /// It does so when the session is idle, or when the states are too old or too many.
   private func offerConverged() {
     guard sender.motion.convergedCount > 0 else { return }
     let isQuiet =

@@ -4,13 +4,13 @@ import Failpoints
 
 /// The progress of a reconciliation through the components, each of which is sent as a whole.
 struct ComponentPass {
-  /// The next component to look at.
+  /// The next component to examine.
   var next = 0
   /// Whether the peer has sent its last question and request.
   ///
-  /// Until then, only components are sent that no request can concern any more.
+  /// Until then, only components are sent that no further request can concern.
   var isLast = false
-  /// Requested documents that are sent with their recent transactions once all requests are looked at.
+  /// Requested documents that are sent with their recent transactions once all requests are examined.
   ///
   /// Many of them may be sent together.
   var due = WorkQueue<StoredPlace>()

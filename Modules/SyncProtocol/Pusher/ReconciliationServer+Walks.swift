@@ -1,10 +1,10 @@
 import CRDTCore
 import DocStore
 
-/// A range whose documents are sent unasked, and how far that has got.
+/// A range whose documents are sent without requests, and the progress of the walk.
 struct StreamWalk {
   let range: KeyRange
-  /// The next id; a walk through a whole collection goes by number instead, which is faster.
+  /// The next id; a walk through a whole collection uses numbers instead, which is faster.
   var cursor: [UInt8]
   var number = DocumentNumber(1)
 
@@ -14,9 +14,9 @@ struct StreamWalk {
   }
 }
 
-/// Sending ranges of which the peer has nothing.
+/// Sending ranges in which the peer has nothing.
 extension ReconciliationServer {
-  /// Queues a range of which the receiver has nothing.
+  /// Queues a range in which the receiver has nothing.
   func stream(_ range: KeyRange) {
     reconciliation.streams.insert(range)
     reconciliation.streamWalks.append(StreamWalk(range: range))

@@ -4,13 +4,15 @@ import Failpoints
 
 /// Answers the peer's reconciliation questions, and sends what it turns out to lack.
 ///
-/// Documents of old transactions are sent as whole components, once no request of the peer can concern them any more.
+/// Documents of old transactions are sent as whole components, once no further request of the peer can
+/// concern them.
 final class ReconciliationServer {
   let context: SessionContext
   let peer: ServedPeer
   let sender: DocumentSender
-  /// Returns the digest of a range from this peer's own reconciliation, if it was computed under an equal
-  /// interest and not before the given commit.
+  /// Returns the digest of a range from this peer's own reconciliation.
+  ///
+  /// The digest must be computed under an equal interest and not before the given commit.
   let ownDigest: (KeyRange, Interest, UInt64) -> RangeDigest?
   /// Whether answers to this peer's own reconciliation questions are still outstanding.
   var isAsking = false
@@ -49,8 +51,9 @@ final class ReconciliationServer {
       || reconciliation.isAsked && reconciliation.responder.questionCount == 0 && waitsUntil == nil
   }
 
-  /// The time until which many bound documents wait for answers to this peer's own questions; `nil` if they
-  /// do not wait.
+  /// The time until which many bound documents wait for answers to this peer's own questions.
+  ///
+  /// It is `nil` if they do not wait.
   ///
   /// Gathering them takes long and blocks other work. Once both peers have sent their last question, both
   /// have work.
@@ -148,8 +151,9 @@ final class ReconciliationServer {
     }
   }
 
-  /// Whether there is room for more requests that wait for their closure; otherwise a document is sent
-  /// alone.
+  /// Whether there is room for more requests that wait for their closure.
+  ///
+  /// Without room, a document is sent alone.
   private var mayGather: Bool { reconciliation.gatheredCost < SyncLimits.gatheredBytes }
 
   /// Returns the place of a document that a transaction binds, if this reconciliation has seen it.

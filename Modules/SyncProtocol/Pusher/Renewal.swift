@@ -1,5 +1,6 @@
-/// Whether the peer must reconcile everything again, since it may lack documents under the current interest
-/// and policy.
+/// Whether the peer must reconcile everything again.
+///
+/// The peer may lack documents under the current interest and policy.
 ///
 /// A reconciliation that it began before it read the renew frame may cover some collections only.
 struct Renewal {

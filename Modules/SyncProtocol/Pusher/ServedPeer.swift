@@ -2,8 +2,9 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// What is known of the peer that this side serves: what it subscribes to, what it has of that, and what it may hold
-/// besides.
+/// What is known of the peer that this side serves.
+///
+/// This is what the peer subscribes to, what it has of that, and what else it may hold.
 ///
 /// The parts of the pusher share it.
 final class ServedPeer {
@@ -24,8 +25,8 @@ final class ServedPeer {
   var unnamed: Set<TextKey> = []
   /// Whether the session resumed from a checkpoint.
   ///
-  /// An earlier session then exchanged what the receiver holds without a match here, and this one does not
-  /// know it.
+  /// The receiver's documents that do not match here were then exchanged in an earlier session. This session
+  /// does not know them.
   var isResumed = false
   /// Documents too large to be sent whole.
   ///
@@ -81,9 +82,9 @@ final class ServedPeer {
   }
 
   #if DEBUG || SIMULATION
-    /// Whether this side has lost track of what the peer lacks, and has not said so.
+    /// Whether this side has lost track of what the peer lacks, and has not reported it.
     ///
-    /// It must have said so at the end of the call.
+    /// It must have reported it by the end of the call.
     var isLossUnsaid = false
   #endif
 

@@ -1,8 +1,9 @@
 import DocStore
 import Failpoints
 
-/// A reconciliation that the receiver has begun: its questions, its requests, and how much of them is
-/// answered.
+/// A reconciliation that the receiver has begun.
+///
+/// It has the questions and the requests, and tracks how much of them is answered.
 struct ServedReconciliation {
   enum Phase {
     /// No reconciliation has begun, or it was broken off.
@@ -33,8 +34,9 @@ struct ServedReconciliation {
   /// The number that the receiver has given to it; 0 before the first one.
   private(set) var number: UInt64 = 0
   private(set) var phase = Phase.idle
-  /// Whether the receiver began it before it had read a renew frame; its questions are refused and its
-  /// requests ignored.
+  /// Whether the receiver began the reconciliation before it had read a renew frame.
+  ///
+  /// Then its questions are refused and its requests are ignored.
   ///
   /// It may cover some collections only, so that parts of transactions would be sent.
   private(set) var isVoid = false
@@ -42,11 +44,11 @@ struct ServedReconciliation {
   private(set) var lastDocument = DocumentNumber(0)
   private(set) var start: UInt64 = 0
   var responder = RangeResponder()
-  /// Ranges of which the receiver has nothing, and how much of them is sent.
+  /// Ranges in which the receiver has nothing, and how much of them is sent.
   var streams = RangeSet()
   var streamWalks = WorkQueue<StreamWalk>()
   var wanted = WorkQueue<DocumentRequest>()
-  /// Bytes of the requests that are not looked at yet, and of those that wait for their closure.
+  /// Bytes of the requests that are not examined yet, and of those that wait for their closure.
   var wantedCost = 0
   var gatheredCost = 0
   var pass = ComponentPass()

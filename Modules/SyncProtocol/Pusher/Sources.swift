@@ -11,7 +11,7 @@ final class Source {
   let matcher: CollectionInterest
   /// What this peer itself subscribes to in the collection.
   let own: CollectionInterest?
-  /// The part of the collection that this reconciliation sends unasked.
+  /// The part of the collection that this reconciliation sends without requests.
   let streamed: RangeSet.Part
   private let oversize: [DocumentKey: Int]
 

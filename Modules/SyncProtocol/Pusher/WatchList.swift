@@ -3,7 +3,7 @@ import Failpoints
 
 /// Possible holders: documents that the peer may hold under its interest although they do not match here.
 ///
-/// They are the documents of which the peer has told, and those that matched before.
+/// They are the documents that the peer has reported, and those that matched before.
 struct WatchList {
   private let tuning: SyncTuning
   private var hashes: Set<UInt64> = []

@@ -5,8 +5,8 @@ import Synchronization
 
 /// A statement of the other peer, to be run on a thread that may block.
 ///
-/// The job delivers its rows in pieces during the scan. It holds its snapshot only that long, however slowly the peer
-/// reads the rows.
+/// The job delivers its rows in pieces during the scan. It holds its snapshot only that long, however slowly
+/// the peer reads the rows.
 public final class QueryJob: Sendable {
   /// Bytes of rows in one delivery.
   private static let pieceBytes = 64 << 10
@@ -47,7 +47,8 @@ public final class QueryJob: Sendable {
   ///
   /// - Parameters:
   ///   - engine: Runs the statement on the session's store.
-  ///   - deliver: Passes pieces to `Session.queried`, in order, on the same thread; the last one ends the answer.
+  ///   - deliver: Passes pieces to `Session.queried`, in order, on the same thread; the last one ends the
+  ///     answer.
   public func run(on engine: Engine, _ deliver: (Piece) -> Void) {
     let start = engine.environment.now()
     var rows = 0

@@ -2,8 +2,8 @@ import CRDTCore
 
 /// The statements that a session sends to the other peer, and those that it runs for that peer.
 ///
-/// The asker grants credit as it reads rows: a slow reader stops the sender. So changes of documents do not wait behind
-/// a long answer.
+/// The asker grants credit as it reads rows: a slow reader stops the sender. So changes of documents do not
+/// wait behind a long answer.
 final class RemoteStatements {
   /// A statement that the other peer runs.
   private final class Asked {

@@ -170,8 +170,9 @@ final class GroupAssembly {
     }
   }
 
-  /// Returns the transfer that a chunk continues or begins; it is moved out of `self` so that its bytes are
-  /// not copied.
+  /// Returns the transfer that a chunk continues or begins.
+  ///
+  /// The transfer is moved out of `self` so that its bytes are not copied.
   private func begin(
     _ number: UInt64, totalBytes: Int, offset: Int, seen: UInt64
   ) throws(SyncError) -> IncomingTransfer {

@@ -17,8 +17,9 @@ final class ReceiveQueue {
   private let context: SessionContext
   private var drafter: RecordDrafter
   private var component = IncomingComponent()
-  /// Received transactions: `arrived` is not decoded yet, `ready` is decoded and counted by documents and
-  /// bytes.
+  /// Received transactions that are not decoded yet (`arrived`), or are decoded (`ready`).
+  ///
+  /// Decoded ones are counted by documents and bytes.
   private var arrived = ArrivedQueue()
   private var ready = WorkQueue<IncomingGroup>()
   private var readyDocuments = 0
@@ -170,8 +171,9 @@ final class ReceiveQueue {
 
   // MARK: - Applying
 
-  /// Decodes the next transactions: as many as one store transaction applies, while the driver may apply
-  /// others.
+  /// Decodes the next transactions while the driver may apply others.
+  ///
+  /// It decodes as many as one store transaction applies.
   func prepare() throws(SyncError) {
     while readyDocuments < context.tuning.applying.documents, readyBytes < context.tuning.applying.bytes,
       let next = arrived.first, mayHold(next.cost, isNeeded: !hasReady && !isApplying)

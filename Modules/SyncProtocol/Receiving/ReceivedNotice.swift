@@ -5,8 +5,10 @@ enum ReceivedNotice {
   case offers([DocumentOffer])
   case announcement(Announcement)
   case settled(round: UInt64)
-  /// `own` is the position in this peer's own log up to which the sender had everything when the mark arrived: the
-  /// sender had queued all its answers to that.
+  /// A high-water mark.
+  ///
+  /// `own` is the position in this peer's own log up to which the sender had everything when the mark
+  /// arrived. The sender had queued all its answers to that.
   case mark(MarkFrame, own: UInt64)
   case renew
 

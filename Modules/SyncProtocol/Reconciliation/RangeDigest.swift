@@ -1,8 +1,9 @@
 import CRDTCore
 import DocStore
 
-/// The ids and hashes that one scan of a range saw, which later answer questions about it without another
-/// scan.
+/// The ids and hashes that one scan of a range saw.
+///
+/// They answer later questions about the range without another scan.
 ///
 /// While they fit, the digest holds all documents of the range. Beyond that it holds only matches, and then
 /// only every n-th match, which suffices to divide a range. Documents are added in any order and queried

@@ -30,7 +30,7 @@ package struct RangeQuestion: Hashable, Sendable {
     self.mode = mode
   }
 
-  /// Makes a question for a range of which the receiver holds nothing.
+  /// Makes a question for a range in which the receiver holds nothing.
   package static func everything(_ request: UInt64, _ range: KeyRange) -> RangeQuestion {
     RangeQuestion(request: request, range: range, mode: .compare(Fingerprint()))
   }

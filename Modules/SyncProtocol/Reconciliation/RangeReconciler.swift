@@ -18,8 +18,7 @@ protocol ReconcilingSet {
   ///
   /// Then the sender's count must be known before a whole collection is requested.
   var hasOtherPeers: Bool { get }
-  /// Returns whether a whole collection may be requested now, given the sender's document count if it is
-  /// known.
+  /// Returns whether a whole collection may be requested now; `count` is the sender's, if it is known.
   ///
   /// If not, the caller compares the collection again later.
   func mayAskForAll(of collection: String, count: UInt64?) -> Bool

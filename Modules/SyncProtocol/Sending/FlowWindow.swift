@@ -1,5 +1,6 @@
-/// The flow window: limits the bytes in flight to what link and receiver process in a round trip and a
-/// little more.
+/// The flow window, which limits the bytes in flight.
+///
+/// The limit is what the link and the receiver process in a round trip, and a little more.
 ///
 /// The rate is that of the acknowledgements, so a slow disk at the receiver counts like a slow link.
 /// Whatever the window holds beyond the round trip waits in the link's queue, and delays everything sent
@@ -27,10 +28,11 @@ struct FlowWindow {
   private var soonest: Passage?
   /// Whether the window still grows with each acknowledgement, since the link's limit is not reached yet.
   private(set) var isStarting = true
-  /// Plain bytes for which the receiver has room beyond what it has acknowledged, once it has said so.
+  /// The receiver's credit: plain bytes that it accepts beyond what it has acknowledged.
   private var credit = SyncLimits.plainWindowBytes
-  /// Plain bytes of large groups that were not sent since the receiver has them staged and must only apply
-  /// them.
+  /// Plain bytes of large groups that were not sent, since the receiver has them staged.
+  ///
+  /// The receiver must only apply them.
   private var reused: (inFlight: Int, groups: WorkQueue<(number: UInt64, bytes: Int)>) = (0, WorkQueue())
   /// The start of the current sample; `nil` until the first acknowledgement after an idle time.
   private var sampleStart: Duration?
@@ -73,8 +75,9 @@ struct FlowWindow {
   var plainBytesInFlight: Int { Int(clamping: sent.plainBytes &- acknowledged.plainBytes) }
   var hasRoom: Bool { wireBytesInFlight < windowBytes && plainBytesInFlight < credit }
 
-  /// Returns whether a frame of about this many bytes fits as a whole; one always does when nothing is in
-  /// flight.
+  /// Returns whether a frame of about this many bytes fits as a whole.
+  ///
+  /// One frame always fits when nothing is in flight.
   func hasRoom(for wireBytes: Int) -> Bool {
     // Staged bytes take almost no link time. Only one such group is sent until the first acknowledgement.
     let taken = plainBytesInFlight + reused.inFlight

@@ -19,13 +19,14 @@ final class GroupBatch {
   private var component: UInt64 = 0
   /// Whether the group has changes that fit only one state, so that it cannot be sent in staged segments.
   private var hasSteps = false
-  /// Whether segments were sent that become visible with the last one; such a group may have no operation
-  /// deltas.
+  /// Whether segments were sent that become visible with the last one.
+  ///
+  /// Such a group may have no operation deltas.
   private(set) var isStaged = false
   /// Whether the receiver needs an earlier state to apply the group.
   private(set) var hasBases = false
   #if DEBUG || SIMULATION
-    /// The documents of this group or segment, where somebody watches.
+    /// The documents of this group or segment, if an observer is set.
     private var told: [SessionFact.SentDocument] = []
   #endif
 
@@ -34,7 +35,7 @@ final class GroupBatch {
     self.queue = queue
   }
 
-  /// Begins a group; what an error left of an earlier one is dropped.
+  /// Begins a group, and drops what an error left of an earlier one.
   ///
   /// Unless it `mayOvertake`, it is sent after the large groups that wait.
   func begin(sequence: UInt64 = 0, mayOvertake: Bool = true) {

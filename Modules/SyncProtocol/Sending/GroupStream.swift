@@ -37,7 +37,7 @@ struct GroupStream {
         collections: group.collections))
   }
 
-  /// Removes and returns at most so many bytes.
+  /// Removes and returns at most `limit` bytes.
   ///
   /// They end with a group if one ends in them, so that few groups are ever sent in part.
   mutating func take(atMost limit: Int) -> Piece {

@@ -2,8 +2,9 @@
 ///
 /// Source: Shreedhar and Varghese, "Efficient Fair Queuing Using Deficit Round Robin", SIGCOMM 1995.
 struct LinkTurns {
-  /// How long one chunk or fragment may occupy the link; it is the amount that is lost when the link
-  /// breaks.
+  /// How long one chunk or fragment may occupy the link.
+  ///
+  /// As much is lost when the link breaks.
   static let pieceSpan = Duration.milliseconds(50)
   /// Link time of the window that chunks leave free while small groups are frequent.
   static let spareSpan = Duration.milliseconds(25)

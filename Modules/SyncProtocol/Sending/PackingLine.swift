@@ -1,5 +1,6 @@
-/// Chunks of large groups in sending order: some are compressed, others are being compressed by other
-/// threads.
+/// Chunks of large groups in sending order.
+///
+/// Some are compressed; other threads are compressing the others.
 struct PackingLine {
   /// One chunk.
   struct Entry {

@@ -156,7 +156,7 @@ extension SendQueue {
     }
   }
 
-  /// Tells the packing policy, at the end of a call, whether compression held back the link.
+  /// Reports to the packing policy, at the end of a call, whether compression held back the link.
   func noteEnd(isExhausted: Bool) {
     packer.policy.note(
       isHeldBack: (isExhausted || packing.isFull) && window.hasRoom,

@@ -26,7 +26,7 @@ final class SendQueue {
   var packing = PackingLine()
   /// The number of the last large group that was queued.
   private(set) var lastQueued: UInt64 = 0
-  /// The group of which some chunks are sent, but not the last one.
+  /// The group that is partly sent: some of its chunks are sent, but not the last one.
   var openTransfer: UInt64?
   /// Bytes of that group, or of the next one, that the receiver had staged.
   var reusedBytes = 0
@@ -133,8 +133,9 @@ final class SendQueue {
     return Double(turns.chunks.wireBytes(byteCount)) > rate * (span / .seconds(1))
   }
 
-  /// The size limit of groups in the stream: smaller on a slow link, so that other groups need not wait
-  /// behind them.
+  /// The size limit of groups in the stream.
+  ///
+  /// The limit is lower on a slow link, so that other groups need not wait long.
   private var smallGroupBytes: Int {
     guard let rate = window.rate, rate < SyncLimits.slowLinkRate else { return SyncLimits.smallGroupBytes }
     return SyncLimits.slowSmallGroupBytes
@@ -177,14 +178,15 @@ final class SendQueue {
     for _ in 0..<settled { _ = unacknowledged.removeFirst() }
   }
 
-  /// Removes and returns the names of the groups that have gone out whole since the last call, and the place of the
-  /// first among all groups, from 1.
+  /// Removes and returns the names of the groups that were sent completely since the last call.
+  ///
+  /// The result also has the place of the first one among all groups, from 1.
   func takeSent() -> (names: [UInt64], first: UInt64) {
     defer { newlySent = [] }
     return (newlySent, window.sent.groups - UInt64(newlySent.count) + 1)
   }
 
-  /// Records a group that has gone out whole, by the sequence that it carries.
+  /// Records a group that was sent completely, by the sequence that it carries.
   func noteSent(_ sequence: UInt64) {
     unacknowledged.append(sequence)
     newlySent.append(sequence)

@@ -1,4 +1,6 @@
-/// A frame that the sender sends after all transactions that it queued before: the receiver needs these first.
+/// A frame that the sender sends after all transactions that it queued before.
+///
+/// The receiver needs these transactions first.
 ///
 /// This is rule 1 in `Documentation/Sync.md`.
 enum SentNotice {

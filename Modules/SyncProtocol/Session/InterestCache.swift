@@ -1,7 +1,9 @@
 import CRDTCore
 import Synchronization
 
-/// The interests of peers that were connected before, so that a returning peer need not send its interest again.
+/// The interests of peers that were connected before.
+///
+/// With them, a returning peer need not send its interest again.
 ///
 /// The cache keeps the queries in encoded form, one contiguous buffer per interest, to avoid fragmenting the
 /// heap. A session decodes them when the peer returns.

@@ -53,8 +53,8 @@ final class PeerMemory: Sendable {
 
   /// Returns whether a session may receive `more` bytes, when all sessions together may hold `limit`.
   ///
-  /// Above the limit, the session that holds the most goes on, so that its data is applied and freed. The others
-  /// stop reading, unless they hold less than an equal share.
+  /// Above the limit, the session that holds the most goes on, so that its data is applied and freed. The
+  /// others stop reading, unless they hold less than an equal share.
   func mayTake(_ more: Int, _ session: UInt64, limit: Int) -> Bool {
     state.withLock { state in
       guard state.arrived.total + more > limit, let bytes = state.arrived.held[session] else { return true }
@@ -70,7 +70,8 @@ final class PeerMemory: Sendable {
 
   /// Records the bytes of what a session's peer asks for.
   ///
-  /// - Returns: Whether the session may keep them: it is within an equal share, or all sessions are within `limit`.
+  /// - Returns: Whether the session may keep them. It may if it is within an equal share, or if all sessions
+  ///   together are within `limit`.
   func noteAsked(_ bytes: Int, of session: UInt64, limit: Int) -> Bool {
     state.withLock { state in
       state.asked.note(bytes, of: session)
@@ -78,9 +79,10 @@ final class PeerMemory: Sendable {
     }
   }
 
-  /// Returns how many more bytes a session may hold besides its peer's requests.
+  /// Returns the number of bytes that a session may still hold besides its peer's requests.
   ///
-  /// The session stays within `own` bytes, and either within an equal share or, with all sessions, within `limit`.
+  /// The session stays within `own` bytes. It also stays within an equal share, or all sessions together stay
+  /// within `limit`.
   func askedRoom(of session: UInt64, own: Int, limit: Int) -> Int {
     state.withLock { $0.asked.room(of: session, own: own, limit: limit) }
   }

@@ -69,11 +69,13 @@ extension Session {
 
   // MARK: - Clones
 
-  // Stores that write under one site id, after a disk was copied or restored. A session ends with `cloned` when two
-  // clones meet, or when this store receives, or hears of, a later write of its own site than it knows. The driver then
-  // gives the store a new site, and dials again.
+  // Clones are stores that write under one site id, after a disk was copied or restored. A session ends with
+  // `cloned` when two clones meet. It also ends so when this store learns of a write of its own site that is
+  // later than those it knows. The driver then gives the store a new site, and dials again.
 
-  /// Asks a peer with this store's site for its incarnation: it may be this very process, which dialed itself.
+  /// Asks a peer with this store's site for its incarnation.
+  ///
+  /// The peer may be this very process, which dialed itself.
   func doubtSite() throws(SyncError) {
     if !hasSaidHello { try sendHello() }
     enter(.doubtingSite(deadline: context.now + context.configuration.helloDeadline))
@@ -91,8 +93,11 @@ extension Session {
       .cloned, "Both peers write as site \(context.store.site): one store is a copy of the other")
   }
 
-  /// Sends the peer any later write of its own site, and the checkpoint in its log, so that it can detect a clone; and the wall
-  /// clock, so that it can tell that its own was ahead.
+  /// Sends the peer what it needs to detect a clone or a wrong clock.
+  ///
+  /// This is the timestamp of the last write of the peer's site, if that is later than its hello, the
+  /// checkpoint in its log, and the wall clock. With the wall clock, the peer can find out that its own clock
+  /// was ahead.
   ///
   /// The checkpoint is left out when this session resumes from it, since the resume frame carries it.
   func tellLaterWrites(than hello: Hello) throws(SyncError) {
@@ -111,7 +116,9 @@ extension Session {
     context.send(.seen) { frame.encode(to: &$0) }
   }
 
-  /// Compares what the peer knows of this site with what this store has written, including writes since hello.
+  /// Compares what the peer knows of this site with what this store has written.
+  ///
+  /// Writes since hello count as written.
   func compareOwn(with frame: SeenFrame) throws(SyncError) {
     guard !SyncDefect.siteNotRenewed.isPlanted else { return }
     if let met = frame.reading, !context.store.mayHaveIssued(met) { throw context.laterSelfMet }
@@ -120,12 +127,16 @@ extension Session {
 }
 
 extension ClockReading {
-  /// Returns whether its millisecond is later: two writes of one transaction to one document share a millisecond.
+  /// Returns whether its millisecond is later.
+  ///
+  /// Two writes of one transaction to one document share a millisecond.
   fileprivate func isLater(than other: ClockReading) -> Bool { milliseconds > other.milliseconds }
 }
 
 extension SessionContext {
-  /// The wall clock for a peer whose clock seems to be ahead of it; `nil` where there is something against it.
+  /// Returns the wall clock for a peer whose clock seems to be ahead.
+  ///
+  /// It is `nil` if there is a sign that the wall clock itself is wrong.
   fileprivate func testimony(against hello: Hello, latest: ClockReading) -> UInt64? {
     guard let highest = hello.highest, let wallTime = store.wallTime(unlessBehind: latest),
       wallTime >= SyncLimits.releaseTime, highest.milliseconds > wallTime + SyncLimits.tolerableLead

@@ -16,8 +16,8 @@ extension Session {
 
   /// Whether the driver must not read from the link: input is unparsed, or too much data waits to be applied.
   ///
-  /// Bytes that the driver hands over while this is `true` stay in memory. The value changes only during calls of
-  /// the session, so check it after each call.
+  /// Bytes that the driver hands over while this is `true` stay in memory. The value changes only during
+  /// calls of the session, so check it after each call.
   public var isHolding: Bool { isBehind || isFull }
 
   /// Whether complete input is unparsed because there was no time for it.
@@ -98,7 +98,7 @@ extension Session {
     }
   }
 
-  /// Parses the queries of a received interest while there is time, and serves the interest once it is complete.
+  /// Parses the queries of a received interest while there is time, and serves the interest once it is whole.
   private func takeDraft() throws(SyncError) {
     while let byteCount = pusher.peer.subscribed.nextQueryBytes {
       let cost = InputCost.query(byteCount)
@@ -110,7 +110,8 @@ extension Session {
         throw SyncError(error, in: "a frame of type \(FrameType.interest.rawValue)", base: draftOffset)
       }
     }
-    // Data that was sent under the previous interest, and is unwanted now, did not inform the peer of anything.
+    // Data that was sent under the previous interest, and is unwanted now, did not inform the peer of
+    // anything.
     let isUncertain = pusher.peer.generation != nil && !pusher.isDrained
     let (isServed, resumed) = pusher.serveDraft()
     guard isServed else { return }

@@ -1,11 +1,12 @@
 import CRDTCore
 
-/// Statements between peers, presence, and what tests and the network look at.
+/// Statements between peers, presence, and state that tests and the network layer read.
 extension Session {
-  /// Asks the other peer to run a statement; the answer arrives as ``Action/query(_:)``, in any number of pieces.
+  /// Asks the other peer to run a statement.
   ///
-  /// Before the session is open, the answer is the error `closed`. A closed session returns no actions and ends no
-  /// question: after ``Action/close(_:)`` the driver itself has to end the open ones.
+  /// The answer arrives as ``Action/query(_:)``, in any number of pieces. Before the session is open, the
+  /// answer is the error `closed`. A closed session returns no actions and ends no question: after
+  /// ``Action/close(_:)`` the driver itself has to end the open ones.
   ///
   /// - Parameters:
   ///   - number: Identifies the question; higher than all earlier numbers of this session.
@@ -40,7 +41,9 @@ extension Session {
     step(now) { () throws(SyncError) in statements.take(piece) }
   }
 
-  /// Cancels all statements that run for the other peer when the link is gone; a session that ends does so itself.
+  /// Cancels all statements that run for the other peer; call it when the link is gone.
+  ///
+  /// A session that ends does so itself.
   package func cancelQueries() { statements.cancel() }
 
   // MARK: - Presence
@@ -61,7 +64,9 @@ extension Session {
 
   // MARK: - What the session delivers and holds
 
-  /// Whether everything that the peer has for the current subscriptions is here, whatever is withheld from the peer.
+  /// Whether this peer has everything that the other peer has for the current subscriptions.
+  ///
+  /// Documents that this peer withholds do not matter.
   package var hasAllOfPeer: Bool { puller.hasAll }
 
   /// What is delivered to the peer.
@@ -82,14 +87,14 @@ extension Session {
   package var isWithinFrame: Bool { !input.isEmpty }
 
   #if DEBUG || SIMULATION
-    /// Tells `watch` what this session does, for a simulator that sees both ends.
+    /// Calls `watch` with what this session does, for a simulator that sees both ends.
     package func watch(_ watch: @escaping (SessionFact) -> Void) {
       context.watch = watch
       let queue = pusher.queue
       context.counts = { [unowned queue] in (queue.taken.count, queue.gone.count) }
     }
 
-    /// Whether this side has lost track of what the peer lacks, and has not said so.
+    /// Whether this side has lost track of what the peer lacks, and has not reported it.
     package var isLossUnsaid: Bool { pusher.peer.isLossUnsaid }
 
     /// The states of the session and of its two halves, for the message of a check that fires.

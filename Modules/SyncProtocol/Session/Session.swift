@@ -6,14 +6,14 @@ public import QueryEngine
 /// The sync conversation of two peers, as a pure state machine: bytes and events in, actions out.
 ///
 /// It reads the store that it is given, and has no clock, socket or task of its own. Each call returns the
-/// actions to perform, in order. The type is not `Sendable`: one actor or task owns it and makes one call at a
-/// time.
+/// actions to perform, in order. The type is not `Sendable`: one actor or task owns it and makes one call at
+/// a time.
 ///
-/// `Documentation/DrivingSync.md` lists what a driver must do and has a complete driver. All sessions of a store
-/// must get their times from one monotonic clock.
+/// `Documentation/DrivingSync.md` lists what a driver must do and has a complete driver. All sessions of a
+/// store must get their times from one monotonic clock.
 ///
-/// The two directions are independent: the `Puller` pulls what this peer subscribes to, and the `Pusher` serves
-/// the other peer.
+/// The two directions are independent: the `Puller` pulls what this peer subscribes to, and the `Pusher`
+/// serves the other peer.
 public final class Session {
   /// The phase of the session.
   enum State {
@@ -193,12 +193,12 @@ public final class Session {
 
   /// Records that commits were dropped: the session finds their changes in the log, or by reconciliation.
   ///
-  /// A driver that cannot keep up drops the waiting commits, and calls this before it passes the next commit. Memory
-  /// stays bounded, and no change is lost.
+  /// A driver that cannot keep up drops the waiting commits, and calls this before it passes the next commit.
+  /// Memory stays bounded, and no change is lost.
   ///
   /// - Parameters:
-  ///   - sequence: The sequence of the last dropped commit; a commit that the session has already received has no
-  ///     effect.
+  ///   - sequence: The sequence of the last dropped commit; a commit that the session has already received
+  ///     has no effect.
   ///   - now: The time.
   /// - Returns: Actions.
   public func lostCommits(through sequence: UInt64, now: Duration) -> [Action] {
@@ -345,7 +345,7 @@ public final class Session {
     puller.renew()
   }
 
-  /// Requests the next wake-up: at once while there is work, else at the earliest deadline.
+  /// Requests the next wake-up: immediately while there is work, otherwise at the earliest deadline.
   private func arm() {
     let next: Duration
     if isBehind, !isFull, !isClosed { return context.ask(.wake(after: .zero)) }
@@ -427,7 +427,9 @@ public final class Session {
     context.send(.ping) { $0.writeFixed(nonce) }
   }
 
-  /// Probes whether the peer is alive: any bytes count, and a ping makes sure that there is something to answer.
+  /// Probes whether the peer is alive.
+  ///
+  /// Any bytes count, and a ping makes sure that the peer has something to answer.
   ///
   /// - Parameters:
   ///   - patience: The minimum time to answer; four round trips if these take longer.

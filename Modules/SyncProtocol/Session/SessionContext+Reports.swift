@@ -74,7 +74,8 @@ extension SessionContext {
 
   /// Ends the session if the peer followed a different log of this store up to a position in the same epoch.
   ///
-  /// In that case the store was restored since, whatever it has written after that and whatever its clock says.
+  /// In that case the store was restored since then. What it has written after that and what its clock shows
+  /// do not matter.
   func checkOwnLog(at place: SeenFrame.Place) throws(SyncError) {
     let isOther = try readLog { transaction -> Bool? in
       guard place.sequence <= transaction.sequence else { return true }

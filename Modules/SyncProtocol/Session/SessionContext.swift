@@ -29,12 +29,14 @@ final class SessionContext {
   /// The number of the next frame in each direction, from 0 after the first frame; `nil` before it.
   private var nextNumbers: (sent: UInt32?, received: UInt32?)
   private var actions: [Action] = []
-  /// What the application was told of once: documents that are too large, and refused collections with the reasons.
+  /// What was reported to the application, once each: too large documents, and refused collections.
+  ///
+  /// Each refused collection has its reason.
   private var told: (oversize: Set<DocumentKey>, refused: Set<[TextKey]>) = ([], [])
   var unreadable = Unreadable()
   var withheld = Withheld()
   #if DEBUG || SIMULATION
-    /// Who sees both ends of the link, and is told what this one does.
+    /// The observer that sees both ends of the link; it is called with what this session does.
     var watch: ((SessionFact) -> Void)?
     /// How many transactions were queued, and how many of these sent or dropped.
     var counts: () -> (queued: SessionFact.Count, gone: SessionFact.Count) = {
@@ -64,7 +66,8 @@ final class SessionContext {
 
   /// Returns whether this step has time for a frame of the given cost.
   ///
-  /// A frame may exceed what is left of the budget; in a prompt step its cost may not exceed a whole call's budget.
+  /// A frame may exceed what is left of the budget; in a prompt step its cost may not exceed a whole call's
+  /// budget.
   func hasTime(for cost: Int) -> Bool { hasTime && (stepLength != .prompt || cost <= recordsPerCall) }
 
   /// Charges the cost of a frame.

@@ -1,8 +1,10 @@
 #if DEBUG || SIMULATION
   package import CRDTCore
 
-  /// What a session tells a simulator that sees both ends of a link, so that it can check the rules which one end
-  /// alone cannot see: `Documentation/Sync.md`, section "What is always true".
+  /// A fact that a session reports to a simulator that sees both ends of a link.
+  ///
+  /// The simulator checks the rules that one end alone cannot check: `Documentation/Sync.md`, section "What
+  /// is always true".
   ///
   /// Product builds have none of it.
   package enum SessionFact {
@@ -27,19 +29,19 @@
 
     /// A transaction is queued, or a segment of one, of which the last one is marked.
     case queued([SentDocument], isLast: Bool)
-    /// A notice is queued behind all transactions that are queued, of which there have been so many.
+    /// A notice is queued behind all queued transactions; `after` counts those queued so far.
     case noticeQueued(FrameType, after: Count)
     /// The first notice of this type is next to be sent.
     case noticeTaken(FrameType)
     /// The notices of this type that wait are dropped.
     case noticesDropped(FrameType)
-    /// A frame is sent, while so many transactions were queued, and so many of these sent or dropped.
+    /// A frame is sent; the counts are the transactions queued so far, and those of them sent or dropped.
     case sent(FrameType, queued: Count, gone: Count)
-    /// A transaction made requests necessary, the last of so many that were applied.
+    /// A transaction made requests necessary; it is the last of this number of applied transactions.
     case lacking([Name], after: UInt64)
     /// Documents are requested.
     case requested([Name])
-    /// So many transactions are acknowledged.
+    /// This number of transactions is acknowledged.
     case acknowledged(UInt64)
     /// A reconciliation begins, of everything or of some collections.
     case reconciling(isFull: Bool)

@@ -59,16 +59,16 @@ public final class SessionShared: Sendable {
     return Set(pulls.leave(session) + bulk.leave(session)).sorted()
   }
 
-  /// Sets the store's subscriptions, and which of them evict documents that match no query any more.
+  /// Sets the store's subscriptions, and which of them evict documents that no longer match any query.
   ///
-  /// Call it when the store is opened, even without a session, because local writes mark documents that leave. Call
-  /// it again at each change, before `Session.subscriptionsChanged`. A document is evicted once a connected peer has
-  /// and keeps it, and all connected peers that follow it know that it left.
+  /// Call it when the store is opened, even without a session, because local writes mark documents that
+  /// leave. Call it again at each change, before `Session.subscriptionsChanged`. A document is evicted once a
+  /// connected peer has and keeps it, and all connected peers that follow it know that it left.
   ///
   /// - Parameters:
   ///   - queries: All subscriptions of the store.
-  ///   - evicting: The queries whose documents are evicted when they leave. A document stays while another query
-  ///     matches it, or if another query matched it before.
+  ///   - evicting: The queries whose documents are evicted when they leave. A document stays while another
+  ///     query matches it, or if another query matched it before.
   ///   - store: The store of these sessions, the same at each call.
   public func follow(_ queries: [SubscriptionQuery], evicting: Set<SubscriptionQuery>, of store: Store) {
     attach(to: store)

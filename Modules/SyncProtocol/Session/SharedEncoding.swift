@@ -2,7 +2,9 @@ package import CRDTCore
 package import DocStore
 import Synchronization
 
-/// A cache of operation deltas for recent changes: the first session that sends one makes it, the others reuse it.
+/// A cache of operation deltas for recent changes.
+///
+/// The first session that sends an operation delta makes it, and the others reuse it.
 ///
 /// An operation delta does not depend on its receiver. Each session checks for itself whether it may send it.
 package final class SharedEncoding: Sendable {
@@ -36,7 +38,9 @@ package final class SharedEncoding: Sendable {
     }
   }
 
-  /// Returns the operation delta of a document's change in commit `sequence`, and calls `make` if it is not cached.
+  /// Returns the operation delta of a document's change in commit `sequence`.
+  ///
+  /// It calls `make` if the operation delta is not cached.
   ///
   /// Two concurrent sessions may both call `make`.
   ///

@@ -23,8 +23,8 @@ struct StallWatch {
 
   /// Returns when to give up waiting.
   ///
-  /// A peer that was slow before, such as one with a slow disk, gets more time. So does one that has yet to receive
-  /// requests, at a thousand bytes per second. The second extension is at most ten times `patience`.
+  /// A peer that was slow before, such as one with a slow disk, gets more time. So does one that has yet to
+  /// receive requests, at a thousand bytes per second. The second extension is at most ten times `patience`.
   func deadline(_ patience: Duration) -> Duration? {
     since.map { $0 + patience + longest * 2 + min(.milliseconds(asked &- askedBefore.former), patience * 10) }
   }

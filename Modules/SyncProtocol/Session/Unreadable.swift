@@ -4,8 +4,8 @@ import Failpoints
 
 /// The damaged or unmergeable data that a session has found, here and at the peer.
 ///
-/// A peer can neither send nor merge unreadable documents. It also cannot merge two documents whose union exceeds
-/// the size limit. So neither end counts as caught up for the rest of the session.
+/// A peer can neither send nor merge unreadable documents. It also cannot merge two documents whose union
+/// exceeds the size limit. So neither end counts as caught up for the rest of the session.
 struct Unreadable {
   private(set) var ranges: [UnreadableRange] = []
   /// Damaged documents on intact pages.

@@ -1,7 +1,7 @@
 /// Notices that wait for a point in a stream of transactions, in their order.
 ///
-/// The sender waits until everything queued before a notice has been sent; the receiver waits until everything
-/// sent before it is applied.
+/// The sender waits until everything queued before a notice has been sent; the receiver waits until
+/// everything sent before it is applied.
 struct Waiting<Notice, Point> {
   private var waiting = WorkQueue<(notice: Notice, documents: Int, point: Point)>()
   /// The number of documents that the notices name.

@@ -3,7 +3,8 @@ import DocStore
 
 /// Documents of the peer's interest that are too large to send and that the peer does not hold.
 ///
-/// While either end withholds any, neither end counts as caught up, and the peer's checkpoint stays before them.
+/// While either end withholds any, neither end counts as caught up, and the peer's checkpoint stays before
+/// them.
 struct Withheld: Hashable {
   /// How many documents are recorded individually; further ones count once per collection.
   private static let limit = 1_024

@@ -28,8 +28,9 @@ extension DocumentRun {
   }
 }
 
-/// The connected components of the store's transaction records: which documents of earlier transactions
-/// belong together.
+/// The connected components of the store's transaction records.
+///
+/// They show which documents of earlier transactions belong together.
 ///
 /// It takes 28 bytes per run of document numbers, however long the run is: a million documents imported in
 /// batches of a thousand are a thousand runs. A sweep over the sorted intervals joins runs, with a
@@ -47,7 +48,7 @@ struct GroupRuns {
 
   /// The last commit that it covers: the one before the first question of a reconciliation.
   ///
-  /// Whatever the receiver was not found to lack, it has as of that commit. Later commits are in
+  /// The receiver has everything as of that commit, except what it was found to lack. Later commits are in
   /// ``RecentGroups``.
   let through: UInt64
   private(set) var isReady = false
@@ -191,8 +192,9 @@ struct GroupRuns {
     }
   }
 
-  /// Returns the first numbers from `place` on that are in no component; `nil` when there are none up to
-  /// `last`.
+  /// Returns the first numbers from `place` on that are in no component; `nil` if there are none.
+  ///
+  /// It considers numbers up to `last`.
   func gap(from place: StoredPlace, through last: DocumentNumber) -> ClosedRange<DocumentNumber>? {
     var number = place.number
     var next = firstRun(endingAtOrAfter: place)

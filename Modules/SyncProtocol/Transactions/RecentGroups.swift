@@ -27,8 +27,9 @@ struct RecentGroups {
 
   func contains(_ place: StoredPlace) -> Bool { !sequences.isEmpty && sequences[place] != nil }
 
-  /// Returns the runs of a record that the session sends; empty for fewer than two documents, which bind
-  /// nothing.
+  /// Returns the runs of a record that the session sends.
+  ///
+  /// The result is empty for fewer than two documents, which bind nothing.
   static func relevant(_ members: [DocumentRun], _ concerns: (UInt32) -> Bool) -> [DocumentRun] {
     let relevant = members.filter { concerns($0.collection) }
     return relevant.count > 1 || relevant.contains { $0.count > 1 } ? relevant : []
@@ -113,10 +114,9 @@ struct RecentGroups {
     for known in records.keys where known > first && known < sequence { remove(known) }
   }
 
-  /// Calls `body` with each document that shares a transaction with a document, and with that document
-  /// itself.
+  /// Calls `body` with a document and with each document that shares a transaction with it.
   ///
-  /// Transactions among `seen` are skipped: all of their documents were visited at once.
+  /// Transactions among `seen` are skipped: all of their documents were visited together.
   func forEachNeighbour(
     of place: StoredPlace, seen: inout Set<UInt64>, _ body: (StoredPlace) -> Void
   ) {

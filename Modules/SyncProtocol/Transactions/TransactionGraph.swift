@@ -1,7 +1,8 @@
 import DocStore
 
-/// A closure: documents that become visible together, as components of old transactions and documents of
-/// recent ones.
+/// A closure: documents that become visible together.
+///
+/// It has components of old transactions and documents of recent ones.
 struct Bundle {
   var components: Set<Int> = []
   var places: Set<StoredPlace> = []
@@ -60,8 +61,9 @@ struct TransactionGraph {
   /// Returns the runs of a component, by collection and number.
   func runs(of component: Int) -> some Sequence<DocumentRun> { old.runs(of: component) }
 
-  /// Returns the first numbers from a place on that are in no component; `nil` when there are none up to
-  /// `last`.
+  /// Returns the first numbers from a place on that are in no component; `nil` if there are none.
+  ///
+  /// It considers numbers up to `last`.
   func gap(from place: StoredPlace, through last: DocumentNumber) -> ClosedRange<DocumentNumber>? {
     old.gap(from: place, through: last)
   }

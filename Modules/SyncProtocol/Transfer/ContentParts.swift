@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// Content-defined chunking: equal ranges of bytes are cut alike, whatever stands before them.
+/// Content-defined chunking: equal ranges of bytes are cut alike, whatever comes before them.
 ///
 /// Source: Xia et al., "FastCDC: a Fast and Efficient Content-Defined Chunking Approach", USENIX ATC 2016.
 enum ContentParts {
@@ -19,8 +19,9 @@ enum ContentParts {
     return grain
   }
 
-  /// Returns the ends of a group's parts; bytes after the last end are no part yet, unless the group is
-  /// `whole`.
+  /// Returns the ends of a group's parts.
+  ///
+  /// Bytes after the last end are not a part yet, unless the group is `whole`.
   ///
   /// In a segment in columns, the heads are cut separately from the contents of the documents.
   static func ends(of group: ArraySlice<UInt8>, grain: Int, isWhole: Bool) -> [Int] {

@@ -3,8 +3,8 @@ import DocStore
 
 /// Complete segments of a large group that a session has staged without receiving the rest.
 ///
-/// The store forgets them when nothing refers to them any more: neither a stage nor a session that has
-/// described them to its peer.
+/// The store forgets them when nothing refers to them: neither a stage nor a session that has described them
+/// to its peer.
 final class StagedParts: Sendable {
   let id: StagingID
   /// The numbers of the segments, and their ranges in all bytes together.

@@ -15,7 +15,7 @@ package final class TransferStage: Sendable {
   }
 
   private let state = Mutex(State())
-  /// What the store need not keep any more.
+  /// Staged data that the store no longer needs to keep.
   let garbage = StagingGarbage()
 
   init() {}
@@ -56,8 +56,9 @@ package final class TransferStage: Sendable {
     }
   }
 
-  /// Makes the store forget what it has staged of transfers; segments are forgotten once nothing refers to
-  /// them.
+  /// Makes the store forget what it has staged of transfers.
+  ///
+  /// Segments are forgotten once nothing refers to them.
   private func discard(_ transfers: [StagedTransfer]) {
     for id in transfers.compactMap(\.kept) { garbage.add(id) }
   }
@@ -91,8 +92,9 @@ package final class TransferStage: Sendable {
 
   private var parts: Set<StagingID> { state.withLock { Set($0.transfers.compactMap(\.parts?.id)) } }
 
-  /// Loads what an earlier process has staged, once, and the segments that sessions have left since the
-  /// last call.
+  /// Loads what an earlier process has staged, and the segments that sessions have left since the last call.
+  ///
+  /// The first call alone loads what an earlier process has staged.
   ///
   /// Segments that the store has forgotten are dropped, and so are beginnings and segments of fewer than
   /// `least` bytes in all.

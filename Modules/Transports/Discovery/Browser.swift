@@ -1,8 +1,8 @@
-/// Finds peers on one interface: what is asked when, and what is known (RFC 6762, 5 and 10; RFC 6763, 4).
+/// Finds peers on one interface: it schedules questions and keeps answers (RFC 6762, 5 and 10; RFC 6763, 4).
 ///
-/// Whatever is found is a hint, and may be anybody's.
+/// Everything found is a hint, and may come from anybody.
 struct Browser {
-  /// A peer that may be there.
+  /// A peer that may be reachable.
   struct Found: Hashable, Sendable {
     let instance: String
     let port: UInt16
@@ -10,24 +10,24 @@ struct Browser {
     let addresses: [[UInt8]]
   }
 
-  /// What has become known.
+  /// A change of what is known.
   enum Event: Equatable {
     case found(Found)
     case lost(String)
   }
 
-  /// How much may be remembered.
+  /// How much may still be stored.
   struct Room {
     var candidates = DiscoveryLimits.candidates
     var bytes = DiscoveryLimits.candidateBytes
   }
 
   private struct Instance {
-    /// Under which of the names that are asked for it stands.
+    /// The requested name that it is listed under.
     var pointer: Held<DNSName>
     var place: Held<Place>?
     var told: Found?
-    /// What is missing of it is asked for at this moment, and then less and less often.
+    /// When missing records are requested; then less and less often.
     var asksAt: Duration
     var askPause = Browser.firstPause
 
@@ -41,47 +41,52 @@ struct Browser {
     let port: UInt16
   }
 
-  /// A host, for as long as an instance names it.
+  /// A host, kept for as long as an instance names it.
   private struct Host {
     var instances: Set<String> = []
     var addresses: [Held<[UInt8]>] = []
   }
 
-  /// The first question comes after so long, so that those of many that start at once do not come together.
+  /// The delay of the first question.
+  ///
+  /// It is random, so that peers that start together do not ask together.
   private static let firstQuestion = Duration.milliseconds(20)...Duration.milliseconds(120)
   private static let firstPause = Duration.seconds(1)
   /// The longest time between two questions.
   private static let longestPause = Duration.seconds(3_600)
-  /// Between two times at which something is asked.
+  /// The shortest time between two questions.
   private static let rest = Duration.seconds(1)
-  /// For what is missing of an instance, others have so long before it is asked for.
+  /// How long to wait for missing records of an instance before asking for them.
   private static let missingDelay = Duration.milliseconds(100)
-  /// What is said to hold no more is forgotten after so long, in case somebody else says that it holds.
+  /// How long a record is kept after a goodbye, in case another host says that it is still valid.
   private static let goodbyeDelay = Duration.seconds(1)
-  /// A host's name, in bytes: longer ones are not believed, since they cost room.
+  /// The maximum size of a host's name in bytes.
+  ///
+  /// Longer ones are ignored, since they cost memory.
   private static let hostBytes = 80
-  /// What an instance takes beside its names, and an address beside its bytes.
+  /// The memory of an instance besides its names, and of an address besides its bytes.
   private static let overhead = (instance: 64, address: 32)
 
-  /// The names under which peers of this application stand: today's, yesterday's and tomorrow's tag.
+  /// The names under which peers of this application are listed: the tags of today, yesterday and tomorrow.
   private(set) var names: [DNSName]
   private var instances: [String: Instance] = [:]
   private var hosts: [DNSName: Host] = [:]
-  /// Bytes that all that is remembered takes, about.
+  /// The approximate memory of all that is stored, in bytes.
   private(set) var byteCount = 0
-  /// The instances of which something else is known than was told.
+  /// The instances that have changed since the last report.
   private var changed: Set<String> = []
   private var nextQuestion: Duration
   private var pause = Browser.firstPause
-  /// Before these times nothing of the kind is asked again, whatever others say how often (RFC 6762, 5.2): who is there, and where
-  /// they are.
+  /// Until when questions are not repeated, whatever time to live others claim (RFC 6762, 5.2).
+  ///
+  /// The first time is for questions who is there, the second for questions where they are.
   private var (namesRestUntil, othersRestUntil) = (Duration.zero, Duration.zero)
   private let random: @Sendable () -> Double
 
-  /// Begins to ask, after a moment.
+  /// Starts to ask, after a moment.
   ///
   /// - Parameters:
-  ///   - names: What is asked for.
+  ///   - names: The names to ask for.
   ///   - now: The time.
   ///   - random: Numbers from 0 to 1, which spread questions.
   init(_ names: [DNSName], now: Duration, random: @escaping @Sendable () -> Double) {
@@ -91,10 +96,10 @@ struct Browser {
     nextQuestion = now + bounds.lowerBound + (bounds.upperBound - bounds.lowerBound) * random()
   }
 
-  /// Instances that are remembered.
+  /// The number of stored instances.
   var count: Int { instances.count }
 
-  /// When something is to be asked or forgotten next.
+  /// When a question is due or a record expires next.
   var next: Duration {
     var (first, others) = (nextQuestion, Duration.seconds(1 << 40))
     for instance in instances.values {
@@ -108,14 +113,14 @@ struct Browser {
     return min(max(first, namesRestUntil), max(others, othersRestUntil))
   }
 
-  /// Asks at once, and often for a while, since the network may be another one.
+  /// Asks at once, and often for a while, since the network may have changed.
   mutating func askAgain(now: Duration) {
     nextQuestion = min(nextQuestion, now + Self.firstQuestion.lowerBound)
     pause = Self.firstPause
     namesRestUntil = .zero
   }
 
-  /// Asks for other names from now on; what stands under none of them is forgotten.
+  /// Asks for other names from now on; drops instances that are listed under none of them.
   mutating func change(to names: [DNSName], now: Duration) -> [Event] {
     guard names != self.names else { return [] }
     self.names = names
@@ -128,7 +133,7 @@ struct Browser {
 
   // MARK: - Questions
 
-  /// Hands out the questions of this moment, and what is lost.
+  /// Takes the questions that are due, and the instances that are lost.
   mutating func takeDue(now: Duration) -> (messages: [DNSMessage], events: [Event]) {
     guard next <= now else { return ([], []) }
     let events = forget(now) + tell()
@@ -174,7 +179,7 @@ struct Browser {
       var message = DNSMessage()
       message.questions = names.filter(asked.contains).map { .init(name: $0, kind: .ptr) }
       message.answers = instances.sorted { $0.key < $1.key }.compactMap { label, instance in
-        // Who knows what is known here for long enough need not say it.
+        // Others need not send a record of which this peer has a fresh copy.
         guard asked.contains(instance.pointer.value), instance.pointer.isFresh(now),
           let name = ServiceNames.service.prefixed(by: label)
         else { return nil }
@@ -196,17 +201,17 @@ struct Browser {
 
   // MARK: - Answers
 
-  /// Takes answers that came.
+  /// Takes the answers in a message.
   ///
   /// - Parameters:
-  ///   - message: What came.
-  ///   - own: This peer's own instance, which is not looked for.
-  ///   - room: How much may be remembered.
+  ///   - message: The message.
+  ///   - own: This peer's own instance, which is ignored.
+  ///   - room: How much may be stored.
   ///   - now: The time.
-  /// - Returns: What has become known by that.
+  /// - Returns: The changes.
   mutating func receive(_ message: DNSMessage, own: String, room: Room, now: Duration) -> [Event] {
     guard message.isResponse else { return [] }
-    // An answer's records come in any order, and each makes sense beside those before.
+    // The records of an answer come in any order, and later ones depend on earlier ones.
     let records = message.answers + message.additional
     for record in records {
       if case .ptr(let target) = record.contents { take(record, target, own, room, now) }
@@ -230,7 +235,7 @@ struct Browser {
   ) {
     guard names.contains(record.name), let label = Self.label(of: target), label != own else { return }
     if let known = instances[label] {
-      // A goodbye counts for the name that it names.
+      // A goodbye counts only for the name that it names.
       guard record.timeToLive > 0 || known.pointer.value == record.name else { return }
       let pointer = held(record.name, record, now)
       instances[label]?.pointer = pointer
@@ -249,10 +254,10 @@ struct Browser {
   }
 
   private mutating func take(_ record: DNSRecord, _ address: [UInt8], _ room: Room, _ now: Duration) {
-    // Those of hosts that no instance names are of no use.
+    // Addresses of hosts that no instance names are useless.
     guard var host = hosts[record.name] else { return }
     if record.isUnique, record.timeToLive > 0 {
-      // All others of its name and type that came more than a second ago hold no more.
+      // All others of its name and type that came more than a second ago are no longer valid.
       for place in host.addresses.indices
       where now - host.addresses[place].since > Self.goodbyeDelay
         && host.addresses[place].value.count == address.count
@@ -280,7 +285,7 @@ struct Browser {
     return Held(value, for: .seconds(Int64(record.timeToLive)), now: now, jitter: random())
   }
 
-  /// The label of an instance of the service; `nil` for other names, and for labels that no peer would have.
+  /// The label of an instance of the service; `nil` for other names, and for labels that no peer uses.
   private static func label(of name: DNSName) -> String? {
     guard name.parent == ServiceNames.service, let label = name.labels.first, label.allSatisfy(\.isPlain)
     else { return nil }
@@ -289,7 +294,7 @@ struct Browser {
 
   // MARK: - What is known
 
-  /// Takes where an instance is; `nil` for nowhere that is known.
+  /// Sets where an instance is; `nil` for unknown.
   private mutating func set(_ place: Held<Place>?, of label: String) {
     let old = instances[label]?.place?.value
     instances[label]?.place = place
@@ -332,7 +337,7 @@ struct Browser {
     return events
   }
 
-  /// What has changed since it was told last.
+  /// The changes since the last report.
   private mutating func tell() -> [Event] {
     var events: [Event] = []
     for label in changed.sorted() {

@@ -1,6 +1,6 @@
-/// Where a packet comes from.
+/// The sender of a packet.
 struct DatagramSource: Hashable, Sendable {
-  /// The port of multicast DNS; who asks from another one is a plain resolver.
+  /// The port of multicast DNS; a plain resolver asks from another one.
   static let multicastPort: UInt16 = 5_353
 
   /// 4 or 16 bytes.

@@ -1,24 +1,24 @@
 package import CRDTCore
 
-/// What the peers of one application have in common, so that neighbours know each other and nobody else knows them.
+/// A secret that the peers of one application share, so that only they recognize each other.
 ///
-/// A tag names the application for a day. An instance names a peer for as long as it advertises: those who know the secret can
-/// tell whether it is that of a site that they are connected to, and to others it is random.
+/// A tag names the application for a day. An instance names a peer for as long as it advertises. Those who
+/// know the secret can check whether an instance is that of a connected site. To others it is random.
 package struct DiscoverySecret: Sendable {
-  /// Bytes of a code.
+  /// The size of a code in bytes.
   static let codeBytes = 16
-  /// Bytes of an instance that are random, and bytes of the code that follow.
+  /// The random bytes of an instance, and the bytes of the code that follow.
   private static let (saltBytes, proofBytes) = (8, 8)
 
   /// The authentication code of some bytes under the secret.
   private let code: @Sendable ([UInt8]) -> [UInt8]
 
-  /// Takes how codes are made.
+  /// Takes the function that makes codes.
   ///
   /// - Parameter code: Makes ``codeBytes`` bytes that nobody can make without the secret.
   package init(code: @escaping @Sendable ([UInt8]) -> [UInt8]) { self.code = code }
 
-  /// What peers have in common that prove nothing: their application's id, which everybody may know.
+  /// The secret of peers that prove nothing: their application's id, which everybody may know.
   package static func unsafeDevelopment(application: String) -> DiscoverySecret {
     DiscoverySecret { bytes in
       let name = Array(application.utf8)
@@ -27,7 +27,7 @@ package struct DiscoverySecret: Sendable {
     }
   }
 
-  /// The tag of a group of peers on a day, which is counted in UTC since 1970-01-01.
+  /// The tag of a group of peers on a day; days are counted in UTC since 1970-01-01.
   package func tag(ofDay day: Int, group: UInt32 = 0) -> String {
     let parts = [UInt64(bitPattern: Int64(day)), UInt64(group)]
     return hexadecimal(code(Array("tag".utf8) + parts.flatMap(\.bigEndianBytes)))
@@ -36,7 +36,7 @@ package struct DiscoverySecret: Sendable {
   /// An instance of a site.
   ///
   /// - Parameters:
-  ///   - site: Whose it is.
+  ///   - site: The site.
   ///   - salt: A random number.
   /// - Returns: 32 hexadecimal digits.
   package func instance(of site: SiteID, salt: UInt64) -> String {
@@ -44,7 +44,7 @@ package struct DiscoverySecret: Sendable {
     return hexadecimal(salt + proof(site, salt))
   }
 
-  /// Whether an instance is that of a site.
+  /// Whether an instance belongs to a site.
   package func isInstance(_ instance: String, of site: SiteID) -> Bool {
     let salt = instance.utf8.prefix(2 * Self.saltBytes)
     guard instance.utf8.count == 2 * (Self.saltBytes + Self.proofBytes),

@@ -1,11 +1,11 @@
-/// What a record says, for as long as it holds.
+/// The value of a record, for as long as it is valid.
 struct Held<Value: Hashable & Sendable> {
-  /// At which parts of its life it is asked for again, each a little later by chance (RFC 6762, 5.2).
+  /// The fractions of its life at which it is requested again, with jitter (RFC 6762, 5.2).
   private static var refreshes: [Double] { [0.80, 0.85, 0.90, 0.95] }
   private static var jitter: Double { 0.02 }
-  /// The shortest life in which something is asked for again.
+  /// The shortest life of a record that is requested again.
   private static var leastRefreshedLife: Duration { .seconds(10) }
-  /// The longest life that is believed, so that sums of times stay in bounds.
+  /// The longest life that is accepted, so that sums of times stay in bounds.
   private static var longestLife: Duration { .seconds(86_400) }
 
   let value: Value
@@ -18,26 +18,26 @@ struct Held<Value: Hashable & Sendable> {
     self.value = value
     since = now
     until = now + life
-    // What holds for a moment only is not worth questions.
+    // A record with a short life is not requested again.
     refreshAt =
       life < Self.leastRefreshedLife
       ? [] : Self.refreshes.map { now + life * ($0 + Self.jitter * jitter) }
   }
 
-  /// When something is to be done about it next.
+  /// When it must be requested again or expires.
   var next: Duration { min(until, refreshAt.first ?? until) }
 
   /// Whether more than half its life is left.
   func isFresh(_ now: Duration) -> Bool { until - now > (until - since) / 2 }
 
-  /// Whether it is to be asked for now.
+  /// Whether it must be requested now.
   mutating func takeRefresh(_ now: Duration) -> Bool {
     let count = refreshAt.count
     refreshAt.removeAll { $0 <= now }
     return refreshAt.count < count
   }
 
-  /// Lets it hold until `end` at most, without asking for it.
+  /// Limits its validity to `end`, without requesting it again.
   mutating func end(by end: Duration) {
     until = min(until, end)
     refreshAt = []

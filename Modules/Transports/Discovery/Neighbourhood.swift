@@ -1,4 +1,4 @@
-/// Multicast DNS on all interfaces: what is sent where, and who is found, without sockets and without a clock.
+/// Multicast DNS on all interfaces: what to send and which peers are found; without sockets or a clock.
 struct Neighbourhood {
   /// A socket of one family on one interface.
   struct Socket: Hashable, Sendable {
@@ -10,11 +10,11 @@ struct Neighbourhood {
   struct Packet: Equatable {
     let bytes: [UInt8]
     let socket: Socket
-    /// To whom alone; `nil` for the group of multicast DNS.
+    /// The only receiver; `nil` for the group of multicast DNS.
     let receiver: DatagramSource?
   }
 
-  /// What is to be done.
+  /// An action for the driver.
   enum Step: Equatable {
     case send(Packet)
     case report(DiscoveryEvent)
@@ -33,18 +33,18 @@ struct Neighbourhood {
   private let port: UInt16
   private let isIPv4Only: Bool
   private let random: @Sendable () -> Double
-  /// The tags of the day before, of the day, and of the day after.
+  /// The tags of yesterday, today and tomorrow.
   private var tags: [String]
   private var interfaces: [Int: NetworkInterface] = [:]
   private var links: [Int: Link] = [:]
-  /// Packets that are read, by interface.
+  /// Limits the packets that are read, by interface.
   private var arrivals = RateLimiter<Int>(
     atOnce: DiscoveryLimits.packetsPerSecond, perSecond: DiscoveryLimits.packetsPerSecond)
 
-  /// Has nothing to do before it is told of interfaces and open sockets.
+  /// Starts without interfaces and open sockets.
   ///
   /// - Parameters:
-  ///   - advertisement: What is advertised.
+  ///   - advertisement: The advertisement.
   ///   - day: The day, counted in UTC since 1970-01-01.
   ///   - random: Numbers from 0 to 1.
   init(_ advertisement: PeerAdvertisement, day: Int, random: @escaping @Sendable () -> Double) {
@@ -69,7 +69,7 @@ struct Neighbourhood {
       })
   }
 
-  /// Takes which interfaces there are now; afterwards ``sockets`` are others.
+  /// Sets the current interfaces; afterwards ``sockets`` may differ.
   mutating func update(_ current: [NetworkInterface], now: Duration) -> [Step] {
     let before = interfaces
     interfaces = Dictionary(current.map { ($0.index, $0) }, uniquingKeysWith: { $1 })
@@ -90,7 +90,7 @@ struct Neighbourhood {
     return report(changed) + takeDue(now: now)
   }
 
-  /// Takes that a socket is open: this peer is announced there, and others are asked for.
+  /// Records that a socket is open; announces this peer there, and asks for others.
   mutating func opened(_ socket: Socket, now: Duration) -> [Step] {
     guard let interface = interfaces[socket.interface] else { return [] }
     if links[socket.interface] == nil {
@@ -106,7 +106,7 @@ struct Neighbourhood {
     return takeDue(now: now)
   }
 
-  /// Takes that a socket is closed.
+  /// Records that a socket is closed.
   mutating func closed(_ socket: Socket) -> [Step] {
     links[socket.interface]?.families.remove(socket.family)
     guard let link = links[socket.interface], link.families.isEmpty else { return [] }
@@ -114,7 +114,7 @@ struct Neighbourhood {
     return report(Set(link.found.keys))
   }
 
-  /// Takes which day it is.
+  /// Sets the current day.
   mutating func update(day: Int, of advertisement: PeerAdvertisement, now: Duration) -> [Step] {
     let tags = Self.tags(advertisement, day)
     guard tags != self.tags else { return [] }
@@ -139,12 +139,12 @@ struct Neighbourhood {
 
   // MARK: - Packets
 
-  /// When something is to be sent or forgotten next.
+  /// When something must be sent or expires next.
   var next: Duration? {
     links.values.flatMap { [$0.browser.next, $0.responder.next].compactMap(\.self) }.min()
   }
 
-  /// Takes a packet that came on an interface.
+  /// Takes a packet that arrived on an interface.
   mutating func receive(
     _ bytes: [UInt8], from source: DatagramSource, on interface: Int, now: Duration
   ) -> [Step] {
@@ -153,7 +153,7 @@ struct Neighbourhood {
     else { return [] }
     var changed: Set<String> = []
     if message.isResponse {
-      // Whoever cannot use the port of multicast DNS says nothing in its name.
+      // A sender that cannot use the port of multicast DNS cannot speak for a host.
       guard source.port == DatagramSource.multicastPort else { return [] }
       let others = links.filter { $0.key != interface }.values
       let room = Browser.Room(
@@ -166,7 +166,7 @@ struct Neighbourhood {
     return report(changed) + takeDue(now: now)
   }
 
-  /// Does what is due.
+  /// Performs what is due.
   mutating func takeDue(now: Duration) -> [Step] {
     var (steps, changed): ([Step], Set<String>) = ([], [])
     for index in links.keys.sorted() {
@@ -179,7 +179,7 @@ struct Neighbourhood {
     return report(changed) + steps
   }
 
-  /// The packets that say that this peer goes.
+  /// The packets that say that this peer leaves.
   var goodbyes: [Step] {
     links.keys.sorted().flatMap { send(links[$0]?.responder.goodbye ?? DNSMessage(), on: $0) }
   }
@@ -201,7 +201,7 @@ struct Neighbourhood {
 
   /// Takes what an interface's browser found.
   ///
-  /// - Returns: Whom it concerns.
+  /// - Returns: The instances that have changed.
   private mutating func take(_ events: [Browser.Event], on index: Int) -> Set<String> {
     var changed: Set<String> = []
     for event in events {
@@ -217,7 +217,7 @@ struct Neighbourhood {
     return changed
   }
 
-  /// Says where candidates may be, on all interfaces together.
+  /// Reports the candidates' addresses, of all interfaces together.
   private func report(_ changed: Set<String>) -> [Step] {
     changed.sorted().map { instance in
       let endpoints = links.values.flatMap { link in

@@ -2,7 +2,7 @@ import Platform
 
 /// An interface that is up and carries multicast.
 struct NetworkInterface: Hashable, Sendable {
-  /// One of its addresses, of 4 or 16 bytes, and the bits of it that its whole network shares.
+  /// One of its addresses, of 4 or 16 bytes, and the length of its network prefix.
   struct Address: Hashable, Sendable {
     let bytes: [UInt8]
     let prefixBits: Int
@@ -10,18 +10,18 @@ struct NetworkInterface: Hashable, Sendable {
     var isLinkLocal: Bool { NetworkInterface.isLinkLocal(bytes) }
   }
 
-  /// The system's name of it.
+  /// The system's name of the interface.
   let name: String
-  /// The system's number of it.
+  /// The system's number of the interface.
   let index: Int
   let addresses: [Address]
 
-  /// Whether an address is on the interface's own link, so that no router lies between.
+  /// Whether an address is on the interface's own link, so that no router is in between.
   func isOnLink(_ address: [UInt8]) -> Bool {
     Self.isLinkLocal(address) || addresses.contains { $0.bytes.hasPrefix(of: $0.prefixBits, with: address) }
   }
 
-  /// Whether a peer can be at an address on the link: no group's, no broadcast, nobody's.
+  /// Whether a peer can be at an address on the link: it is no multicast, broadcast or null address.
   func canReach(_ address: [UInt8]) -> Bool {
     guard isOnLink(address), address.contains(where: { $0 != 0 }) else { return false }
     if address.count == 16 { return address[0] != 0xFF }
@@ -33,12 +33,12 @@ struct NetworkInterface: Hashable, Sendable {
     }
   }
 
-  /// Whether it has an address of a family, and can send from there.
+  /// Whether the interface has an address of a family, and can send from there.
   func speaks(_ family: AddressFamily) -> Bool {
     addresses.contains { $0.bytes.count == family.addressBytes && (family == .ipv4 || $0.isLinkLocal) }
   }
 
-  /// 169.254.0.0/16 and fe80::/10.
+  /// Whether an address is in 169.254.0.0/16 or fe80::/10.
   static func isLinkLocal(_ address: [UInt8]) -> Bool {
     address.count == 4
       ? address[0] == 169 && address[1] == 254
@@ -64,7 +64,7 @@ extension [UInt8] {
     }
   }
 
-  /// The bits from a place on.
+  /// The bits from a position on.
   fileprivate func bits(from start: Int) -> [Bool] {
     (start..<count * 8).map { self[$0 / 8] & (0x80 >> UInt8($0 % 8)) != 0 }
   }
@@ -73,9 +73,9 @@ extension [UInt8] {
 // MARK: - The system's list
 
 extension NetworkInterface {
-  /// The interfaces that are up and carry multicast, by number, without the machine's own loop.
+  /// The interfaces that are up and carry multicast, by number, without the loopback interface.
   ///
-  /// - Returns: At most ``DiscoveryLimits/interfaces``; none where the system does not tell.
+  /// - Returns: At most ``DiscoveryLimits/interfaces``; none when the system does not report them.
   static func scan() -> [NetworkInterface] {
     var head: UnsafeMutablePointer<ifaddrs>?
     guard getifaddrs(&head) == 0 else { return [] }
@@ -110,7 +110,8 @@ extension NetworkInterface {
 extension NetworkInterface.Address {
   /// Reads the system's form; `nil` for other families.
   ///
-  /// In these structures an IPv4 address stands behind family and port, and an IPv6 address behind the flow's number too.
+  /// In these structures an IPv4 address follows family and port, and an IPv6 address also follows the flow
+  /// number.
   fileprivate init?(_ address: UnsafeMutablePointer<sockaddr>?, mask: UnsafeMutablePointer<sockaddr>?) {
     guard let address, let mask else { return nil }
     let range: Range<Int>

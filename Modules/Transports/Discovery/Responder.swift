@@ -1,53 +1,55 @@
-/// Answers questions about one service on one interface: what is sent when, and nothing else (RFC 6762, 6 to 8 and 10).
+/// Schedules the answers to questions about one service on one interface (RFC 6762, 6 to 8 and 10).
 ///
-/// The instance's label is random, so nobody is asked before it is used.
+/// The instance's label is random, so it is used without probing.
 struct Responder {
-  /// What is to be sent.
+  /// A message to send.
   struct Answer: Equatable {
     var message: DNSMessage
-    /// To whom alone; `nil` for everybody.
+    /// The only receiver; `nil` for everybody.
     var receiver: DatagramSource?
   }
 
   private struct Waiting {
     var due: Duration
     var records: [DNSRecord]
-    /// Who has asked, so that what it knows already can be taken out; `nil` for what is said unasked.
+    /// The sender of the question, whose known answers are left out; `nil` for announcements.
     var asker: DatagramSource?
-    /// Whether only who has asked is answered.
+    /// Whether only the sender of the question is answered.
     var isAlone = false
   }
 
-  /// Who asks gets an answer after so long, so that answers of many do not come at once.
+  /// The delay of an answer.
+  ///
+  /// It is random, so that answers of many do not come at once.
   private static let delay = Duration.milliseconds(20)...Duration.milliseconds(120)
   private static let noDelay = Duration.zero...Duration.zero
-  /// Who has more known answers to send has so long for that.
+  /// The delay after a question whose known answers continue in further packets.
   private static let truncatedDelay = Duration.milliseconds(400)...Duration.milliseconds(500)
-  /// A record is sent to everybody once in this time at most.
+  /// The shortest time between two multicasts of a record.
   private static let rest = Duration.seconds(1)
-  /// When a new record is sent, by itself.
+  /// When a new record is announced.
   private static let announcements: [Duration] = [.zero, .seconds(1), .seconds(3)]
-  /// For how long a plain resolver may keep an answer, in seconds.
+  /// How long a plain resolver may keep an answer, in seconds.
   private static let resolverTimeToLive: UInt32 = 10
 
   private var service: Service
   private var records: [DNSRecord]
   private let random: @Sendable () -> Double
   private var waiting: [Waiting] = []
-  /// Records that were sent less than a second before they were to be sent again, and when that may be.
+  /// Records that were sent less than a second ago and must be sent again, with the time for that.
   private var deferred: [DNSRecord: Duration] = [:]
-  /// When each record was sent to everybody last.
+  /// When each record was last multicast.
   private var sentAt: [DNSRecord: Duration] = [:]
-  /// The answers to plain resolvers, which go out at once.
+  /// The answers to plain resolvers, which are sent at once.
   private var resolved: [Answer] = []
   private var allowance = RateLimiter<[UInt8]>(
     atOnce: DiscoveryLimits.answersPerSecond, perSecond: DiscoveryLimits.answersPerSecond,
     entries: DiscoveryLimits.sources)
 
-  /// Prepares to advertise a service; it is announced at once.
+  /// Prepares to advertise a service, which is announced at once.
   ///
   /// - Parameters:
-  ///   - service: What is advertised.
+  ///   - service: The service.
   ///   - now: The time.
   ///   - random: Numbers from 0 to 1, which spread answers.
   init(_ service: Service, now: Duration, random: @escaping @Sendable () -> Double) {
@@ -57,13 +59,13 @@ struct Responder {
     announce(records, now: now)
   }
 
-  /// When something is to be sent next.
+  /// When something must be sent next.
   var next: Duration? { [waiting.map(\.due).min(), deferred.values.min()].compactMap(\.self).min() }
 
-  /// Announces all once more, since somebody may be there who has not heard it.
+  /// Announces all records again, since somebody may have missed them.
   mutating func announceAgain(now: Duration) { announce(records, now: now) }
 
-  /// Advertises something else from now on: says what holds no more, and announces what is new.
+  /// Advertises another service from now on: sends goodbyes for old records, and announces new ones.
   mutating func change(to service: Service, now: Duration) {
     guard service != self.service else { return }
     let (old, new) = (records, service.records)
@@ -75,13 +77,14 @@ struct Responder {
       return waiting.records.isEmpty ? nil : waiting
     }
     for record in gone { (deferred[record], sentAt[record]) = (nil, nil) }
-    // What is unique ends those of its name and type by itself.
+    // A unique record itself replaces others of its name and type.
     let replaced = gone.filter { record in
       record.isUnique && new.contains { $0.name == record.name && $0.kind == record.kind }
     }
     let goodbyes = gone.filter { !replaced.contains($0) }.map(\.goodbye)
     if !goodbyes.isEmpty { waiting.append(Waiting(due: now, records: goodbyes)) }
-    // With a new address, the old ones that still hold are said again, lest it seem to stand in their place.
+    // Old addresses that are still valid are sent with a new one. Otherwise the new one would seem to replace
+    // them.
     let changed = new.filter { record in
       !old.contains(record)
         || replaced.contains { $0.name == record.name && $0.kind == record.kind }
@@ -90,9 +93,9 @@ struct Responder {
     announce(changed, now: now)
   }
 
-  /// What is said at the end: that nothing of it holds any more.
+  /// The last message: a goodbye for all records.
   var goodbye: DNSMessage {
-    // Others have the same service in the list of services.
+    // Others have the same entry in the list of services.
     .response(records.filter { $0.name != ServiceNames.allServices }.map(\.goodbye))
   }
 
@@ -105,11 +108,11 @@ struct Responder {
 
   // MARK: - Questions
 
-  /// Takes what came.
+  /// Takes a message that arrived.
   mutating func receive(_ message: DNSMessage, from source: DatagramSource, now: Duration) {
     guard !message.isResponse else { return leaveOut(message) }
     guard !message.questions.isEmpty else {
-      // More known answers of somebody who has asked before.
+      // More known answers of a host that has asked before.
       for place in waiting.indices where waiting[place].asker == source {
         waiting[place].records.removeAll { Self.isKnown($0, message) }
       }
@@ -132,7 +135,7 @@ struct Responder {
         }
       }
     }
-    // Only what nobody else can answer is sent at once.
+    // Only records that nobody else can answer with are sent at once.
     let isShared = everybody.contains { !$0.isUnique }
     let bounds = message.isTruncated ? Self.truncatedDelay : isShared ? Self.delay : Self.noDelay
     let delay = bounds.lowerBound + (bounds.upperBound - bounds.lowerBound) * random()
@@ -144,7 +147,7 @@ struct Responder {
     }
   }
 
-  /// Answers a plain resolver as a server of its own kind would (RFC 6762, 6.7).
+  /// Answers a plain resolver as a unicast DNS server would (RFC 6762, 6.7).
   private mutating func resolve(_ question: DNSMessage, _ records: [DNSRecord], _ source: DatagramSource) {
     guard resolved.count < DiscoveryLimits.waitingAnswers else { return }
     func plain(_ record: DNSRecord) -> DNSRecord {
@@ -166,7 +169,7 @@ struct Responder {
     waiting.append(answer)
   }
 
-  /// Whether there is something to say about a name.
+  /// Whether there are records of a name.
   private func isOwn(_ name: DNSName) -> Bool { records.contains { $0.name == name } }
 
   private func answers(to question: DNSMessage.Question) -> [DNSRecord] {
@@ -177,17 +180,17 @@ struct Responder {
     return service.denials.filter { $0.name == question.name }
   }
 
-  /// Whether who sent the message has a record already, for at least half its time.
+  /// Whether the sender of the message already has a record, for at least half its time to live.
   private static func isKnown(_ record: DNSRecord, _ message: DNSMessage) -> Bool {
     message.answers.contains { $0.says(whatIsSaidBy: record) && $0.timeToLive >= record.timeToLive / 2 }
   }
 
-  /// Whether all have heard a record not long ago.
+  /// Whether a record was multicast recently.
   private func isFresh(_ record: DNSRecord, _ now: Duration) -> Bool {
     sentAt[record].map { now - $0 < .seconds(Int64(record.timeToLive)) / 4 } ?? false
   }
 
-  /// Leaves out what somebody else has just told everybody (RFC 6762, 7.4).
+  /// Leaves out records that another host has just multicast (RFC 6762, 7.4).
   private mutating func leaveOut(_ message: DNSMessage) {
     func isSaid(_ record: DNSRecord) -> Bool {
       !record.isUnique
@@ -201,7 +204,7 @@ struct Responder {
 
   // MARK: - Answers
 
-  /// Hands out what is to be sent now.
+  /// Takes the answers that are due.
   mutating func takeDue(now: Duration) -> [Answer] {
     var answers = resolved
     resolved = []
@@ -226,12 +229,12 @@ struct Responder {
     return answers + [Answer(message: response(inOrder(sent)))]
   }
 
-  /// As they stand in ``records``, whatever asked for them first.
+  /// The records in the order of ``records``, independent of the order of questions.
   private func inOrder(_ sent: [DNSRecord]) -> [DNSRecord] {
     records.filter(sent.contains) + sent.filter { !records.contains($0) }
   }
 
-  /// An answer, with what who gets it will ask for next.
+  /// An answer, with the additional records that its receiver will ask for next.
   private func response(_ answers: [DNSRecord]) -> DNSMessage {
     var names: Set<DNSName> = []
     for answer in answers {
@@ -242,7 +245,7 @@ struct Responder {
     {
       names.insert(host)
     }
-    // Where a host has addresses of one kind only, it says so before somebody asks for others.
+    // A host with addresses of one kind only says so before somebody asks for others.
     let following = records + service.denials.filter { $0.name == service.host }
     let additional = following.filter { names.contains($0.name) && !answers.contains($0) && $0.isUnique }
     return .response(answers, additional: answers.allSatisfy { $0.timeToLive == 0 } ? [] : additional)

@@ -1,8 +1,10 @@
-/// Something that keeps a network from reaching peers, for as long as it lasts.
+/// A condition that keeps a network from reaching peers, for as long as it lasts.
 public enum TransportCondition: Hashable, Sendable, CustomStringConvertible {
-  /// No interface of this machine is up that carries multicast: neighbours are not found by themselves.
+  /// No active interface of this machine carries multicast: neighbours are not found automatically.
   case noMulticast
-  /// Another program has the port for itself: neighbours are not found there, or this peer had it and listens on another one.
+  /// Another program uses the port exclusively.
+  ///
+  /// Neighbours are not found there; or this peer had the port and now listens on another one.
   case portTaken(Int)
   /// The system does not let this process use the local network for discovery, for this reason.
   case discoveryRefused(String)

@@ -1,6 +1,6 @@
 import Platform
 
-/// What the system says of the date.
+/// The system's date.
 enum WallClock {
   private static let secondsPerDay = 86_400
 

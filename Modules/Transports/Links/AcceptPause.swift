@@ -1,10 +1,10 @@
 import NIOCore
 
-/// Stops accepting connections for a moment when that fails, above all because no file descriptors are left.
+/// Pauses accepting connections for a moment after a failure, mostly for want of file descriptors.
 ///
-/// A connection that waits makes the listener readable as long as it waits, so a listener that only failed to accept it
-/// would try again at once, for ever. (The library's own handler for that delays reads that the channel asks for, and
-/// the channel does not ask again after such a failure: it is still registered.)
+/// A waiting connection keeps the listener readable. A listener that failed to accept it would try again at
+/// once, for ever. The library's own handler for that delays reads that the channel requests. But after such
+/// a failure the channel does not request again, because it is still registered.
 final class AcceptPause: ChannelInboundHandler {
   typealias InboundIn = any Channel
 
@@ -13,7 +13,7 @@ final class AcceptPause: ChannelInboundHandler {
   private let failed: @Sendable (any Error) -> Void
   private var resumption: Scheduled<Void>?
 
-  /// - Parameter failed: Hears of each failure.
+  /// - Parameter failed: Called with each failure.
   init(_ failed: @escaping @Sendable (any Error) -> Void) { self.failed = failed }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -34,7 +34,7 @@ final class AcceptPause: ChannelInboundHandler {
   }
 
   private func set(_ accepts: Bool, _ channel: any Channel) {
-    // It fails where the channel is closed, and then there is nothing to do.
+    // This fails when the channel is closed, and then there is nothing to do.
     try? channel.syncOptions?.setOption(.autoRead, value: accepts)
   }
 }

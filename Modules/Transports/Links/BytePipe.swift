@@ -1,11 +1,11 @@
 import NIOConcurrencyHelpers
 
-/// One direction of a link: a bounded queue of bytes between one writer and one reader, emulating a line if asked to.
+/// One direction of a link: a bounded queue of bytes from one writer to one reader.
 ///
-/// A write is accepted whole and then waits until the queue is within its bound again, so that the queue never holds
-/// more than the bound and one write.
+/// It can emulate a line. A write is accepted as a whole and then waits until the queue is within its bound
+/// again. So the queue never holds more than the bound and one write.
 final class BytePipe: Sendable {
-  /// What a reader finds.
+  /// The result of a read.
   enum Taken {
     case pieces([[UInt8]])
     case nothingYet
@@ -17,10 +17,10 @@ final class BytePipe: Sendable {
   private struct State {
     var queue: [LinkSchedule.Delivery] = []
     var queuedBytes = 0
-    /// Set once the writer has ended: with no error where that was in order.
+    /// Set once the writer has ended; without an error for an orderly end.
     var ending: (error: LinkError?, at: Duration)?
     var schedule: LinkSchedule?
-    /// Whether the reader owes a call of `onRoom`.
+    /// Whether the reader must call `onRoom`.
     var owesRoom = false
     var nextWaiter: UInt64 = 0
     var readers: Waiters = [:]
@@ -28,7 +28,7 @@ final class BytePipe: Sendable {
     var alarm: Task<Void, Never>?
   }
 
-  /// Bytes that are taken in one piece at most.
+  /// The maximum size of a piece, in bytes; larger ones are split.
   private static let wholeBytes = 256 << 10
 
   private let bound: Int
@@ -41,8 +41,8 @@ final class BytePipe: Sendable {
   /// - Parameters:
   ///   - bound: Queued bytes above which a writer waits.
   ///   - schedule: The emulated line; `nil` delivers at once.
-  ///   - clock: The time that the line goes by.
-  ///   - onRoom: Called after a read that made room in a pipe which was full before.
+  ///   - clock: The clock of the emulated line.
+  ///   - onRoom: Called after a read that made room in a full pipe.
   init(
     bound: Int, schedule: LinkSchedule? = nil, clock: TransportClock = .continuous,
     onRoom: @escaping @Sendable () -> Void = {}
@@ -83,9 +83,9 @@ final class BytePipe: Sendable {
     try await waitWhile { [bound] in $0.queuedBytes >= bound }
   }
 
-  /// Ends the pipe behind what is queued: with an error where the bytes stop out of order.
+  /// Ends the pipe after what is queued, with an error if the bytes do not end in order.
   ///
-  /// An ended pipe stays as it ended, unless its writer leaves (`leaving`) before all of it was taken.
+  /// The first end counts, unless the writer leaves (`leaving`) before everything was taken.
   func finish(_ error: LinkError? = nil, leaving: Bool = false) {
     resume(
       state.withLockedValue { state in
@@ -106,7 +106,7 @@ final class BytePipe: Sendable {
   /// Ends the pipe at once and drops what is queued.
   func fail(_ error: LinkError) {
     let (waiters, alarm) = state.withLockedValue { state in
-      // A pipe that was emptied and ended keeps its own reason.
+      // A pipe that was emptied and had ended keeps its own reason.
       if state.ending?.error == nil { state.ending = (error, .zero) }
       state.queue = []
       state.queuedBytes = 0
@@ -139,7 +139,7 @@ final class BytePipe: Sendable {
     }
   }
 
-  /// Takes what has arrived, up to `limit` bytes but at least one piece.
+  /// Takes the bytes that have arrived, up to `limit`, but at least one piece.
   func take(atMost limit: Int) -> Taken {
     let (taken, room, writers) = state.withLockedValue { state -> (Taken, Bool, Waiters) in
       let now = state.schedule == nil ? .zero : clock.now
@@ -172,10 +172,10 @@ final class BytePipe: Sendable {
   /// Whether nothing is queued.
   var isEmpty: Bool { state.withLockedValue { $0.queue.isEmpty } }
 
-  /// Bytes that were written and not taken.
+  /// Bytes that were written and not yet taken.
   var queuedBytes: Int { state.withLockedValue { $0.queuedBytes } }
 
-  /// Whether a writer would wait.
+  /// Whether a writer would have to wait.
   var isFull: Bool { state.withLockedValue { $0.queuedBytes >= bound } }
 
   // MARK: - Waiting
@@ -239,7 +239,7 @@ final class BytePipe: Sendable {
         state.queue.append(LinkSchedule.Delivery(bytes: piece, arrival: .zero))
         return
       }
-      // A piece is taken whole, so one that is too large would pass by every bound.
+      // A piece is taken as a whole, so one that is too large would exceed every bound.
       for start in stride(from: 0, to: piece.count, by: Self.wholeBytes) {
         let part = piece[start..<min(start + Self.wholeBytes, piece.count)]
         state.queue.append(LinkSchedule.Delivery(bytes: Array(part), arrival: .zero))

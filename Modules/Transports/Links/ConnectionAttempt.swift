@@ -1,7 +1,9 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// The channels of one attempt to connect, so that it can be broken off; a name may have several addresses.
+/// The channels of one attempt to connect, so that it can be cancelled.
+///
+/// A name may have several addresses.
 final class ConnectionAttempt: Sendable {
   private struct State {
     var channels: [any Channel] = []
@@ -18,7 +20,7 @@ final class ConnectionAttempt: Sendable {
     if isCancelled { throw .cancelled }
   }
 
-  /// Closes what there is, and what is still to come.
+  /// Closes the channels that exist, and those that are added later.
   func cancel() {
     let channels = state.withLockedValue { state in
       state.isCancelled = true

@@ -1,10 +1,10 @@
 import Platform
 
-/// The file descriptors that the process may still have.
+/// The number of file descriptors that the process can still open.
 enum Descriptors {
-  /// Tries whether so many can be had now.
+  /// Tries whether so many descriptors can be opened now.
   ///
-  /// - Returns: The system's error number when they cannot, else `nil`.
+  /// - Returns: The system's error number when they cannot; otherwise `nil`.
   static func shortage(of count: Int) -> Int32? {
     var taken: [Int32] = []
     defer { for descriptor in taken { close(descriptor) } }

@@ -1,21 +1,21 @@
 package import NIOCore
 import NIOHTTP1
 
-/// Where a connection comes from that a web proxy has passed on.
+/// The origin of a connection that a web proxy has forwarded.
 package struct ForwardedAddress {
   /// The address, without a port.
   package let text: String
   package let origin: ConnectionOrigin
 
-  /// Reads what the proxies before this peer say: the last address in `X-Forwarded-For` that is none of them, since what stands before
-  /// it may be anybody's word.
+  /// Reads what the trusted proxies report: the last address in `X-Forwarded-For` that is not a proxy's.
   ///
-  /// It is `nil` where the other end is none of the proxies, or says nothing.
+  /// Anybody may have written what precedes that address. The result is `nil` when the other end is not one
+  /// of the proxies, or reports nothing.
   ///
   /// - Parameters:
-  ///   - elements: The elements of all of these headers, without spaces around them.
+  ///   - elements: The elements of all of these headers, without surrounding spaces.
   ///   - remote: The other end of the connection.
-  ///   - proxies: The addresses of the proxies that are believed.
+  ///   - proxies: The addresses of the trusted proxies.
   package init?(_ elements: [Substring], from remote: SocketAddress?, proxies: Set<String>) {
     guard Self.isProxy(remote, of: proxies) else { return nil }
     let addresses = elements.compactMap { Self.address($0) }
@@ -24,7 +24,7 @@ package struct ForwardedAddress {
     origin = ConnectionOrigin(last.address)
   }
 
-  /// The same of a request.
+  /// Reads the origin from the headers of a request.
   init?(_ head: HTTPRequestHead, over channel: any Channel, _ options: TCPOptions) {
     self.init(
       head.headers[canonicalForm: "X-Forwarded-For"], from: channel.remoteAddress, proxies: options.proxies)
@@ -40,14 +40,14 @@ package struct ForwardedAddress {
     remote?.unmappedIPAddress.map(proxies.contains) ?? false
   }
 
-  /// The text of an address as the other end of a connection has it.
+  /// The text of an address in the form in which a connection reports its other end.
   ///
-  /// - Returns: `nil` for a text that is no address.
+  /// - Returns: `nil` when the text is not an address.
   package static func canonical(_ text: String) -> String? {
     (try? SocketAddress(ipAddress: text, port: 0))?.unmappedIPAddress
   }
 
-  /// Reads an address, which may have a port behind it.
+  /// Reads an address, which may be followed by a port.
   private static func address(_ element: Substring) -> (text: String, address: SocketAddress)? {
     if let address = try? SocketAddress(ipAddress: String(element), port: 0) {
       return address.unmappedIPAddress.map { ($0, address) }
@@ -60,7 +60,9 @@ package struct ForwardedAddress {
 }
 
 extension SocketAddress {
-  /// The address as text; an IPv4 address stands as such, also where a socket for both kinds has it.
+  /// The address as text.
+  ///
+  /// An IPv4 address is written as such, also when a dual-stack socket reports it.
   package var unmappedIPAddress: String? {
     guard let text = ipAddress else { return nil }
     let prefix = "::ffff:"

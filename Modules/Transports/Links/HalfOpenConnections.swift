@@ -1,19 +1,21 @@
 import NIOConcurrencyHelpers
 package import NIOCore
 
-/// Where a connection comes from, as far as limits go: an IPv4 address, or the first 64 bits of an IPv6 address, of which one
-/// host may have all the rest.
+/// The origin of a connection, as limits count it.
+///
+/// It is an IPv4 address, or the first 64 bits of an IPv6 address. One host may have all addresses below the
+/// latter.
 package struct ConnectionOrigin: Hashable, Sendable {
   fileprivate let bytes: [UInt8]
 
-  /// The origin of a socket's other end; all that have no address count as one.
+  /// The origin of a socket's other end; all sockets without an address count as one.
   package init(_ address: SocketAddress?) {
     switch address {
-    // In the system's structures the address begins behind family and port, for IPv6 behind the flow's number too.
+    // In the system's structures the address follows family and port, and for IPv6 also the flow number.
     case .v4(let address): bytes = withUnsafeBytes(of: address.address) { Array($0[4..<8]) }
     case .v6(let address):
       let all = withUnsafeBytes(of: address.address) { Array($0[8..<24]) }
-      // An IPv4 address as a socket for both kinds has it.
+      // An IPv4 address as a dual-stack socket reports it.
       let isMapped = all.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
       bytes = Array(isMapped ? all.suffix(4) : all.prefix(8))
     case .unixDomainSocket, nil: bytes = []
@@ -22,18 +24,20 @@ package struct ConnectionOrigin: Hashable, Sendable {
 }
 
 extension ConnectionOrigin {
-  /// The origin of a link that is no socket.
+  /// The origin of a link other than a socket.
   init(named name: String) { bytes = Array(name.utf8) }
 }
 
-/// The connections that others have made and that are no sessions: their peer has not said hello, or they wait for their end.
+/// Incoming connections without a session: the peer has not said hello, or the connection waits for its end.
 ///
 /// All listeners of a network share one.
 package final class HalfOpenConnections: Sendable {
   private struct State {
     var all = 0
     var byOrigin: [ConnectionOrigin: Int] = [:]
-    /// Many that come at once are peers behind one address, after a restart; a flood goes on.
+    /// A burst comes from many peers behind one address after a restart.
+    ///
+    /// A flood continues.
     var arrivals: RateLimiter<ConnectionOrigin>
 
     mutating func add(_ count: Int, _ origin: ConnectionOrigin?) {
@@ -55,15 +59,15 @@ package final class HalfOpenConnections: Sendable {
           atOnce: max(limits.arrivalsByAddress, 1), perSecond: limits.arrivalsByAddressPerSecond)))
   }
 
-  /// How many there are.
+  /// How many half-open connections there are.
   package var count: Int { state.withLockedValue { $0.all } }
 
-  /// Counts a connection that has just come.
+  /// Counts a new connection.
   ///
   /// - Parameters:
-  ///   - origin: `nil` where a proxy has yet to say where it comes from.
-  ///   - now: When it came.
-  /// - Returns: `nil` when there are too many, or they come too fast.
+  ///   - origin: `nil` when a proxy has yet to report the origin.
+  ///   - now: When the connection arrived.
+  /// - Returns: `nil` when there are too many, or they arrive too fast.
   package func enter(from origin: ConnectionOrigin?, at now: NIODeadline = .now()) -> HalfOpenPlace? {
     state.withLockedValue { state in
       guard state.all < limits.halfOpen, origin.map({ admit($0, &state, now) }) ?? true else { return nil }
@@ -77,9 +81,9 @@ package final class HalfOpenConnections: Sendable {
       && state.arrivals.take(origin, at: .nanoseconds(Int64(clamping: now.uptimeNanoseconds))) == nil
   }
 
-  /// Counts a connection where it comes from, which was not known.
+  /// Counts a connection at its origin, which was unknown before.
   ///
-  /// - Returns: Whether it may stay.
+  /// - Returns: Whether the connection may stay.
   fileprivate func settle(_ origin: ConnectionOrigin) -> Bool {
     state.withLockedValue { state in
       guard admit(origin, &state, .now()) else { return false }
@@ -94,11 +98,11 @@ package final class HalfOpenConnections: Sendable {
   }
 }
 
-/// One connection's place among those that are half open.
+/// One connection's entry among the half-open ones.
 package final class HalfOpenPlace: Sendable {
   private enum Course {
     case counted
-    /// Its session runs.
+    /// Its session runs; it is not counted.
     case away
     case over
   }
@@ -111,9 +115,9 @@ package final class HalfOpenPlace: Sendable {
     state = NIOLockedValueBox((.counted, origin))
   }
 
-  /// Counts the connection where a proxy says that it comes from.
+  /// Counts the connection at the origin that a proxy reports.
   ///
-  /// - Returns: `false` when there are too many from there; then it is to be closed.
+  /// - Returns: `false` when there are too many from there; the caller must then close the connection.
   func settle(_ origin: ConnectionOrigin) -> Bool {
     state.withLockedValue { state in
       guard state.course == .counted, state.origin == nil else { return true }
@@ -123,13 +127,13 @@ package final class HalfOpenPlace: Sendable {
     }
   }
 
-  /// Counts the connection no more: its peer has said hello, and a session runs.
+  /// Stops counting the connection: its peer has said hello, and a session runs.
   package func leave() { change(to: .away) }
 
-  /// Counts it again, whatever the limit: its session is over.
+  /// Counts the connection again, even above the limit: its session is over.
   package func comeBack() { change(to: .counted) }
 
-  /// Counts it no more: it is closed.
+  /// Stops counting the connection for good: it is closed.
   package func end() { change(to: .over) }
 
   private func change(to next: Course) {
@@ -139,6 +143,8 @@ package final class HalfOpenPlace: Sendable {
     if difference != 0 { connections.add(difference, origin) }
   }
 
+  /// Changes the state of the connection.
+  ///
   /// - Returns: By how much the count changes.
   private static func change(_ course: inout Course, to next: Course) -> Int {
     switch (course, next) {

@@ -1,4 +1,4 @@
-/// Why a text is no address.
+/// Why a text is not an address.
 package struct AddressFault: Error {
   /// What is wrong, as the end of a sentence.
   package let reason: String
@@ -16,7 +16,7 @@ struct HostAndPort {
   ///
   /// - Throws: What is wrong with it.
   init(_ text: Substring) throws(AddressFault) {
-    // What is written into a request, or looked up, has nothing else in it.
+    // A host that is written into a request, or looked up, has no other characters.
     guard text.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }), !text.contains("/") else {
       throw AddressFault("it has characters that a host cannot have")
     }

@@ -1,27 +1,28 @@
 /// Makes links to one address.
 public protocol LinkConnector: Sendable {
-  /// The address, for people.
+  /// The address, in readable form.
   var address: String { get }
 
   /// Makes one attempt to connect.
   ///
-  /// - Throws: `refused`, `unreachable`, `timedOut`, `system`, naming the address; `cancelled` when the task is.
+  /// - Throws: `refused`, `unreachable`, `timedOut` or `system`, naming the address; `cancelled` when the
+  ///   task is cancelled.
   func connect() async throws(LinkError) -> TCPLink
 }
 
 extension LinkConnector {
-  /// Connects, hands the link to `body`, and connects again when it returns; for ever, until the task is cancelled.
+  /// Connects, passes the link to `body`, and connects again when it returns, until the task is cancelled.
   ///
-  /// After a failure it waits as `backoff` says. The wait begins again at the shortest once `body` says that the
-  /// connection was of use: a peer that accepts and hangs up at once is a failure too.
+  /// After a failure it waits as `backoff` says. The delay starts again at the shortest one once `body`
+  /// reports that the connection was useful. A peer that accepts and closes at once counts as a failure.
   ///
   /// - Parameters:
   ///   - backoff: The delays between attempts.
-  ///   - clock: The time that the delays go by.
-  ///   - longestDelay: The bound of the delays as it is then, in place of the back-off's own.
-  ///   - ready: Waits until it is of use to connect at all; called before each attempt.
-  ///   - failed: Hears of each failed attempt and of the delay that follows.
-  ///   - body: Uses the link and closes it; returns whether the connection was of use.
+  ///   - clock: The clock of the delays.
+  ///   - longestDelay: The current bound of the delays, instead of the back-off's own.
+  ///   - ready: Waits until connecting makes sense; called before each attempt.
+  ///   - failed: Called with each failed attempt and the delay that follows.
+  ///   - body: Uses the link and closes it; returns whether the connection was useful.
   public func keepConnected(
     backoff: Backoff = Backoff(), clock: TransportClock = .continuous,
     longestDelay: @Sendable () -> Duration? = { nil }, ready: () async -> Void = {},

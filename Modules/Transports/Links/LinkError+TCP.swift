@@ -8,7 +8,7 @@ import Platform
 #endif
 
 extension LinkError {
-  /// Translates what the network library threw; `what` says what failed, with the address.
+  /// Translates an error of the network library; `what` says what failed, with the address.
   package init(tcp error: any Error, _ what: String) {
     switch error {
     case let error as LinkError: self = error
@@ -21,7 +21,7 @@ extension LinkError {
     }
   }
 
-  /// The name may stand for several addresses; the first real refusal tells most.
+  /// The name may have several addresses; the first refusal by a host says most.
   private static func attempts(_ error: NIOConnectionError, _ what: String) -> LinkError {
     guard let first = error.connectionErrors.first else {
       return LinkError(.unreachable, "\(what): the host \"\(error.host)\" is not known")
@@ -56,7 +56,7 @@ extension LinkError {
 }
 
 extension Error {
-  /// Whether it comes from TLS around the connection.
+  /// Whether the error comes from TLS around the connection.
   fileprivate var isOfTLS: Bool {
     #if TLS
       self is NIOSSLError || self is NIOSSLExtraError || self is BoringSSLError

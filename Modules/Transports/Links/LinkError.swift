@@ -1,6 +1,6 @@
-/// Why a link could not be made, or ended.
+/// Why a link could not be made, or why it ended.
 public struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What went wrong, to branch on.
+  /// The kind of failure, to branch on.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
 
@@ -10,11 +10,11 @@ public struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let closed = Code("closed")
     /// The task that waited was cancelled.
     public static let cancelled = Code("cancelled")
-    /// The other end went away without ending its direction first.
+    /// The other end disappeared without ending its direction first.
     public static let disconnected = Code("disconnected")
-    /// Nobody listens at the address.
+    /// No process listens at the address.
     public static let refused = Code("refused")
-    /// The address does not name a host, or there is no way to it.
+    /// The address does not name a host, or the host cannot be reached.
     public static let unreachable = Code("unreachable")
     /// The other end did not answer in time.
     public static let timedOut = Code("timedOut")
@@ -22,25 +22,25 @@ public struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let portInUse = Code("portInUse")
     /// The process may not listen on the port.
     public static let permissionDenied = Code("permissionDenied")
-    /// The other end has not proved that it belongs to the application, or does not believe that this one does.
+    /// One end did not accept the other's proof that it belongs to the application.
     public static let untrusted = Code("untrusted")
-    /// The other end has sent what it must not.
+    /// The other end has sent invalid data.
     public static let malformed = Code("malformed")
-    /// A certificate has ended.
+    /// A certificate has expired.
     public static let expired = Code("expired")
     /// The peer's key was revoked.
     public static let revoked = Code("revoked")
-    /// What this peer is to prove itself with is not right.
+    /// This peer's own credentials are invalid.
     public static let credentials = Code("credentials")
-    /// A failure of the operating system that has no code of its own here.
+    /// A failure of the operating system without a code of its own here.
     public static let system = Code("system")
   }
 
-  /// What went wrong.
+  /// The kind of failure.
   public let code: Code
   /// One sentence, in English, without a trailing full stop; names the address.
   public let message: String
-  /// The operating system's error number, where it came from there.
+  /// The operating system's error number, if the system reported one.
   public let underlying: Int32?
 
   /// Makes an error.

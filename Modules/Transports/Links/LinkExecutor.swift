@@ -1,23 +1,23 @@
 public import NIOCore
 import NIOPosix
 
-/// Where a link calls its user, and is called: one call after another, in the order in which they were handed over.
+/// Where a link and its user are called: one call after another, in the order of submission.
 public protocol LinkExecutor: Sendable {
-  /// Runs `body` soon; callable from any thread.
+  /// Runs `body` soon; may be called from any thread.
   func execute(_ body: @escaping @Sendable () -> Void)
 
-  /// Whether the caller runs there.
+  /// Whether the caller runs on this executor.
   var isCurrent: Bool { get }
 }
 
 /// An event loop as a link's executor.
 ///
-/// For a socket it is the socket's own: what it received is looked at where it was read, and what the session answers goes
-/// into the socket with no other thread between.
+/// For a socket it is the socket's own loop. What it received is processed on the thread that read it. The
+/// session's answers go into the socket without a change of thread.
 public struct LoopExecutor: LinkExecutor {
   let loop: any EventLoop
 
-  /// Names the loop.
+  /// Takes the event loop.
   public init(_ loop: any EventLoop) { self.loop = loop }
 
   /// The next of the process's event loops, for a link that has none of its own.
@@ -29,7 +29,7 @@ public struct LoopExecutor: LinkExecutor {
 }
 
 extension LinkExecutor {
-  /// Runs `body` at once where the caller is there, else soon.
+  /// Runs `body` at once if the caller runs on this executor, otherwise soon.
   func run(_ body: @escaping @Sendable () -> Void) {
     if isCurrent { body() } else { execute(body) }
   }

@@ -1,18 +1,20 @@
 /// The properties of an emulated link, for tests and measurements.
 ///
-/// The link stays ordered and reliable, as a radio's own link layer makes it: a lost frame costs time, never data.
+/// The link stays ordered and reliable, like a radio's own link layer: a lost frame costs time, never data.
 public struct LinkProfile: Hashable, Sendable {
-  /// Bytes that the line carries in a second, each way; 0 stands for no limit.
+  /// Bytes per second that the line carries each way; 0 means no limit.
   public var bytesPerSecond = 0
-  /// Bytes of one frame of the line, at least 1: what is lost or delivered at once.
+  /// Bytes of one frame of the line, at least 1.
+  ///
+  /// A frame is lost or delivered as a whole.
   public var frameBytes = 1_400
   /// The time from a frame's last bit at the sender to its arrival.
   public var latency: Duration = .zero
-  /// The part of all frames that is lost and sent again, 0 up to but excluding 1.
+  /// The share of frames that are lost and sent again, from 0 to below 1.
   public var loss = 0.0
   /// How long the sender waits before it sends a lost frame again.
   public var resendDelay: Duration = .milliseconds(60)
-  /// After how many bytes in one direction the link breaks; `nil`: never.
+  /// The number of bytes in one direction after which the link breaks; `nil` for never.
   public var disconnectAfterBytes: Int?
   /// Bytes that a direction holds, on the line or queued for it, before a sender waits.
   public var queueBytes = 64 << 10

@@ -1,6 +1,6 @@
 import NIOConcurrencyHelpers
 
-/// Calls the user of a link that itself knows how to wait only, with a task for each direction.
+/// Calls the user of an awaited link, with one task for each direction.
 final class LinkPump: Sendable {
   private struct State {
     var tasks: [Task<Void, Never>] = []
@@ -12,7 +12,7 @@ final class LinkPump: Sendable {
   private let room = Latch()
   private let state = NIOLockedValueBox(State())
 
-  /// Begins to carry bytes between `link` and `user`, and keeps both until they have ended.
+  /// Starts to carry bytes between `link` and `user`, and retains both until they have ended.
   func attach(_ user: any LinkUser, to link: any AwaitedLink) {
     let caller = UserCaller(user: user, executor: executor)
     state.withLockedValue { state in
@@ -30,7 +30,7 @@ final class LinkPump: Sendable {
 
   func finishWriting() { outbox.finish() }
 
-  /// Ends the waits, the link being closed.
+  /// Ends the waits after the link was closed.
   func cancel() {
     outbox.discard()
     let tasks = state.withLockedValue { state in
@@ -85,7 +85,7 @@ final class LinkPump: Sendable {
   }
 }
 
-/// Calls a user where its link's executor is.
+/// Calls a user on its link's executor.
 private struct UserCaller: Sendable {
   let user: any LinkUser
   let executor: any LinkExecutor
@@ -97,17 +97,17 @@ private struct UserCaller: Sendable {
   }
 }
 
-/// What a session wants sent and the link has not taken.
+/// Pieces that a session wants to send and that the link has not taken.
 private final class LinkOutbox: Sendable {
   private struct State {
     var pieces: [[UInt8]] = []
     var byteCount = 0
     var finished = false
-    /// Whether the link is over, and nothing is sent any more.
+    /// Whether the link is over, and nothing more is sent.
     var isDiscarded = false
   }
 
-  /// What the sender does next.
+  /// The sender's next action.
   enum Next {
     case send([[UInt8]])
     case finish
@@ -117,10 +117,10 @@ private final class LinkOutbox: Sendable {
   private let arrival = Latch()
   private let state = NIOLockedValueBox(State())
 
-  /// Whether so much waits that nothing more should be received, which could call for more.
+  /// Whether so much waits that the link should stop receiving, since input may cause more output.
   var isFull: Bool { state.withLockedValue { $0.byteCount >= DriverLimits.unsentBytes } }
 
-  /// Puts pieces behind all earlier ones; none behind the end.
+  /// Queues pieces after all earlier ones; drops them after the end.
   func append(_ pieces: [[UInt8]]) {
     guard !pieces.isEmpty else { return }
     state.withLockedValue { state in
@@ -131,26 +131,26 @@ private final class LinkOutbox: Sendable {
     arrival.signal()
   }
 
-  /// Nothing comes any more.
+  /// Says that no more pieces follow.
   func finish() {
     state.withLockedValue { $0.finished = true }
     arrival.signal()
   }
 
-  /// Takes that the link has taken pieces.
+  /// Records that the link has taken pieces.
   func sent(_ pieces: [[UInt8]]) {
     let count = pieces.reduce(0) { $0 + $1.count }
     state.withLockedValue { $0.byteCount = max(0, $0.byteCount - count) }
   }
 
-  /// Drops what waits, and all that comes.
+  /// Drops what waits, and everything queued later.
   func discard() {
     state.withLockedValue { state in
       (state.pieces, state.byteCount, state.isDiscarded) = ([], 0, true)
     }
   }
 
-  /// Waits for something to do; `wait` only when the task is cancelled.
+  /// Waits for something to do; returns `wait` only when the task is cancelled.
   func next() async -> Next {
     while true {
       let next = state.withLockedValue { state -> Next in

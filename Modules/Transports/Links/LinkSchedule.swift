@@ -1,7 +1,8 @@
 /// When each frame of one direction of an emulated link arrives: a pure function of what was sent when.
 ///
-/// Frames occupy the line one after another. A lost frame occupies it once more and arrives the resend delay later; the
-/// frames behind it are sent meanwhile and wait for it at the other end, because the link is ordered.
+/// Frames occupy the line one after another. A lost frame occupies it once more and arrives the resend delay
+/// later. The frames behind it are sent meanwhile and wait for it at the other end, because the link is
+/// ordered.
 struct LinkSchedule: Sendable {
   /// A frame and its arrival.
   struct Delivery: Equatable, Sendable {
@@ -50,7 +51,7 @@ struct LinkSchedule: Sendable {
     let onLine = time(of: count)
     lineFree = max(lineFree, now) + onLine
     var heard = lineFree
-    // A line that loses everything would never deliver; 64 losses in a row end the bad luck.
+    // A line that loses everything would never deliver, so at most 64 losses occur in a row.
     var losses = 0
     while profile.loss > 0, losses < 64, Double.random(in: 0..<1, using: &random) < profile.loss {
       // The frames behind it use the line meanwhile; they wait at the other end.

@@ -10,7 +10,7 @@ public final class MemoryLink: AwaitedLink {
 
   private struct State {
     var statistics = LinkStatistics()
-    /// Why this end was closed here.
+    /// Why this end was closed, if it was closed on this side.
     var closed: LinkError?
   }
 
@@ -24,8 +24,8 @@ public final class MemoryLink: AwaitedLink {
   ///
   /// - Parameters:
   ///   - profile: The emulated line, the same in both directions; `nil` delivers at once.
-  ///   - clock: The time that the line goes by.
-  ///   - names: What the first end and the second end are called.
+  ///   - clock: The clock of the emulated line.
+  ///   - names: The names of the first end and the second end.
   /// - Returns: The first end and the second.
   public static func pair(
     profile: LinkProfile? = nil, clock: TransportClock = .continuous,
@@ -81,7 +81,7 @@ public final class MemoryLink: AwaitedLink {
     outbound.finish(gone, leaving: true)
   }
 
-  /// What this end tells of `error`; a line that broke in one direction is broken in the other.
+  /// The error that this end reports for `error`; a line that broke in one direction is broken in the other.
   private func spread(_ error: LinkError) -> LinkError {
     if let closed = state.withLockedValue({ $0.closed }) { return closed }
     if error.code == .disconnected {

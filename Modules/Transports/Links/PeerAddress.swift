@@ -1,11 +1,11 @@
-/// Where a peer can be connected to.
+/// An address at which a peer can be reached.
 public enum PeerAddress: Hashable, Sendable, CustomStringConvertible {
   /// A TCP port of a host.
   case tcp(host: String, port: Int)
   /// A WebSocket server.
   case webSocket(WebSocketAddress)
 
-  /// Reads `host:port`; an IPv6 address stands in brackets.
+  /// Reads `host:port`; an IPv6 address is in brackets.
   ///
   /// - Throws: `unreachable`, saying what is wrong.
   public init(tcp text: String) throws(LinkError) {
@@ -33,7 +33,9 @@ public enum PeerAddress: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Who has asked for an address: what one part takes back, another may still want.
+/// The part that requested an address.
+///
+/// Another part may still want an address that one part withdraws.
 package enum AddressOwner: Hashable, Sendable {
   /// The application, by a call.
   case application
@@ -41,7 +43,7 @@ package enum AddressOwner: Hashable, Sendable {
   case configuration
 }
 
-/// Where a network listens.
+/// An address at which a network listens.
 package struct ListeningAddress: Hashable, Sendable {
   package let host: String
   /// 0 for any free one.

@@ -9,10 +9,10 @@ public struct TCPConnector: LinkConnector {
   public let port: Int
 
   private let options: TCPOptions
-  /// The addresses that the host stands for, where no name has to be looked up.
+  /// The addresses of the host, when no name has to be looked up.
   private let known: KnownAddresses?
 
-  /// Names an address; nothing happens yet.
+  /// Takes an address; does not connect yet.
   public init(host: String, port: Int, options: TCPOptions = TCPOptions()) {
     self.host = host
     self.port = port
@@ -20,9 +20,9 @@ public struct TCPConnector: LinkConnector {
     known = nil
   }
 
-  /// Names the addresses of a candidate, of which the one counts that answers first.
+  /// Takes the addresses of a candidate; the first one that answers is used.
   ///
-  /// - Returns: `nil` when it has none.
+  /// - Returns: `nil` when the candidate has none.
   init?(_ candidate: PeerCandidate, options: TCPOptions) {
     guard let first = candidate.endpoints.first else { return nil }
     host = first.host
@@ -31,7 +31,7 @@ public struct TCPConnector: LinkConnector {
     known = KnownAddresses(candidate)
   }
 
-  /// The address, for people.
+  /// The address, in readable form.
   public var address: String { hostPort(host, port) }
 
   private var bootstrap: ClientBootstrap {
@@ -41,7 +41,8 @@ public struct TCPConnector: LinkConnector {
 
   /// Makes one attempt to connect.
   ///
-  /// - Throws: `refused`, `unreachable`, `timedOut`, `system`, naming the address; `cancelled` when the task is.
+  /// - Throws: `refused`, `unreachable`, `timedOut` or `system`, naming the address; `cancelled` when the
+  ///   task is cancelled.
   public func connect() async throws(LinkError) -> TCPLink {
     let what = "Cannot connect to \(address)"
     guard (1...65_535).contains(port) else {
@@ -66,7 +67,7 @@ public struct TCPConnector: LinkConnector {
   }
 }
 
-/// Answers with addresses that are known, so that those of both families are tried side by side (RFC 8305).
+/// Returns known addresses, so that both address families are tried side by side (RFC 8305).
 private struct KnownAddresses: Resolver, Sendable {
   private let ipv4: [SocketAddress]
   private let ipv6: [SocketAddress]

@@ -11,12 +11,12 @@ public final class TCPLink: AwaitedLink {
   private let outbound: BytePipe
   private let counters = NIOLockedValueBox(LinkStatistics())
   private let handler: NIOLoopBound<TCPLinkHandler>
-  /// Where its other end is, as far as limits go.
+  /// The origin of the other end, as limits count it.
   let origin: ConnectionOrigin
-  /// Where it counts until its peer is admitted; `nil` for one that was dialed here.
+  /// Its entry among the half-open connections until its peer is admitted; `nil` if it was dialed here.
   private let place: HalfOpenPlace?
 
-  /// Puts the link's handler on a channel that is being made; must run on the channel's event loop.
+  /// Adds the link's handler to a channel that is being made; must run on the channel's event loop.
   init(
     _ channel: any Channel, kind: String = "tcp", options: TCPOptions, address: String? = nil,
     origin: ConnectionOrigin? = nil, place: HalfOpenPlace? = nil
@@ -24,7 +24,7 @@ public final class TCPLink: AwaitedLink {
     self.channel = channel
     self.place = place
     self.origin = origin ?? ConnectionOrigin(channel.remoteAddress)
-    // A channel reads again when somebody asks it to; the handler lets that through while there is room.
+    // A channel reads again when it is asked to; the handler allows that while there is room.
     inbound = BytePipe(bound: options.inboundBytes, onRoom: { channel.read() })
     outbound = BytePipe(bound: options.outboundBytes)
     endpoint = LinkEndpoint(kind: kind, address: address ?? channel.peerName)
@@ -92,7 +92,7 @@ extension TCPLink {
 
   public func write(_ pieces: [[UInt8]]) {
     let count = pieces.reduce(0) { $0 + $1.count }
-    // A pipe that has ended belongs to a link that broke, of which the user hears by itself.
+    // A pipe that has ended belongs to a link that broke, and the user is called separately about that.
     guard (try? outbound.append(pieces)) != nil else { return }
     counters.withLockedValue { $0.sentBytes += UInt64(count) }
     onLoop { $0.drain() }
@@ -109,21 +109,23 @@ extension TCPLink {
 
   public func finishWriting() {
     place?.comeBack()
-    // What is written from now on is dropped.
+    // Bytes that are written from now on are dropped.
     outbound.finish()
     channel.close(mode: .output, promise: nil)
   }
 }
 
-/// What client and server sockets have in common.
+/// Settings that client and server sockets share.
 enum TCP {
   /// The event loops of the whole process: links share threads, they do not own any.
   static var group: MultiThreadedEventLoopGroup { .singletonMultiThreadedEventLoopGroup }
 
-  /// Connections that the system keeps until they are accepted; beyond them a peer's system tries again a second later.
+  /// The number of connections that the system keeps until they are accepted.
+  ///
+  /// Beyond that, a peer's system tries again a second later.
   static let backlog: Int32 = 1_024
 
-  /// What makes sockets that dial.
+  /// Makes the bootstrap of outgoing connections.
   static func clientBootstrap(_ options: TCPOptions) -> ClientBootstrap {
     ClientBootstrap(group: group)
       .connectTimeout(TimeAmount(options.connectTimeout))
@@ -134,16 +136,16 @@ enum TCP {
       .channelOption(.writeBufferWaterMark, value: waterMark)
   }
 
-  /// Whether the event loops are known to run, or could start.
+  /// Whether the event loops are known to run, or to be able to start.
   private static let isReady = NIOLockedValueBox(false)
-  /// What the system's way of waiting takes for each loop: the selector, its wake-up and its timer.
+  /// The descriptors of one event loop: the selector, its wake-up and its timer.
   private static let descriptorsPerLoop = 3
-  /// What other threads may open for a moment meanwhile.
+  /// Descriptors that other threads may open for a moment meanwhile.
   private static let spareDescriptors = 4
 
-  /// Sees to it that the event loops can start: the network library ends the process when they cannot.
+  /// Checks that the event loops can start: the network library ends the process when they cannot.
   ///
-  /// - Parameter what: What is to be done with them, for the error.
+  /// - Parameter what: The purpose of the event loops, for the error.
   /// - Throws: `system` when there are not enough file descriptors left.
   static func checkDescriptors(_ what: String) throws(LinkError) {
     let failure = isReady.withLockedValue { isReady -> Int32? in
@@ -159,12 +161,16 @@ enum TCP {
     if let failure { throw LinkError(tcp: IOError(errnoCode: failure, reason: "dup"), what) }
   }
 
-  /// Buffers grow with what the socket holds, so that a fast peer costs few reads, and are small at first: a link keeps its
-  /// own, and most links of a server with many peers carry little.
+  /// Receive buffers grow with what the socket holds, so that a fast peer needs few reads.
+  ///
+  /// They are small at first. Each link keeps its own, and most links of a server with many peers carry
+  /// little.
   static var receiveAllocator: AdaptiveRecvByteBufferAllocator {
     AdaptiveRecvByteBufferAllocator(minimum: 2 << 10, initial: 2 << 10, maximum: 256 << 10)
   }
 
-  /// The socket's own queue: enough for a fast line, small enough that a slow peer is felt.
+  /// The bounds of the socket's own queue.
+  ///
+  /// It is large enough for a fast line, and small enough that backpressure of a slow peer works.
   static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 128 << 10, high: 512 << 10)
 }

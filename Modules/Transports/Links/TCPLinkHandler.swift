@@ -3,8 +3,8 @@ import NIOCore
 
 /// The end of a TCP channel's pipeline: moves bytes between the socket and the link's two pipes.
 ///
-/// It runs on the channel's event loop. The socket is read only while the inbound pipe has room, and the outbound pipe
-/// is emptied only while the socket takes more, so both peers' speeds reach each other.
+/// It runs on the channel's event loop. The socket is read only while the inbound pipe has room. The outbound
+/// pipe is emptied only while the socket takes more. So backpressure works in both directions.
 final class TCPLinkHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = Never
@@ -19,18 +19,18 @@ final class TCPLinkHandler: ChannelDuplexHandler {
   private let counters: NIOLockedValueBox<LinkStatistics>
   private let name: String
   private var context: ChannelHandlerContext?
-  /// Who takes what arrives, in place of the inbound pipe.
+  /// The user that receives what arrives, instead of the inbound pipe.
   private var user: (any LinkUser)?
   private var toldEnds: Set<LinkDirection> = []
-  /// Whether the channel wanted to read on while there was no room.
+  /// Whether the channel wanted to read while there was no room.
   private var owesRead = false
-  /// Why the channel is no more.
+  /// Why the channel is closed.
   private var gone: LinkError?
-  /// Set while the output is to be ended behind what is queued.
+  /// Set while the output is to be ended after what is queued.
   private var ending: EventLoopPromise<Void>?
   private var endsOutput = false
 
-  /// Makes the handler of one channel; `name` says in errors where its other end is.
+  /// Makes the handler of one channel; `name` is the other end's address in errors.
   init(
     inbound: BytePipe, outbound: BytePipe, counters: NIOLockedValueBox<LinkStatistics>, name: String
   ) {
@@ -44,20 +44,20 @@ final class TCPLinkHandler: ChannelDuplexHandler {
 
   func handlerRemoved(context: ChannelHandlerContext) {
     self.context = nil
-    // A channel that is closed before it was active has no other event.
+    // A channel that is closed before it was active reports no other event.
     connectionHasGone()
   }
 
   // MARK: - For a user
 
-  /// Hands `user` what has arrived, and from now on what arrives.
+  /// Delivers what has arrived to `user`, and everything that arrives from now on.
   func attach(_ user: any LinkUser) {
     self.user = user
     handWaiting()
     if let gone { end(gone) } else { readIfRoom() }
   }
 
-  /// Hands over what came before the user, while it has room, and then the end that stands behind it.
+  /// Delivers bytes that arrived before the user was attached, while it has room, and then the end.
   private func handWaiting() {
     while hasRoom, let user, case .pieces(let pieces) = inbound.take(atMost: 1) {
       for piece in pieces { hand(piece, to: user) }
@@ -70,10 +70,10 @@ final class TCPLinkHandler: ChannelDuplexHandler {
     user.received(bytes)
   }
 
-  /// Writes what the socket takes.
+  /// Writes as much as the socket takes.
   func drain() { if let context { drain(context) } }
 
-  /// Reads on where that was put off.
+  /// Continues to read if a read was deferred.
   func readIfRoom() {
     if user != nil { handWaiting() }
     guard owesRead, hasRoom, let context else { return }
@@ -81,7 +81,7 @@ final class TCPLinkHandler: ChannelDuplexHandler {
     context.read()
   }
 
-  /// While much waits to be sent nothing is received that could call for more.
+  /// Whether there is room to receive; `false` while much waits to be sent, as receiving may cause more.
   private var hasRoom: Bool {
     guard let user else { return !inbound.isFull }
     return user.hasRoom && outbound.queuedBytes < DriverLimits.unsentBytes
@@ -98,11 +98,13 @@ final class TCPLinkHandler: ChannelDuplexHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let bytes = Array(unwrapInboundIn(data).readableBytesView)
     if let user, inbound.isEmpty { return hand(bytes, to: user) }
-    // An ended pipe is one that this side closed: what still arrives belongs to nobody.
+    // This side has closed an ended pipe: bytes that still arrive are dropped.
     _ = try? inbound.append([bytes])
   }
 
-  /// Reads on only with room for what comes; the link asks again after it has made room.
+  /// Reads only if there is room for the bytes.
+  ///
+  /// The link asks again after it has made room.
   func read(context: ChannelHandlerContext) {
     owesRead = !hasRoom
     if !owesRead { context.read() }
@@ -143,7 +145,8 @@ final class TCPLinkHandler: ChannelDuplexHandler {
   private func endOutput(_ context: ChannelHandlerContext) {
     guard let ending, !endsOutput, outbound.isEmpty else { return }
     endsOutput = true
-    // A socket whose other direction has ended closes whole and drops writes that wait, so those must have gone.
+    // A socket whose other direction has ended closes as a whole and drops waiting writes, so those must go
+    // out first.
     let written = context.eventLoop.makePromise(of: Void.self)
     written.futureResult.assumeIsolated().whenComplete { result in
       switch result {
@@ -177,11 +180,11 @@ final class TCPLinkHandler: ChannelDuplexHandler {
   private func connectionHasGone() {
     guard gone == nil else { return }
     let reason = LinkError(.disconnected, "The connection to \(name) was closed")
-    // When this direction has ended before, the end of the other closes the socket with no event of its own.
+    // If this direction has ended before, the end of the other closes the socket without an event of its own.
     if endsOutput {
       inbound.finish()
       if user != nil { handWaiting() }
-      // A user without room takes what came before the end later, and then hears of it.
+      // A user without room takes what came before the end later, and is then called with the end.
       if user != nil, !inbound.isEmpty {
         outbound.fail(reason)
         return tell(.outbound, reason)
@@ -202,12 +205,12 @@ final class TCPLinkHandler: ChannelDuplexHandler {
 }
 
 extension Channel {
-  /// The other end's address, for people.
+  /// The other end's address, in readable form.
   var peerName: String { remoteAddress.map(\.name) ?? "an unknown address" }
 }
 
 extension SocketAddress {
-  /// Host and port as people write them.
+  /// Host and port in the usual notation.
   var name: String {
     guard let host = ipAddress, let port else { return "\(self)" }
     return hostPort(host, port)
@@ -215,7 +218,7 @@ extension SocketAddress {
 }
 
 extension SocketAddress {
-  /// Whether what is sent there stays on this machine.
+  /// Whether bytes that are sent to this address stay on this machine.
   var isLoopback: Bool {
     switch self {
     case .v4: ipAddress?.hasPrefix("127.") ?? false
@@ -225,7 +228,7 @@ extension SocketAddress {
   }
 }
 
-/// Host and port as people write them; an IPv6 address stands in brackets.
+/// Host and port in the usual notation, with an IPv6 address in brackets.
 func hostPort(_ host: String, _ port: Int) -> String {
   host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
 }

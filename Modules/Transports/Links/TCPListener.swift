@@ -2,39 +2,40 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// Waits for peers on one TCP port.
+/// Accepts links on one TCP port.
 ///
-/// At most `ConnectionLimits.halfOpen` links wait for their peer's hello, and `halfOpenByAddress` of one address; a
-/// connection beyond them is closed as soon as it arrives, so that a flood costs a socket for a moment and never memory.
-/// `Link.admitted` says that a link waits no more.
+/// At most `ConnectionLimits.halfOpen` links wait for their peer's hello, and `halfOpenByAddress` from one
+/// address. A connection beyond these limits is closed as soon as it arrives. So a flood costs a socket for a
+/// moment and never memory. `Link.admitted` says that a link no longer waits.
 public final class TCPListener: Sendable {
-  /// What carries the bytes of links over TCP.
+  /// The protocol that carries the bytes of links.
   public enum Carrier: Hashable, Sendable {
-    /// Nothing else.
+    /// Plain TCP.
     case tcp
-    /// A WebSocket, which passes web proxies.
+    /// A WebSocket, which can pass through web proxies.
     case webSocket
   }
 
-  /// The host that was asked for.
+  /// The requested host.
   public let host: String
-  /// The port in use; the free one that was found where 0 was asked for.
+  /// The port in use; a free one that was found if 0 was requested.
   public let port: Int
-  /// The links as they come, until the listener is closed; for one consumer.
+  /// The accepted links, until the listener is closed; for one consumer.
   public let links: AsyncStream<TCPLink>
 
   private let channel: any Channel
   private let arrivals: AsyncStream<TCPLink>.Continuation
 
-  /// Begins to listen.
+  /// Starts to listen.
   ///
   /// - Parameters:
-  ///   - host: The name or address to listen on: 127.0.0.1 is this machine only, 0.0.0.0 every network of it.
+  ///   - host: The name or address to listen on: 127.0.0.1 is this machine only, 0.0.0.0 is all of its
+  ///     networks.
   ///   - port: The port, 0 for any free one.
-  ///   - carrier: What the links are carried by.
+  ///   - carrier: The protocol that carries the links.
   ///   - options: The bounds of its links.
   ///   - limits: How many links may wait for their peer's hello.
-  /// - Returns: The listener, with the port it got.
+  /// - Returns: The listener with its port.
   /// - Throws: `portInUse`, `permissionDenied`, `unreachable` or `system`, naming host and port.
   public static func bind(
     host: String = "127.0.0.1", port: Int = 0, over carrier: Carrier = .tcp,
@@ -50,15 +51,15 @@ public final class TCPListener: Sendable {
     }
   }
 
-  /// Begins to listen, keeping the calling thread for the moment that it takes.
+  /// Starts to listen; blocks the calling thread until then.
   ///
   /// - Parameters:
   ///   - host: The name or address to listen on.
   ///   - port: The port, 0 for any free one.
-  ///   - carrier: What the links are carried by.
+  ///   - carrier: The protocol that carries the links.
   ///   - options: The bounds of its links.
-  ///   - halfOpen: Where links count that wait for their peer's hello.
-  /// - Returns: The listener, with the port it got.
+  ///   - halfOpen: Counts the links that wait for their peer's hello.
+  /// - Returns: The listener with its port.
   /// - Throws: As `bind`.
   package static func bindBlocking(
     host: String = "127.0.0.1", port: Int = 0, over carrier: Carrier = .tcp, options: TCPOptions,
@@ -99,7 +100,7 @@ public final class TCPListener: Sendable {
       .childChannelOption(.writeBufferWaterMark, value: TCP.waterMark)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          // Those that count here bound the stream of arrivals.
+          // The number of half-open connections bounds the stream of arrivals.
           let isProxy = carrier == .webSocket && ForwardedAddress.isProxy(channel, options)
           let origin = isProxy ? nil : ConnectionOrigin(channel.remoteAddress)
           guard let place = halfOpen.enter(from: origin) else {
@@ -132,10 +133,10 @@ public final class TCPListener: Sendable {
     channel.close(promise: nil)
   }
 
-  /// Where the listener is, for people.
+  /// The listener's address, in readable form.
   public var address: String { hostPort(host, port) }
 
-  /// Stops listening and waits until the port is free; links that came before stay open.
+  /// Stops listening and waits until the port is free; links that were accepted before stay open.
   public func close() async {
     arrivals.finish()
     channel.close(promise: nil)
@@ -143,7 +144,7 @@ public final class TCPListener: Sendable {
     _ = try? await channel.closeFuture.get()
   }
 
-  /// Stops listening, keeping the calling thread until the port is free.
+  /// Stops listening; blocks the calling thread until the port is free.
   public func closeBlocking() {
     arrivals.finish()
     channel.close(promise: nil)

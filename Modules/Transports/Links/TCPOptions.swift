@@ -6,12 +6,15 @@ public struct TCPOptions: Sendable {
   public var inboundBytes = 256 << 10
   /// Bytes that wait to be sent, above which a sender waits.
   public var outboundBytes = 512 << 10
-  /// A file with the authorities (PEM) that a `wss` server's certificate is verified against; `nil` takes the system's.
+  /// A file with the authorities (PEM) that verify a `wss` server's certificate; `nil` uses the system's.
   public var webAuthority: String?
-  /// The addresses of web proxies before this peer's listeners for WebSockets: what they say in `X-Forwarded-For` of where a connection
-  /// comes from is believed, and of nobody else.
+  /// The addresses of trusted web proxies in front of this peer's WebSocket listeners.
+  ///
+  /// Their `X-Forwarded-For` headers are trusted for the origin of a connection. Those of others are ignored.
   public var proxies: Set<String> = []
-  /// Hears of connections that could not be accepted, for want of file descriptors above all; the listener pauses then.
+  /// Called when a connection could not be accepted, mostly for want of file descriptors.
+  ///
+  /// The listener then pauses.
   public var acceptFailed: @Sendable (LinkError) -> Void = { _ in }
 
   /// The defaults.

@@ -1,6 +1,6 @@
 /// Another link, slowed down to the properties of an emulated line in both directions.
 ///
-/// It stands at one end only; the other end sees a slow peer.
+/// It is used at one end only; the other end sees a slow peer.
 public final class ThrottledLink: AwaitedLink {
   public var endpoint: LinkEndpoint { link.endpoint }
   public var statistics: LinkStatistics { link.statistics }
@@ -11,7 +11,9 @@ public final class ThrottledLink: AwaitedLink {
   private let pumps: [Task<Void, Never>]
   private let pump = LinkPump()
 
-  /// Slows `link` down; only the result may be used from then on.
+  /// Slows `link` down.
+  ///
+  /// From then on only the new link may be used.
   public init(_ link: any AwaitedLink, profile: LinkProfile, clock: TransportClock = .continuous) {
     let outbound = BytePipe(
       bound: profile.queueBytes, schedule: LinkSchedule(profile, direction: 0), clock: clock)
@@ -41,7 +43,7 @@ public final class ThrottledLink: AwaitedLink {
   public func finish() async throws(LinkError) {
     outbound.finish()
     try await outbound.waitUntilDrained()
-    // The pump may still hold the last piece; the inner link ends behind it.
+    // The pump may still hold the last piece; the inner link ends after that piece.
     await withTaskCancellationHandler {
       await pumps[0].value
     } onCancel: {

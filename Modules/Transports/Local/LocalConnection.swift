@@ -2,23 +2,27 @@ import NIOCore
 import NIOPosix
 import Platform
 
-/// One process at the other end of a local socket: lines come from it, and lines go to it.
+/// One process at the other end of a local socket.
+///
+/// It exchanges lines.
 package struct LocalConnection: Sendable {
   private let channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
-  /// Takes a channel over, on its event loop.
+  /// Takes over a channel; must run on its event loop.
   init(_ channel: any Channel, lineBytes: Int) throws {
     try channel.pipeline.syncOperations.addHandler(ByteToMessageHandler(LineDecoder(limit: lineBytes)))
     self.channel = try NIOAsyncChannel(wrappingChannelSynchronously: channel)
   }
 
-  /// Calls `body` with the lines that come, and closes the connection when it returns.
+  /// Calls `body` with the received lines, and closes the connection when `body` returns.
   package func serve(_ body: (LocalLines) async -> Void) async {
-    // What is thrown is that the other end has closed it already.
+    // An error here only means that the other end has closed the connection already.
     try? await channel.executeThenClose { inbound, _ in await body(LocalLines(inbound: inbound)) }
   }
 
-  /// Sends a line, and waits until the system has taken all of it: that is as fast as the other end reads.
+  /// Sends a line, and waits until the system has taken all of it.
+  ///
+  /// So a slow reader slows the sender down.
   ///
   /// - Parameter line: The line with its end.
   /// - Throws: When the connection is over.
@@ -26,7 +30,7 @@ package struct LocalConnection: Sendable {
     try await channel.channel.writeAndFlush(ByteBuffer(bytes: line)).get()
   }
 
-  /// Ends the connection; what waits to be sent is dropped.
+  /// Ends the connection; drops what waits to be sent.
   package func close() { channel.channel.close(promise: nil) }
 
   /// The user at the other end of a channel.
@@ -48,30 +52,30 @@ package struct LocalConnection: Sendable {
   }
 }
 
-/// The lines that come over a local connection, without their ends.
+/// The lines that arrive over a local connection, without their ends.
 package struct LocalLines {
   let inbound: NIOAsyncChannelInboundStream<ByteBuffer>
 
-  /// Calls `body` with each line, until the other end has gone; no more lines are read than `body` takes.
+  /// Calls `body` with each line, until the other end has closed; reads no more lines than `body` takes.
   ///
-  /// - Throws: `LineTooLong`; what the system says when the connection breaks; what `body` throws.
+  /// - Throws: `LineTooLong`; the system's error when the connection breaks; errors of `body`.
   package func forEach(_ body: ([UInt8]) async throws -> Void) async throws {
     for try await buffer in inbound { try await body(Array(buffer.readableBytesView)) }
   }
 }
 
-/// A line has more bytes than it may.
+/// The error of a line that is too long.
 package struct LineTooLong: Error {
   package let limit: Int
 }
 
-/// Cuts what arrives into lines.
+/// Splits received bytes into lines.
 struct LineDecoder: ByteToMessageDecoder {
   typealias InboundOut = ByteBuffer
 
   private static let newline = UInt8(ascii: "\n")
   let limit: Int
-  /// Bytes of the line at hand that have no end in them.
+  /// Bytes of the current line that were searched and contain no line end.
   private var scanned = 0
 
   init(limit: Int) { self.limit = limit }
@@ -96,7 +100,7 @@ struct LineDecoder: ByteToMessageDecoder {
     context: ChannelHandlerContext, buffer: inout ByteBuffer, seenEOF: Bool
   ) throws -> DecodingState {
     while try decode(context: context, buffer: &buffer) == .continue {}
-    // A line without an end is none.
+    // A line without an end is dropped.
     buffer.moveReaderIndex(to: buffer.writerIndex)
     return .needMoreData
   }

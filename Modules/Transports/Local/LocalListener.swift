@@ -3,27 +3,28 @@ import NIOCore
 import NIOPosix
 import Platform
 
-/// Waits for processes of the same user at a socket in a directory.
+/// Accepts connections of the same user's processes at a socket in a directory.
 ///
-/// Whoever listens has the directory for itself, so a socket that is there already is that of a process that died, and is replaced.
+/// The listener has the directory for itself. So an existing socket is that of a process that died, and is
+/// replaced.
 package final class LocalListener: Sendable {
   package let socket: LocalSocket
-  /// The connections as they come, until the listener is closed; for one consumer.
+  /// The accepted connections, until the listener is closed; for one consumer.
   package let connections: AsyncStream<LocalConnection>
 
   private let channel: any Channel
   private let arrivals: AsyncStream<LocalConnection>.Continuation
   private let file: LocalSocket.FileNumber?
 
-  /// Begins to listen, keeping the calling thread for the moment that it takes.
+  /// Starts to listen; blocks the calling thread until then.
   ///
   /// - Parameters:
-  ///   - socket: Where; its file can be used by its owner alone.
-  ///   - lineBytes: The most bytes of a line that is sent to it.
-  ///   - refused: Hears of a connection that is closed at once, and why.
+  ///   - socket: The socket; only its owner can use its file.
+  ///   - lineBytes: The maximum size in bytes of a received line.
+  ///   - refused: Called with the reason when a connection is closed at once.
   /// - Returns: The listener.
-  /// - Throws: `permissionDenied` for a symbolic link at the path, and where the directory cannot be written to; `portInUse` where
-  ///   something else is at the path; `unreachable` for a path that is too long; `system`.
+  /// - Throws: `permissionDenied` for a symbolic link at the path, and if the directory cannot be written to;
+  ///   `portInUse` if something else is at the path; `unreachable` for a path that is too long; `system`.
   package static func bind(
     _ socket: LocalSocket, lineBytes: Int, refused: @escaping @Sendable (String) -> Void
   ) throws(LinkError) -> LocalListener {
@@ -50,11 +51,13 @@ package final class LocalListener: Sendable {
     return LocalListener(socket, channel, connections, arrivals)
   }
 
-  /// A descriptor that is bound to the path, whose file only its owner may use from the start.
+  /// A descriptor that is bound to the path.
+  ///
+  /// From the start only its owner may use the file.
   private static func bound(_ socket: LocalSocket) throws(LinkError) -> Int32 {
     let descriptor = try socket.makeDescriptor()
     do throws(LinkError) {
-      // On Linux the file gets what its descriptor has.
+      // On Linux the file gets the mode of its descriptor.
       _ = fchmod(descriptor, 0o600)
       let number = try socket.withAddress { address, length -> Int32 in
         systemBind(descriptor, address, length) == 0 ? 0 : errno
@@ -110,12 +113,12 @@ package final class LocalListener: Sendable {
 
   deinit { channel.close(promise: nil) }
 
-  /// Stops listening and removes the socket; connections that came before stay open.
+  /// Stops listening and removes the socket; connections that were accepted before stay open.
   package func closeBlocking() {
     arrivals.finish()
     channel.close(promise: nil)
     _ = try? channel.closeFuture.wait()
-    // Somebody may have put something else there.
+    // Another file may have replaced it.
     guard let file, case .socket(file)? = try? socket.occupant() else { return }
     unlink(socket.place)
   }

@@ -1,32 +1,36 @@
 import CRDTCore
 import Platform
 
-/// A UNIX domain socket in a directory, which processes of one user on one machine talk through.
+/// A UNIX domain socket in a directory, over which processes of one user on one machine communicate.
 ///
-/// An address holds few bytes. On Linux a directory whose path is longer is reached through a descriptor of it.
+/// An address has few bytes. On Linux a directory with a longer path is reached through a descriptor.
 package struct LocalSocket: Hashable, Sendable {
-  /// The bytes of a path that an address holds.
+  /// The maximum size of a path in an address, in bytes.
   package static let pathBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
   package let name: String
-  /// The directory, for people.
+  /// The directory's path, in readable form.
   private let shown: String
-  /// A path of it, for the system.
+  /// The directory's path, for system calls.
   private let directory: String
 
+  /// Names a socket.
+  ///
   /// - Parameters:
   ///   - directory: The directory's path.
-  ///   - reached: Another path of it, for the system, where it is held by a descriptor.
+  ///   - reached: Another path of it for system calls, if it is held by a descriptor.
   ///   - name: The socket's name in it.
   package init(directory: String, reachedBy reached: String? = nil, name: String) {
     (shown, self.directory, self.name) = (directory, reached ?? directory, name)
   }
 
-  /// The socket's path, for people.
+  /// The socket's path, in readable form.
   package var path: String { shown + "/" + name }
 
-  /// Where a socket stands instead that cannot be made in its directory: in the user's own directory for what runs, under a
-  /// hash of the path; `nil` where the system has no such directory, or it is not the user's alone.
+  /// The socket to use if this one cannot be made in its directory.
+  ///
+  /// It is in the user's own run directory, under a hash of the path. It is `nil` if the system has no such
+  /// directory, or if the directory is not the user's alone.
   package var substitute: LocalSocket? {
     guard let folder = RunDirectory.path, let real = Self.real(directory) else { return nil }
     let hash = HashLanes("\(real)/\(name)")
@@ -37,17 +41,17 @@ package struct LocalSocket: Hashable, Sendable {
     return LocalSocket(directory: folder, name: digits.joined() + ".sock")
   }
 
-  /// A path without symbolic links, of a directory that is there.
+  /// The path without symbolic links of an existing directory.
   private static func real(_ path: String) -> String? {
     guard let found = realpath(path, nil) else { return nil }
     defer { free(found) }
     return String(cString: found)
   }
 
-  /// The socket's path, for the system.
+  /// The socket's path, for system calls.
   var place: String { directory + "/" + name }
 
-  /// What stands at the path.
+  /// What exists at the path.
   enum Occupant: Equatable {
     case nothing
     /// A socket, by its file's numbers.
@@ -56,13 +60,13 @@ package struct LocalSocket: Hashable, Sendable {
     case other
   }
 
-  /// Tells one file from all others that there are at the time.
+  /// Identifies one file among all that exist at the time.
   struct FileNumber: Equatable, Sendable {
     let device: UInt64
     let file: UInt64
   }
 
-  /// Looks at the path, and follows no symbolic link there.
+  /// Examines the path without following a symbolic link there.
   func occupant() throws(LinkError) -> Occupant {
     var status = stat()
     guard lstat(place, &status) == 0 else {
@@ -79,7 +83,7 @@ package struct LocalSocket: Hashable, Sendable {
     }
   }
 
-  /// Why the socket is of no use, with the system's number.
+  /// Why the socket is unusable, with the system's error number.
   func failure(_ what: String, _ number: Int32) -> LinkError {
     let code: LinkError.Code =
       switch number {
@@ -96,7 +100,7 @@ package struct LocalSocket: Hashable, Sendable {
 
   // MARK: - Descriptors
 
-  /// A socket that belongs to no path yet.
+  /// Makes a socket that is not bound to a path yet.
   func makeDescriptor() throws(LinkError) -> Int32 {
     #if canImport(Glibc)
       let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -110,11 +114,11 @@ package struct LocalSocket: Hashable, Sendable {
     return descriptor
   }
 
-  /// Connects to whoever listens there.
+  /// Connects to the process that listens there.
   ///
-  /// - Returns: A descriptor that the caller closes, in blocking mode; `nil` where nobody listens.
-  /// - Throws: `permissionDenied` for a symbolic link, and for another user's socket; `unreachable` for a path that is too long;
-  ///   `system`.
+  /// - Returns: A descriptor in blocking mode that the caller must close; `nil` when no process listens.
+  /// - Throws: `permissionDenied` for a symbolic link, and for another user's socket; `unreachable` for a
+  ///   path that is too long; `system`.
   package func connect() throws(LinkError) -> Int32? {
     switch try occupant() {
     case .nothing, .other: return nil
@@ -144,7 +148,7 @@ package struct LocalSocket: Hashable, Sendable {
     }
   }
 
-  /// What a symbolic link at the path is answered with.
+  /// The error for a symbolic link at the path.
   var symbolicLink: LinkError {
     LinkError(.permissionDenied, "\(path) is a symbolic link, which is not followed: remove it")
   }
@@ -159,7 +163,7 @@ package struct LocalSocket: Hashable, Sendable {
 
   /// Calls `body` with the socket's address.
   ///
-  /// - Throws: `unreachable` when the path is too long for one.
+  /// - Throws: `unreachable` when the path is too long for an address.
   func withAddress<R>(
     _ body: (UnsafePointer<sockaddr>, socklen_t) -> R
   ) throws(LinkError) -> R {
@@ -200,7 +204,9 @@ private func systemConnect(
 }
 
 extension LinkError {
-  /// Whether a local socket cannot stand where it should: the file system has none, or the path is too long for one.
+  /// Whether a local socket cannot be at its place.
+  ///
+  /// Then the file system has no sockets, or the path is too long for one.
   package var isOfPlace: Bool {
     code == .unreachable || [EPERM, EINVAL, EOPNOTSUPP, ENOTSUP, ENOSYS].contains(underlying)
   }

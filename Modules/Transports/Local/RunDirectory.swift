@@ -1,10 +1,11 @@
 import Platform
 
-/// The user's own directory for what runs: sockets that cannot stand elsewhere.
+/// The user's own run directory, for sockets that cannot be elsewhere.
 enum RunDirectory {
-  /// The directory's path; `nil` where the system has none, or it is not the user's alone.
+  /// The directory's path; `nil` if the system has none, or if it is not the user's alone.
   ///
-  /// On Linux that is `dunlin` in `/run/user/ID`, else `dunlin-ID` in `/tmp`; on Apple systems `dunlin` in the user's temporary directory.
+  /// On Linux that is `dunlin` in `/run/user/ID`, or else `dunlin-ID` in `/tmp`; on Apple systems `dunlin` in
+  /// the user's temporary directory.
   static let path: String? = {
     for path in candidates {
       var status = stat()
@@ -24,7 +25,7 @@ enum RunDirectory {
         String(decoding: room.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) + "dunlin"
       ]
     #else
-      // Not where the environment says: a command and a service have to find each other.
+      // The environment is ignored: a command and a service must find each other.
       return ["/run/user/\(geteuid())/dunlin", "/tmp/dunlin-\(geteuid())"]
     #endif
   }

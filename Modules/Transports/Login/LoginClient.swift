@@ -2,17 +2,17 @@
   import CRDTCore
   package import Foundation
 
-  /// Has a login service exchange an application's token for a certificate of this device's key.
+  /// Exchanges an application's token for a certificate of this device's key, at a login service.
   package struct LoginClient: Sendable {
     package let address: HTTPSAddress
     private let http: HTTPSClient
     private let now: @Sendable () -> Date
 
-    /// Names the service; nothing happens yet.
+    /// Takes the service's address; sends nothing yet.
     ///
     /// - Parameters:
-    ///   - address: Where it is.
-    ///   - http: How it is asked.
+    ///   - address: The service's address.
+    ///   - http: The client that sends requests.
     ///   - now: The time, for tests.
     package init(
       _ address: HTTPSAddress, http: HTTPSClient = HTTPSClient(),
@@ -23,11 +23,11 @@
       self.now = now
     }
 
-    /// Who logs in, and with which key.
+    /// The device that logs in, and its key.
     package struct Device: Sendable {
       package let application: String
       package let key: DeviceKey
-      /// The application's authority, where it is known; else the service names it.
+      /// The application's authority if it is known; otherwise the service names it.
       package let authority: TrustedAuthority?
 
       package init(application: String, key: DeviceKey, authority: TrustedAuthority?) {
@@ -37,18 +37,18 @@
       }
     }
 
-    /// Logs in: asks for a challenge, and then for the certificate.
+    /// Logs in: requests a challenge, and then the certificate.
     ///
     /// - Parameters:
-    ///   - device: Who logs in.
-    ///   - provider: Which of the service's ways to verify a token this one is for.
-    ///   - token: What proves to the service who the user is.
-    /// - Returns: What the service gives, checked.
+    ///   - device: The device that logs in.
+    ///   - provider: The name of the service's way to verify this token.
+    ///   - token: The token that proves to the service who the user is.
+    /// - Returns: The service's answer, after checks.
     /// - Throws: `LoginError` with any of its codes.
     package func login(_ device: Device, provider: String, token: String) async throws(LoginError)
       -> LoginGrant
     {
-      // A challenge may be out of date by the time at which it is answered; a second one is not.
+      // A challenge may have expired when the answer arrives; a second one has not.
       if let grant = try await attempt(device, provider, token, isLast: false) { return grant }
       guard let grant = try await attempt(device, provider, token, isLast: true) else {
         throw LoginError(.answer, "\(address) does not accept its own challenge")
@@ -56,11 +56,13 @@
       return grant
     }
 
-    /// - Returns: `nil` where the service says that the challenge is out of date.
+    /// Makes one attempt to log in.
+    ///
+    /// - Returns: `nil` when the service says that the challenge has expired.
     private func attempt(_ device: Device, _ provider: String, _ token: String, isLast: Bool)
       async throws(LoginError) -> LoginGrant?
     {
-      // What the device says wrongly is found before anything is sent.
+      // Invalid arguments of the device are found before anything is sent.
       _ = try LoginRequest(
         application: device.application, provider: provider, token: token, challenge: "", key: device.key,
         address: address)
@@ -124,7 +126,7 @@
 
     // MARK: - Answers
 
-    /// The fields of an answer that says yes.
+    /// The fields of a successful answer.
     private func fields(of answer: HTTPSAnswer) throws(LoginError) -> [TextKey: Value] {
       guard answer.status == 200 else { throw refusal(answer) }
       guard answer.contentType == "application/json" else {
@@ -136,7 +138,7 @@
       return fields
     }
 
-    /// What an answer means that does not say yes.
+    /// The error that an unsuccessful answer means.
     private func refusal(_ answer: HTTPSAnswer) -> LoginError {
       var reason = ""
       if answer.contentType == "application/json",
@@ -162,7 +164,7 @@
       LoginError(.answer, "\(address) does not answer as a login service does: \(why)")
     }
 
-    /// What somebody else has written, cut to a length.
+    /// A text from another party, cut to a length.
     private static func quoted(_ text: String) -> String {
       "\"\(PlainText.of(String(text.prefix(200))))\""
     }

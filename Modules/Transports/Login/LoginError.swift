@@ -1,13 +1,13 @@
 #if TLS
-  /// Why a login has given no certificate.
+  /// Why a login did not result in a certificate.
   package struct LoginError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong, by what can be done about it.
+    /// The kind of failure, by what can be done about it.
     package enum Code: Hashable, Sendable {
-      /// An address, a name or a token that no login can be made with.
+      /// An address, a name or a token is invalid for a login.
       case argument
       /// The service refuses the token: another one is needed.
       case refused
-      /// The service is not reached.
+      /// The service cannot be reached.
       case unreachable
       /// The service does not answer in time.
       case timedOut
@@ -15,9 +15,9 @@
       case unavailable
       /// The service has not proved that it is the one that the address names.
       case untrusted
-      /// The service answers with something else than its protocol says.
+      /// The service's answer violates the protocol.
       case answer
-      /// The certificate that it gives is not right.
+      /// The certificate in the answer is invalid.
       case certificate
       /// The task was cancelled.
       case cancelled
@@ -37,7 +37,7 @@
 
     package var description: String { message }
 
-    /// Why the service was not asked, or has not answered.
+    /// Translates the failure of a request to the service.
     init(_ error: WebError) {
       self =
         switch error.code {
@@ -49,7 +49,7 @@
         }
     }
 
-    /// Whether the same attempt may well succeed later.
+    /// Whether the same attempt may succeed later.
     package var isPassing: Bool {
       switch code {
       case .unreachable, .timedOut, .unavailable: true

@@ -1,16 +1,16 @@
 #if TLS
   package import Foundation
 
-  /// What a login has given, checked: the certificate, and whose it has to be.
+  /// The result of a login after checks: a certificate for the expected device.
   package struct LoginGrant: Sendable {
-    /// How far ahead of all known clocks a certificate may start.
+    /// How far ahead of all known clocks a certificate may start, in seconds.
     static let clockTolerance: TimeInterval = 300
 
-    /// What is known of the time.
+    /// The known clocks.
     package struct Clock: Sendable {
       /// The device's own clock.
       package let now: @Sendable () -> Date
-      /// The time that the service has said together with its answer.
+      /// The time that the service has sent with its answer.
       package let service: Date?
 
       package init(now: @escaping @Sendable () -> Date, service: Date? = nil) {
@@ -19,20 +19,22 @@
       }
     }
 
-    /// What the device proves itself with.
+    /// The credentials of the device.
     package let credentials: PeerCredentials
     package let certificate: PeerCertificate
     package let authority: TrustedAuthority
-    /// What the service has to say to the application, as JSON.
+    /// The service's information for the application, as JSON.
     package var clientInfo: String?
 
-    /// Reads what was checked before and kept; only whether it is for this device and holds still is looked at.
+    /// Reads a stored certificate that was checked before.
+    ///
+    /// It checks only whether the certificate is for this device and still valid.
     ///
     /// - Parameters:
-    ///   - certificate: The certificate (PEM), and after it those between it and the authority's.
+    ///   - certificate: The certificate (PEM), followed by those of the intermediate authorities.
     ///   - authority: The authority (PEM), as the service named it.
-    ///   - device: Whom it must be for, and by which authority, where that is known.
-    ///   - clock: What is known of the time.
+    ///   - device: The device that it must be for, and the authority that must have issued it, if known.
+    ///   - clock: The known clocks.
     /// - Throws: `credentials`, `untrusted` or `expired`, saying what is wrong.
     package init(certificate: String, authority: String?, for device: LoginClient.Device, clock: Clock)
       throws(LinkError)
@@ -51,13 +53,13 @@
         key: device.key, certificate: self.certificate, trusted: self.authority, now: clock.now)
     }
 
-    /// Checks what a service has given, as another peer would, and more.
+    /// Checks what a service has sent, as another peer would, and more.
     ///
     /// - Parameters:
-    ///   - certificate: The certificate (PEM), and after it those between it and the authority's.
-    ///   - authority: The authority (PEM) as the service names it.
-    ///   - device: Whom it must be for, and by which authority, where that is known.
-    ///   - clock: What is known of the time.
+    ///   - certificate: The certificate (PEM), followed by those of the intermediate authorities.
+    ///   - authority: The authority (PEM), as the service names it.
+    ///   - device: The device that it must be for, and the authority that must have issued it, if known.
+    ///   - clock: The known clocks.
     /// - Throws: `credentials`, `untrusted` or `expired`, saying what is wrong.
     package init(
       checking certificate: String, authority: String?, for device: LoginClient.Device, clock: Clock
@@ -67,7 +69,9 @@
       try await credentials.verify()
     }
 
-    /// Whom to believe: the known authority, which the service may name again, or the one that it names the first time.
+    /// The authority to trust: the known one, or the one that the service names the first time.
+    ///
+    /// The service may name the known authority again.
     private static func authority(named text: String?, known: TrustedAuthority?) throws(LinkError)
       -> TrustedAuthority
     {
@@ -86,7 +90,11 @@
       }
     }
 
-    /// A certificate may start later than the clock here says, which may have lost its time, and not later than all clocks.
+    /// Checks the start of a certificate.
+    ///
+    /// It may be later than one clock says, but not later than all clocks.
+    ///
+    /// The clock here may be behind, because the device lost its time.
     private static func checkTime(of certificate: PeerCertificate, by clock: Clock) throws(LinkError) {
       let now = clock.now()
       let known = [now, clock.service].compactMap(\.self)

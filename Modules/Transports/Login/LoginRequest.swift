@@ -3,37 +3,36 @@
   import Crypto
   import Foundation
 
-  /// What a device sends to a login service: a token of the application's, and the proof that it has the key for which it asks a
-  /// certificate.
+  /// A device's request to a login service: a token, and the proof that the device has the key to certify.
   ///
-  /// The signature covers everything else, so that nobody who sees a request can use it for another key, and no service can use
-  /// it at another one. The form is in `Documentation/Security.md`.
+  /// The signature covers everything else. So nobody who sees a request can use it for another key, and no
+  /// service can use it at another one. `Documentation/Security.md` has the format.
   package struct LoginRequest: Hashable, Sendable {
-    /// Bytes that a provider's name may have.
+    /// The maximum size of a provider's name in bytes.
     package static let providerBytes = 128
-    /// Bytes that a token may have.
+    /// The maximum size of a token in bytes.
     package static let tokenBytes = 16 << 10
-    /// Characters that a challenge may have.
+    /// The maximum number of characters in a challenge.
     package static let challengeBytes = 512
     static let version: Int64 = 1
 
     package let application: String
-    /// Which of the service's ways to verify a token this one is for.
+    /// The name of the service's way to verify this token.
     package let provider: String
     package let token: String
     package let deviceKey: PeerKey
-    /// What the service has sent just before.
+    /// The challenge that the service has just sent.
     package let challenge: String
-    /// ECDSA with SHA-256, in its DER form.
+    /// The signature: ECDSA with SHA-256, in DER form.
     package let signature: [UInt8]
 
     /// Makes and signs a request.
     ///
     /// - Parameters:
     ///   - application: The application's id.
-    ///   - provider: Which of the service's ways to verify a token this one is for.
-    ///   - token: What proves to the service who the user is.
-    ///   - challenge: What the service has sent just before.
+    ///   - provider: The name of the service's way to verify this token.
+    ///   - token: The token that proves to the service who the user is.
+    ///   - challenge: The challenge that the service has just sent.
     ///   - key: The device's key.
     ///   - address: The service.
     /// - Throws: `argument` when a text is too long or cannot be signed.
@@ -60,7 +59,9 @@
       }
     }
 
-    /// What is signed: seven lines, of which no part can hold the end of a line.
+    /// The text that is signed: seven lines.
+    ///
+    /// No part can contain a line end.
     private static func statement(
       _ application: String, _ provider: String, _ token: String, _ challenge: String, _ key: PeerKey,
       _ address: HTTPSAddress
@@ -74,7 +75,7 @@
       return Array((lines.joined(separator: "\n") + "\n").utf8)
     }
 
-    /// Whether the device with the key has signed it for the service at an address.
+    /// Whether the device with the key has signed the request for the service at an address.
     package func isSigned(for address: HTTPSAddress) -> Bool {
       guard let key = try? P256.Signing.PublicKey(compressedRepresentation: deviceKey.bytes),
         let signature = try? P256.Signing.ECDSASignature(derRepresentation: signature)
@@ -92,7 +93,7 @@
   }
 
   extension LoginRequest {
-    /// The JSON text.
+    /// The request as JSON text.
     package var json: [UInt8] {
       var bytes: [UInt8] = []
       JSON.write(
@@ -104,7 +105,9 @@
       return bytes
     }
 
-    /// Reads the JSON text, as a service does; whether it is signed is another question.
+    /// Reads the JSON text, as a service does.
+    ///
+    /// It does not verify the signature.
     ///
     /// - Throws: `argument`, saying what is wrong.
     package init(json: [UInt8]) throws(LoginError) {
@@ -142,7 +145,7 @@
   }
 
   extension JSON {
-    /// The fields of an object; `nil` of anything else.
+    /// The fields of an object; `nil` for anything else.
     static func object(_ bytes: [UInt8]) -> [TextKey: Value]? {
       guard case .map(let fields)? = try? parse(bytes) else { return nil }
       return fields

@@ -1,15 +1,16 @@
-/// How long to wait before the next attempt to connect: longer after each failure, never in step with others.
+/// How long to wait before the next attempt to connect: longer after each failure, with jitter.
 ///
-/// Each delay is drawn evenly from the upper half of a bound that doubles from `initial` to `longest`. Many peers that
-/// lose the same server so come back spread over time. A connection that ends soon after its peer's hello is a failure too.
+/// Each delay is drawn evenly from the upper half of a bound that doubles from `initial` to `longest`. So
+/// many peers that lose the same server come back spread over time. A connection that ends soon after its
+/// peer's hello counts as a failure.
 public struct Backoff: Sendable {
   /// The bound of the first delay.
   public var initial: Duration
   /// The bound that later delays do not exceed.
   public var longest: Duration
-  /// A session that lasted for so long was a success.
+  /// A session that lasted this long was a success.
   public var resetAfter: Duration = .seconds(30)
-  /// So was one that has moved documents and lasted for so long.
+  /// A session that has moved documents and lasted this long was a success too.
   public var resetAfterDocuments: Duration = .seconds(5)
   private var failures = 0
   private let random: @Sendable () -> UInt64

@@ -1,34 +1,34 @@
 import CRDTCore
 
-/// Which candidates are dialed, and when: without sockets and without a clock.
+/// Decides which candidates to dial, and when; without sockets and without a clock.
 ///
-/// A candidate whose peer is connected is not dialed. Of two peers that find each other the one with the smaller instance
-/// dials first, and the other one only when that has not led to a connection.
+/// A candidate whose peer is connected is not dialed. When two peers find each other, the one with the
+/// smaller instance dials first. The other one dials only if that has not led to a connection.
 struct CandidateBook {
-  /// Who has named a candidate.
+  /// The source that named a candidate.
   enum Source: Hashable, Sendable {
     case discovery
     case application
   }
 
-  /// Tells candidates apart.
+  /// Identifies a candidate.
   struct Key: Hashable, Sendable {
     let source: Source
     let id: String
   }
 
-  /// What is dialed.
+  /// A candidate to dial now.
   struct Attempt: Hashable, Sendable {
     let key: Key
     let candidate: PeerCandidate
   }
 
   private enum Phase {
-    /// It is dialed at this moment, unless its peer is connected.
+    /// It is dialed at this time, unless its peer is connected.
     case waiting(until: Duration)
-    /// It is dialed, or a connection that was made so stands.
+    /// It is being dialed, or the connection that was dialed still exists.
     case dialed
-    /// Its peer is connected, whoever made the connection.
+    /// Its peer is connected by a connection that either end has made.
     case connected(since: Duration)
   }
 
@@ -39,13 +39,15 @@ struct CandidateBook {
     var phase: Phase
     var backoff: Backoff
     var failures = 0
-    /// Among candidates of equal standing chance decides, so that peers that start together do not dial the same one.
+    /// A random order among candidates of equal rank.
+    ///
+    /// With it peers that start together do not dial the same one.
     let order: UInt64
     /// Whether it was withdrawn while it was dialed.
     var isGone = false
   }
 
-  /// So long the peer with the greater instance leaves it to the other one to dial.
+  /// How long the peer with the greater instance waits for the other one to dial.
   static let crossingDelay = Duration.seconds(1)
 
   /// This peer's own instance.
@@ -56,11 +58,11 @@ struct CandidateBook {
   private let backoff: Backoff
   private let random: @Sendable () -> UInt64
 
-  /// Knows no candidates.
+  /// Starts without candidates.
   ///
   /// - Parameters:
   ///   - backoff: The delays between attempts for one candidate.
-  ///   - random: The source of chance.
+  ///   - random: The source of randomness.
   init(backoff: Backoff, random: @escaping @Sendable () -> UInt64 = { .random(in: 0 ... .max) }) {
     self.backoff = backoff
     self.random = random
@@ -68,12 +70,14 @@ struct CandidateBook {
 
   // MARK: - Candidates
 
-  /// Takes a candidate, or where a known one is now; beyond ``DiscoveryLimits/candidates`` of a source it is passed over.
+  /// Records a candidate, or new addresses of a known one.
+  ///
+  /// Beyond ``DiscoveryLimits/candidates`` of a source, candidates are ignored.
   ///
   /// - Parameters:
-  ///   - candidate: Who may be where.
-  ///   - source: Who says so.
-  ///   - site: The peer that it is, where that is known.
+  ///   - candidate: The candidate.
+  ///   - source: The source that names it.
+  ///   - site: The candidate's site, if it is known.
   ///   - now: The time.
   mutating func record(
     _ candidate: PeerCandidate, from source: Source, site: SiteID? = nil, now: Duration
@@ -84,7 +88,7 @@ struct CandidateBook {
       if known.candidate != candidate, case .waiting(let until) = known.phase {
         known.phase = .waiting(until: min(until, now + backoff.initial))
       }
-      // What was met somewhere else says nothing of the new place.
+      // The peer that was met at another address says nothing about the new one.
       if known.candidate != candidate { known.site = site ?? (source == .application ? known.site : nil) }
       known.candidate = candidate
       known.isGone = false
@@ -100,23 +104,23 @@ struct CandidateBook {
   /// Whether discovery has named a candidate before.
   func isKnown(_ id: String) -> Bool { entries[Key(source: .discovery, id: id)] != nil }
 
-  /// Takes that a candidate is gone: it is dialed no more, and a connection with it stays.
+  /// Removes a candidate: it is no longer dialed, and a connection with it stays.
   mutating func withdraw(_ id: String, from source: Source) {
     let key = Key(source: source, id: id)
     if case .dialed = entries[key]?.phase { entries[key]?.isGone = true } else { entries[key] = nil }
   }
 
-  /// Takes that all candidates of a source are gone.
+  /// Removes all candidates of a source.
   mutating func withdrawAll(from source: Source) {
     for key in entries.keys where key.source == source { withdraw(key.id, from: source) }
   }
 
-  /// The instances of discovery of which it is not known whose they are.
+  /// The instances of discovery whose site is unknown.
   var unknownInstances: [String] {
     entries.filter { $0.key.source == .discovery && $0.value.site == nil }.map(\.key.id)
   }
 
-  /// Takes whose an instance is.
+  /// Records which site an instance belongs to.
   mutating func record(instance: String, of site: SiteID) {
     entries[Key(source: .discovery, id: instance)]?.site = site
   }
@@ -128,16 +132,16 @@ struct CandidateBook {
 
   // MARK: - Dialing
 
-  /// Hands out whom to dial now.
+  /// Takes the candidates to dial now.
   ///
   /// - Parameters:
   ///   - connected: The sites that are connected.
   ///   - now: The time.
-  /// - Returns: The attempts, whose ends are to be recorded.
+  /// - Returns: The attempts. The caller must record the end of each.
   /// - Complexity: O(*n* log *n*) in the candidates.
   mutating func takeDue(connected: Set<SiteID>, now: Duration) -> [Attempt] {
     var due: [Attempt] = []
-    // Those that have failed do not keep new ones waiting.
+    // Candidates that have failed do not delay new ones.
     let keys = entries.sorted { a, b in
       a.value.failures == b.value.failures
         ? a.value.order < b.value.order : a.value.failures < b.value.failures
@@ -163,7 +167,7 @@ struct CandidateBook {
     return due
   }
 
-  /// When somebody is to be dialed next.
+  /// When a candidate is to be dialed next.
   var next: Duration? {
     entries.compactMap { key, entry in
       guard case .waiting(let until) = entry.phase else { return nil }
@@ -171,12 +175,12 @@ struct CandidateBook {
     }.min()
   }
 
-  /// Takes that an attempt is over, and the connection that it may have led to.
+  /// Records that an attempt is over, and the connection that it may have led to.
   ///
   /// - Parameters:
-  ///   - key: Whom it was for.
+  ///   - key: The candidate.
   ///   - site: The peer that was met.
-  ///   - wasOfUse: Whether the connection did its work.
+  ///   - wasOfUse: Whether the connection was useful.
   ///   - now: The time.
   mutating func record(endOf key: Key, site: SiteID?, wasOfUse: Bool, now: Duration) {
     guard var entry = entries[key] else { return }
@@ -192,7 +196,7 @@ struct CandidateBook {
     entries[key] = entry
   }
 
-  /// Whether a candidate is more than somebody's word.
+  /// Whether a candidate has proved to be a peer, or the application has named it.
   private func isProven(_ key: Key, _ entry: Entry) -> Bool {
     key.source == .application || entry.site != nil
   }

@@ -4,18 +4,19 @@ import Logging
 import NIOConcurrencyHelpers
 package import SyncProtocol
 
-/// Those peers whose wall clocks are known, for a store whose clock has run ahead.
+/// The peers whose wall clocks are known, to judge a store whose clock has run ahead.
 ///
-/// From inside, a clock that was ahead once and one that is behind now look the same. Peers tell them apart: where two of them, or
-/// one big peer, agree with this device's wall clock, that is right, and the store's clock was wrong.
+/// From inside, a clock that was ahead once and one that is behind now look the same. Peers resolve this. If
+/// two of them, or one big peer, agree with this device's wall clock, that is right, and the store's clock
+/// was wrong.
 package struct ClockJury: Sendable {
-  /// Clocks agree that are not further apart.
+  /// The largest difference between clocks that agree.
   package static let tolerance = HybridClock.maximumLead
-  /// So many peers have to agree.
+  /// How many peers must agree.
   static let quorum = 2
-  /// Not more often does a clock begin anew.
+  /// The shortest time between two restarts of the store's clock.
   static let shortestInterval: Duration = .seconds(3_600)
-  /// So many peers are remembered.
+  /// How many peers are remembered.
   private static let limit = 64
 
   private struct Witness {
@@ -29,11 +30,11 @@ package struct ClockJury: Sendable {
 
   package init() {}
 
-  /// Takes note of a peer's wall clock.
+  /// Records a peer's wall clock.
   ///
   /// - Parameters:
   ///   - peer: The peer.
-  ///   - wallTime: Its wall clock in milliseconds since 1970, as it has just told it.
+  ///   - wallTime: Its wall clock in milliseconds since 1970, as it has just sent it.
   ///   - now: The time of this network's clock, which nobody sets.
   package mutating func hear(_ peer: PeerInfo, wallTime: UInt64, at now: Duration) {
     if witnesses.count >= Self.limit, witnesses[peer.site] == nil { witnesses.removeAll() }
@@ -41,12 +42,12 @@ package struct ClockJury: Sendable {
       isBig: peer.kind == .big, origin: .milliseconds(Int64(clamping: wallTime)) - now)
   }
 
-  /// Whether enough peers agree with the wall clock; not again within an hour.
+  /// Whether enough peers agree with the wall clock; at most once an hour.
   ///
   /// - Parameters:
   ///   - wallTime: The wall clock in milliseconds since 1970.
   ///   - now: The time of this network's clock.
-  /// - Returns: Whether the store's clock is to begin anew.
+  /// - Returns: Whether the store's clock must be restarted.
   package mutating func finds(_ wallTime: UInt64, at now: Duration) -> Bool {
     if let lastVerdict, now - lastVerdict < Self.shortestInterval { return false }
     let origin = .milliseconds(Int64(clamping: wallTime)) - now
@@ -60,7 +61,7 @@ package struct ClockJury: Sendable {
 }
 
 extension PeerNetwork {
-  /// Has the store's clock begin anew where it is ahead and peers agree that the wall clock is right.
+  /// Restarts the store's clock if it is ahead and peers agree that the wall clock is right.
   func judgeClock(by peer: PeerInfo, wallTime told: UInt64) {
     let now = setup.clock.now
     state.withLockedValue { $0.clockJury.hear(peer, wallTime: told, at: now) }

@@ -1,7 +1,7 @@
 package import Logging
 import NIOConcurrencyHelpers
 
-/// What connections have to say to the log, so much of each kind and address that none fills it.
+/// Writes log lines of connections, with a limit for each kind and address.
 package final class ConnectionLog: Sendable {
   package enum Kind: Hashable {
     case connected, disconnected, session
@@ -19,10 +19,10 @@ package final class ConnectionLog: Sendable {
     var passedOver = 0
   }
 
-  /// So many lines at once, and then one in each interval.
+  /// The number of lines at once, before there is one in each interval.
   package static let burst = 8
   package static let interval = Duration.seconds(60)
-  /// So many addresses are told apart.
+  /// The number of addresses that are counted separately.
   package static let addresses = 1_024
 
   private let logger: Logger
@@ -30,7 +30,7 @@ package final class ConnectionLog: Sendable {
 
   package init(_ logger: Logger) { self.logger = logger }
 
-  /// Writes a line, unless too many of its kind came from its address.
+  /// Writes a line, unless there were too many of its kind from its address.
   package func write(
     _ level: Logger.Level, _ kind: Kind, from endpoint: LinkEndpoint, at now: Duration, _ text: String
   ) {
@@ -40,9 +40,9 @@ package final class ConnectionLog: Sendable {
     logger.log(level: level, "\(text)\(note)")
   }
 
-  /// Takes leave for one line.
+  /// Requests permission for one line.
   ///
-  /// - Returns: How many had none since the last one, or `nil` when this one has none.
+  /// - Returns: How many lines were dropped since the last one; `nil` when this one is dropped too.
   private func take(_ kind: Kind, _ address: String, _ now: Duration) -> Int? {
     allowances.withLockedValue { allowances in
       var source = Source(kind: kind, address: address)
@@ -69,6 +69,6 @@ package final class ConnectionLog: Sendable {
 }
 
 extension LinkEndpoint {
-  /// The address without the port, which is another one for each connection.
+  /// The address without the port, which differs for each connection.
   fileprivate var host: String { address.lastIndex(of: ":").map { String(address[..<$0]) } ?? address }
 }

@@ -1,14 +1,14 @@
 public import SyncProtocol
 
-/// A connection to a peer that has said hello, and, where it must, has proved who it is.
+/// A connection to a peer that has said hello and, if required, has proved its identity.
 public struct ConnectionRequest: Hashable, Sendable {
-  /// What the peer says in its hello.
+  /// The information in the peer's hello.
   public let peer: PeerInfo
-  /// Who it has proved to be; `nil` where nobody proves anything.
+  /// The identity that the peer has proved; `nil` if peers prove nothing.
   public let identity: PeerIdentity?
-  /// Who made the connection.
+  /// Which peer made the connection.
   public let direction: PeerConnection.Direction
-  /// The kind of link and where the other end is.
+  /// The kind of link and the address of the other end.
   public let endpoint: LinkEndpoint
 }
 

@@ -1,18 +1,18 @@
 import CRDTCore
 
-/// What a network knows of its discovery, behind its lock.
+/// A network's discovery state, protected by its lock.
 struct DiscoveryState {
-  /// Where neighbours connect to.
+  /// A port to which neighbours connect.
   struct Listener: Hashable, Sendable {
     let port: Int
     let isIPv4Only: Bool
-    /// Whether it was opened for neighbours, and is closed when nobody looks for them any more.
+    /// Whether it was opened for neighbours, and is closed when discovery stops.
     let isOwn: Bool
   }
 
-  /// What has to be advertised anew when it changes.
+  /// The values that must be advertised again when they change.
   struct Terms: Hashable, Sendable {
-    /// Tells one call of `discover` from the next.
+    /// Distinguishes one call of `discover` from the next.
     let id: UInt64
     let listener: Listener
     let site: SiteID
@@ -22,16 +22,16 @@ struct DiscoveryState {
 
   let id: UInt64
   let discovery: any PeerDiscovery
-  /// What runs of it.
+  /// The running session of discovery.
   var session: (any DiscoverySession)?
-  /// Among whose members neighbours are found.
+  /// The group in which neighbours are found.
   let group: UInt32
-  /// Where to listen; `nil` for every network of this machine.
+  /// The host to listen on; `nil` for every network of this machine.
   let host: String?
   /// The port, 0 for any free one.
   let port: Int
   var listener: Listener?
-  /// What neighbours know each other by, as it is advertised.
+  /// The secret by which neighbours recognize each other, as it is advertised.
   var secret: DiscoverySecret?
 
   init(id: UInt64, _ discovery: any PeerDiscovery, group: UInt32, host: String?, port: Int) {
@@ -42,10 +42,10 @@ struct DiscoveryState {
     self.port = port
   }
 
-  /// What is to be advertised.
+  /// The values to advertise.
   ///
   /// - Parameters:
-  ///   - site: The store's.
+  ///   - site: The store's site.
   ///   - credentials: The number of the network's credentials.
   /// - Returns: `nil` while nothing listens.
   func terms(_ site: SiteID, credentials: Int) -> Terms? {
@@ -53,7 +53,9 @@ struct DiscoveryState {
   }
 }
 
-/// Who has set conditions, each of whom knows all its own.
+/// The parts that report conditions.
+///
+/// Each reports all of its own.
 enum ConditionSource: Hashable, Sendable {
   case discovery
   case dialing

@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// The sites of peers with which documents were moved, the latest so many.
+/// The sites of the latest peers with which documents were moved.
 struct KnownPeers {
   private let limit: Int
   private var numbers: [SiteID: UInt64] = [:]
@@ -10,7 +10,7 @@ struct KnownPeers {
 
   func contains(_ site: SiteID) -> Bool { numbers[site] != nil }
 
-  /// Takes note of a peer; the one that was noted longest ago makes room.
+  /// Records a peer; removes the least recently recorded one if there is no room.
   ///
   /// - Complexity: O(*n*) in the peers that are remembered.
   mutating func insert(_ site: SiteID) {

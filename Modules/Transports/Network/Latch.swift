@@ -1,6 +1,6 @@
 import NIOConcurrencyHelpers
 
-/// Wakes one waiting task; signals that come while it works are kept as one.
+/// Wakes one waiting task; signals that arrive while it works are merged into one.
 final class Latch: Sendable {
   private struct State {
     var signalled = false
@@ -9,7 +9,7 @@ final class Latch: Sendable {
 
   private let state = NIOLockedValueBox(State())
 
-  /// Lets the waiting task go, or the next one that waits; callable from any thread.
+  /// Wakes the waiting task, or else the next one that waits; callable from any thread.
   func signal() {
     let waiter = state.withLockedValue { state in
       let waiter = state.waiter

@@ -2,17 +2,17 @@ import CRDTCore
 import SyncProtocol
 
 extension NetworkState {
-  /// Where a session stands with its peer.
+  /// The state of a session's admission.
   enum Standing {
     /// The peer has not said hello.
     case awaitingHello
-    /// It is to be decided, perhaps after a sign of life of the same peer in another session.
+    /// It is undecided, perhaps until the same peer's other session has shown a sign of life.
     case claiming(PeerInfo)
-    /// The application decides about it.
+    /// The application is deciding about it.
     case asked(PeerInfo)
     /// It is the one session with its peer.
     case admitted(Admitted)
-    /// It was told to end, or has ended.
+    /// It was asked to end, or has ended.
     case ending(PeerInfo?)
   }
 
@@ -20,13 +20,13 @@ extension NetworkState {
   struct Admitted {
     let peer: PeerInfo
     let at: Duration
-    /// Whether the peer is asked for a sign of life.
+    /// Whether the peer was asked for a sign of life and has not answered.
     var isAsked = false
-    /// When it answered such a question last.
+    /// When the peer last answered such a question.
     var heardAt: Duration?
   }
 
-  /// What is to be done about a session, behind the lock.
+  /// An action to take for a session after the lock is released.
   enum AdmissionStep {
     case admit(SessionDriver)
     /// Its connection counts as a session from now on, and waits.
@@ -37,17 +37,20 @@ extension NetworkState {
 
   /// Decides about a session whose peer has said hello.
   ///
-  /// A site has one session at a time. The first one stays while its peer answers, and so a second one waits for a sign of
-  /// life there. Only where two peers have dialed each other at the same time, and each has admitted the other's connection,
-  /// the one that the smaller site dialed stays, at both ends. Then this end had dialed before it admitted the first: whoever
-  /// answers that call could as well have come first.
+  /// A site has one session at a time. The first one stays while its peer answers, so a second one waits for
+  /// a sign of life there.
+  ///
+  /// There is one exception: two peers have dialed each other at the same time, and each has admitted the
+  /// other's connection. Then both ends keep the connection that the smaller site dialed. This is safe
+  /// because this end had dialed before it admitted the first: the peer that answers that call could as well
+  /// have come first.
   ///
   /// - Parameters:
   ///   - id: The session.
-  ///   - peer: Who is at its other end, as far as it says.
+  ///   - peer: The peer at its other end, as it says.
   ///   - own: The site of this peer.
   ///   - now: The time.
-  /// - Returns: What is to be done.
+  /// - Returns: The actions to take.
   mutating func decide(on id: UInt64, with peer: PeerInfo, own: SiteID, now: Duration) -> [AdmissionStep] {
     guard let session = sessions[id] else { return [] }
     sessions[id]?.standing = .claiming(peer)
@@ -80,7 +83,7 @@ extension NetworkState {
     return [.hold(session.driver), .askForSignOfLife(first.driver)]
   }
 
-  /// Takes whether an admitted session's peer has shown a sign of life.
+  /// Records whether an admitted session's peer has shown a sign of life.
   mutating func heard(_ isAlive: Bool, in id: UInt64, own: SiteID, now: Duration) -> [AdmissionStep] {
     guard let session = sessions[id], case .admitted(var admitted) = session.standing else { return [] }
     let site = admitted.peer.site
@@ -93,8 +96,9 @@ extension NetworkState {
     return claims(of: site).flatMap { close($0, second($0, to: id)) }
   }
 
-  /// Why a session cannot stay beside the one that its peer's site has: two processes with one key are copies, and so are two
-  /// openings of one site where peers prove nothing.
+  /// Why a session cannot exist beside the one that its peer's site has.
+  ///
+  /// Two processes with one key are clones. Where peers prove nothing, so are two openings of one site.
   private func second(_ id: UInt64, to first: UInt64) -> SyncError {
     guard let second = sessions[id], let first = sessions[first] else { return .siteIsConnected }
     switch (second.provenPeer, first.provenPeer) {
@@ -107,7 +111,7 @@ extension NetworkState {
     }
   }
 
-  /// Takes that a session is over, and lets those go on who waited for that.
+  /// Records that a session is over, and decides about the sessions that waited for that.
   mutating func over(_ id: UInt64, own: SiteID, now: Duration) -> [AdmissionStep] {
     guard let session = sessions[id] else { return [] }
     sessions[id]?.standing = .ending(session.saidPeer)
@@ -115,7 +119,7 @@ extension NetworkState {
     return decideOnClaims(of: peer.site, own: own, now: now)
   }
 
-  /// Decides anew about those who wait for a site's session to end.
+  /// Decides again about the sessions that wait for a site's session to end.
   private mutating func decideOnClaims(of site: SiteID, own: SiteID, now: Duration) -> [AdmissionStep] {
     var steps: [AdmissionStep] = []
     for id in claims(of: site) {
@@ -147,8 +151,8 @@ extension NetworkState {
 
   /// Whether there is room for one more session that this peer has not dialed.
   ///
-  /// A known peer takes the place of the oldest stranger, which had the longest time to move something. A stranger takes the
-  /// place of one from an address that has more strangers than its own, the new one included.
+  /// A known peer replaces the oldest stranger, which had the longest time to move a document. A stranger
+  /// replaces one from an address that has more strangers than its own, including the new one.
   private func room(for session: Session) -> Room {
     let admitted = sessions.filter { $0.value.admittedPeer != nil }
     let most = session.isKnown ? limits.sessions : min(limits.strangers, limits.sessions)
@@ -176,24 +180,24 @@ extension NetworkState {
     sessions.first { $0.value.admittedPeer?.site == site }.map { ($0.key, $0.value) }
   }
 
-  /// Those who wait for a site's session to end, in the order in which they came.
+  /// The sessions that wait for a site's session to end, in the order of their arrival.
   private func claims(of site: SiteID) -> [UInt64] {
     sessions.filter { $0.value.claimedPeer?.site == site }.keys.sorted()
   }
 }
 
 extension NetworkState.Session {
-  /// What limits go by: the key that the peer has proved to have, and without one its address.
+  /// The origin that limits count: the key that the peer has proved, or without one its address.
   var provenOrigin: ConnectionOrigin {
     provenPeer.map { ConnectionOrigin(named: $0.identity.key.description) } ?? origin
   }
 
-  /// The peer, where this is the one session with it.
+  /// The peer, if this is the one session with it.
   var admittedPeer: PeerInfo? {
     if case .admitted(let admitted) = standing { admitted.peer } else { nil }
   }
 
-  /// Who is at the other end, as far as it has said so.
+  /// The peer at the other end, as far as it has identified itself.
   var saidPeer: PeerInfo? {
     switch standing {
     case .awaitingHello: nil
@@ -203,14 +207,14 @@ extension NetworkState.Session {
     }
   }
 
-  /// The peer, where it is not decided yet.
+  /// The peer, if its admission is undecided.
   var claimedPeer: PeerInfo? {
     if case .claiming(let peer) = standing { peer } else { nil }
   }
 }
 
 extension SessionDriver {
-  /// Whether documents have gone either way.
+  /// Whether documents have been moved in either direction.
   var hasMovedDocuments: Bool {
     let statistics = statistics
     return statistics.documentsSent > 0 || statistics.documentsReceived > 0

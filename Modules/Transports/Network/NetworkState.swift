@@ -3,33 +3,33 @@ import DocStore
 import QueryEngine
 import SyncProtocol
 
-/// What a network of peers knows, behind its lock.
+/// The state of a network of peers, protected by its lock.
 struct NetworkState {
   #if TLS
-    /// What this peer proves itself with; without it links are plain.
+    /// The credentials by which this peer proves itself; without them links are plain.
     var credentials: PeerCredentials?
   #endif
-  /// How often that has changed.
+  /// How often the credentials have changed.
   var credentialsNumber = 0
 
-  /// A session that runs.
+  /// A running session.
   struct Session {
     let driver: SessionDriver
-    /// The address that it was dialed at, for a connection that this network keeps up.
+    /// The address that was dialed, for a connection that this network maintains.
     let dialed: PeerAddress?
     let startedAt: Duration
     let origin: ConnectionOrigin
-    /// For who waits for its end.
+    /// Lets callers wait for the session's end.
     let served: ServedSession
     var connection: PeerConnection
     var standing = Standing.awaitingHello
-    /// Whether the peer was known when it came.
+    /// Whether the peer was known when it connected.
     var isKnown = false
 
-    /// Who the peer has proved to be, over a link on which it must.
+    /// The identity that the peer has proved, if the link requires one.
     var provenPeer: ProvenPeer? { (driver.link as? any ProvenLink)?.provenPeer }
 
-    /// The connection with figures of this moment.
+    /// The connection with its current figures.
     var current: PeerConnection {
       var current = connection
       current.statistics = driver.statistics
@@ -41,29 +41,29 @@ struct NetworkState {
   let limits: ConnectionLimits
   var knownPeers: KnownPeers
   var presence: PresenceState
-  /// Decides which connections there are.
+  /// Decides which connections are accepted.
   var requestHandler: ConnectionRequestHandler?
   /// The bound of the delays between attempts to connect.
   var longestDelay: Duration
-  /// Names the task that dials candidates.
+  /// Identifies the task that dials candidates.
   var candidateRun: UInt64 = 0
   var isRunning = false
-  /// Whether nothing will ever run again.
+  /// Whether the network is closed for good.
   var isClosed = false
   /// An address to listen on.
   struct Listening {
     let id: UInt64
     let address: ListeningAddress
-    /// The port that it has, or had before the network stopped; `nil` before it listened.
+    /// The port in use, or in use before the network stopped; `nil` before it listened.
     var port: Int?
   }
 
   var listening: [Listening] = []
-  /// An address that is kept connected.
+  /// An address to which a connection is maintained.
   struct Destination {
-    /// Those who want the connection.
+    /// The parts that want the connection.
     var owners: Set<AddressOwner> = []
-    /// The kind of the peer that was met there last; `nil` before the first.
+    /// The kind of the last peer that was met there; `nil` before the first.
     var kind: PeerKind?
     /// Why the last attempt did not lead to a peer; `nil` after one that did.
     var failure: String?
@@ -71,28 +71,30 @@ struct NetworkState {
 
   var connecting: [PeerAddress: Destination] = [:]
   var subscriptions: [SubscriptionQuery] = []
-  /// How often they were replaced.
+  /// How often the subscriptions were replaced.
   var subscriptionsNumber: UInt64 = 0
   var departed = DepartedPeers()
   var listeners: [(address: ListeningAddress, listener: TCPListener)] = []
   var sessions: [UInt64: Session] = [:]
-  /// Everything that runs; a task takes itself out at its end.
+  /// All running tasks; a task removes itself at its end.
   var tasks: [UInt64: Task<Void, Never>] = [:]
-  /// Those that only wait for a time, and need not when the network stops.
+  /// The tasks that only wait for a time.
+  ///
+  /// They are not needed when the network stops.
   var timers: Set<UInt64> = []
-  /// The task that keeps the connection to an address.
+  /// The task that maintains the connection to an address.
   var dialers: [PeerAddress: UInt64] = [:]
-  /// The dialers that wait: until another connection to their peer is gone, or until there are credentials.
+  /// The dialers that wait until another connection to their peer has ended, or until there are credentials.
   var parked: [UInt64: Latch] = [:]
   var observers: [UInt64: AsyncStream<NetworkEvent>.Continuation] = [:]
-  /// Hears when the store takes a new site, from the start of the network to its stop.
+  /// Called when the store takes a new site, from the start of the network to its stop.
   var siteListener: CommitListener?
-  /// Peers that may be there, beside the addresses to connect to.
+  /// Peers that may be reachable, besides the addresses to connect to.
   var candidates: CandidateBook
   var discovery: DiscoveryState?
   /// What keeps the network from reaching peers.
   var conditions: [ConditionSource: Set<TransportCondition>] = [:]
-  /// When the store was last given a new site because of a peer.
+  /// When the store last got a new site because of a peer.
   var lastRenewal: Duration?
   var clockJury = ClockJury()
   private var lastID: UInt64 = 0
@@ -105,15 +107,15 @@ struct NetworkState {
     candidates = CandidateBook(backoff: options.candidateBackoff)
   }
 
-  /// The sites of all peers with which a session runs.
+  /// The sites of all peers with a running session.
   var connectedSites: Set<SiteID> { Set(sessions.values.compactMap { $0.admittedPeer?.site }) }
 
-  /// Whether a session with the peer runs.
+  /// Whether a session with the peer is running.
   func isConnected(to site: SiteID) -> Bool {
     sessions.values.contains { $0.admittedPeer?.site == site }
   }
 
-  /// A number that names nothing else in this network.
+  /// A number that is unique in this network.
   mutating func newID() -> UInt64 {
     lastID += 1
     return lastID

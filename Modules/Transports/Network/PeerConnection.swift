@@ -1,8 +1,8 @@
 public import SyncProtocol
 
-/// One connection to a peer, as it is at the moment of asking.
+/// One connection to a peer, as it was when it was requested.
 public struct PeerConnection: Hashable, Sendable, Identifiable {
-  /// Who made the connection.
+  /// Which peer made the connection.
   public enum Direction: Hashable, Sendable {
     /// The other peer.
     case incoming
@@ -10,40 +10,42 @@ public struct PeerConnection: Hashable, Sendable, Identifiable {
     case outgoing
   }
 
-  /// Names the connection's session in this process.
+  /// Identifies the connection's session in this process.
   public let id: UInt64
-  /// Who made it.
+  /// Which peer made the connection.
   public let direction: Direction
-  /// The kind of link and where the other end is.
+  /// The kind of link and the address of the other end.
   public let endpoint: LinkEndpoint
   /// What the peer said about itself; `nil` until it has said hello.
   public internal(set) var peer: PeerInfo?
-  /// Who the peer has proved to be; `nil` where nobody proves anything.
+  /// The identity that the peer has proved; `nil` if peers prove nothing.
   public internal(set) var identity: PeerIdentity?
-  /// What the peer says of itself; `nil` unless somebody here observes.
+  /// The presence that the peer has sent; `nil` unless presence is observed here.
   public internal(set) var presence: PeerPresence?
-  /// The newest set of subscriptions for which all that the peer had is here; 0 before the first.
+  /// The newest set of subscriptions that is complete here; 0 before the first.
+  ///
+  /// Complete means that everything that the peer had for them is stored here.
   public internal(set) var caughtUp: UInt64 = 0
   /// What the session has moved so far.
   public internal(set) var statistics = SyncStatistics()
-  /// How far it has come; its times are those of the network's clock.
+  /// The session's progress; its times are those of the network's clock.
   public internal(set) var progress = SyncProgress()
 }
 
-/// What happens in a network of peers.
+/// An event in a network of peers.
 public enum NetworkEvent: Sendable {
   /// The peers have met.
   case connected(PeerConnection)
-  /// A connection is over; its peer is `nil` where the two never met.
+  /// A connection is over; its peer is `nil` if the two never met.
   case disconnected(PeerConnection, SessionEnd)
-  /// The connection's peer says something else of itself than before.
+  /// The presence of the connection's peer has changed.
   case presence(PeerConnection)
-  /// A peer that had no connection any more has not come back in time.
+  /// A peer without a connection has not come back in time.
   case left(PeerInfo)
   /// An attempt to connect to the address failed; the next one follows after the delay.
   case attemptFailed(address: String, LinkError, retryAfter: Duration)
   /// Something happened in a connection's session.
   case session(PeerConnection, SyncEvent)
-  /// What keeps the network from reaching peers is something else now; none is left where the set is empty.
+  /// The conditions that keep the network from reaching peers have changed; the set may be empty.
   case conditions(Set<TransportCondition>)
 }

@@ -1,17 +1,17 @@
 import NIOConcurrencyHelpers
 
-/// Where the network listens, and where it connects to.
+/// The addresses on which the network listens, and those to which it connects.
 extension PeerNetwork {
   // MARK: - Listening
 
-  /// Listens on one more address: at once when the network runs, else from `start` on.
+  /// Listens on one more address: at once if the network runs, otherwise from `start` on.
   ///
-  /// A free port that was found once is kept over `stop` and `start`. Where another program has taken it meanwhile, another
-  /// one is found, and the condition `portTaken` says so.
+  /// A free port that was found once is kept across `stop` and `start`. If another program has taken it
+  /// meanwhile, the network finds another port and sets the condition `portTaken`.
   /// - Parameters:
-  ///   - host: The name or address: 127.0.0.1 is this machine only, 0.0.0.0 every network of it.
+  ///   - host: The name or address: 127.0.0.1 is this machine only, 0.0.0.0 is all of its networks.
   ///   - port: The port, 0 for any free one.
-  ///   - carrier: What links are carried by there.
+  ///   - carrier: The protocol that carries the links.
   /// - Returns: The port in use; `nil` before `start`.
   /// - Throws: `portInUse`, `permissionDenied`, `unreachable` or `system`, naming host and port.
   @discardableResult
@@ -34,13 +34,13 @@ extension PeerNetwork {
     return port
   }
 
-  /// Listens on an address no more; sessions that came over it stay.
+  /// Stops listening on an address; sessions that came over it stay.
   package func stopListening(on address: ListeningAddress) {
     let closed = state.withLockedValue { state in
       state.listening.removeAll { $0.address == address }
       let closed = state.listeners.filter { $0.address == address }
       state.listeners.removeAll { $0.address == address }
-      // Neighbours are told of another one.
+      // Neighbours must be given another port.
       if let port = state.discovery?.listener?.port, closed.contains(where: { $0.listener.port == port }) {
         state.discovery?.listener = nil
       }
@@ -49,10 +49,10 @@ extension PeerNetwork {
     for (_, listener) in closed { listener.closeBlocking() }
   }
 
-  /// Where the network listens now, with the ports that were found.
+  /// The ports on which the network listens now, including those that were found.
   public var listeningPorts: [Int] { state.withLockedValue { $0.listeners.map(\.listener.port).sorted() } }
 
-  /// The same with what carries the bytes: `tcp://127.0.0.1:4040`, `ws://…`.
+  /// The addresses on which the network listens, with their protocol: `tcp://127.0.0.1:4040`, `ws://…`.
   package var listeningAddresses: [String] {
     state.withLockedValue { state in
       state.listeners.map { address, listener in
@@ -63,7 +63,7 @@ extension PeerNetwork {
 
   // MARK: - Connecting
 
-  /// Connects to an address, and again whenever the connection is lost; from `start` on when that is later.
+  /// Connects to an address from `start` on, and again whenever the connection is lost.
   public func connect(to address: PeerAddress) { connect(address, for: .application) }
 
   /// Connects to a TCP port, as to any address.
@@ -72,13 +72,13 @@ extension PeerNetwork {
   /// Connects to a WebSocket server, as to any address.
   public func connect(to address: WebSocketAddress) { connect(to: .webSocket(address)) }
 
-  /// Forgets an address to connect to and ends the connection to it.
+  /// Removes an address to connect to, and ends the connection to it.
   public func disconnect(from address: PeerAddress) { disconnect(address, for: .application) }
 
-  /// Forgets a TCP port and ends the connection to it.
+  /// Removes a TCP port to connect to, and ends the connection to it.
   public func disconnect(host: String, port: Int) { disconnect(from: .tcp(host: host, port: port)) }
 
-  /// Forgets a WebSocket server and ends the connection to it.
+  /// Removes a WebSocket server to connect to, and ends the connection to it.
   public func disconnect(from address: WebSocketAddress) { disconnect(from: .webSocket(address)) }
 
   /// Connects to an address on behalf of an owner.
@@ -91,7 +91,7 @@ extension PeerNetwork {
     if dials { dial(address) }
   }
 
-  /// Takes back what an owner has asked for; the connection ends when no other owner wants it.
+  /// Withdraws an owner's request; the connection ends when no other owner wants it.
   package func disconnect(_ address: PeerAddress, for owner: AddressOwner) {
     let (task, drivers) = state.withLockedValue { state -> (Task<Void, Never>?, [SessionDriver]) in
       state.connecting[address]?.owners.remove(owner)

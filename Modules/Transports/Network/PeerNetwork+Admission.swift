@@ -3,15 +3,15 @@ import DocStore
 import NIOConcurrencyHelpers
 import SyncProtocol
 
-/// Which sessions there are, of those that could be.
+/// Decides which sessions are admitted.
 extension PeerNetwork: SessionHost {
   func met(_ peer: PeerInfo, in session: UInt64) {
     if !inquire(about: peer, in: session) { decide(on: peer, in: session) }
   }
 
-  /// Decides about a peer that the application lets in.
+  /// Decides about a peer that the application has accepted.
   func decide(on peer: PeerInfo, in session: UInt64) {
-    // A failing store ends the session elsewhere.
+    // If the store fails, the session is ended elsewhere.
     let hasWritesOf = (try? setup.store.read { try $0.highestReading(of: peer.site) }) ?? nil
     carryOut { state, own, now in
       state.sessions[session]?.served.met(peer.site)

@@ -2,23 +2,25 @@ import CRDTCore
 import Logging
 import NIOConcurrencyHelpers
 
-/// Peers that may be there.
+/// Candidates: peers that may be reachable.
 extension PeerNetwork {
-  /// Takes a peer that may be there, and connects to it while the network runs, until it is withdrawn.
+  /// Takes a candidate, and connects to it while the network runs, until it is withdrawn.
   ///
-  /// One with the same id takes the place of the former. At most 256 are kept.
+  /// A candidate replaces the former one with the same id. At most 256 are kept.
   public func offer(_ candidate: PeerCandidate) {
     state.withLockedValue { $0.candidates.record(candidate, from: .application, now: setup.clock.now) }
     candidateWake.signal()
   }
 
-  /// Takes a candidate of the application's back: it is dialed no more, and a connection with it stays.
+  /// Withdraws a candidate of the application: it is no longer dialed, and a connection with it stays.
   public func withdraw(candidate id: String) {
     state.withLockedValue { $0.candidates.withdraw(id, from: .application) }
     candidateWake.signal()
   }
 
-  /// Finds out which candidates are a peer that has just been met: two, where it has restarted and said no goodbye.
+  /// Finds out which candidates are a peer that has just been met.
+  ///
+  /// There are two if the peer has restarted without a goodbye.
   func recognize(_ site: SiteID) {
     let (secret, unknown) = state.withLockedValue {
       ($0.discovery?.secret, $0.candidates.unknownInstances)
@@ -32,7 +34,7 @@ extension PeerNetwork {
     candidateWake.signal()
   }
 
-  /// Dials a candidate and waits for the end of that.
+  /// Dials a candidate, and waits until the attempt or its connection is over.
   func dial(_ attempt: CandidateBook.Attempt) async {
     let session = await connect(to: attempt.candidate)
     state.withLockedValue { state in
@@ -44,7 +46,7 @@ extension PeerNetwork {
     candidateWake.signal()
   }
 
-  /// Connects to a candidate and waits for the end of that.
+  /// Connects to a candidate, and waits until the attempt or its connection is over.
   private func connect(to candidate: PeerCandidate) async -> ServedSession? {
     guard let connector = TCPConnector(candidate, options: options.tcp) else { return nil }
     do throws(LinkError) {
@@ -53,7 +55,7 @@ extension PeerNetwork {
       await task.value
       return session
     } catch {
-      // Whoever is on the network can name any address as a candidate, and would fill the log.
+      // Anybody on the network can name any address as a candidate, and could fill the log.
       options.logger.debug("\(error.message)")
       return nil
     }

@@ -5,16 +5,18 @@ import NIOConcurrencyHelpers
 import SyncProtocol
 
 extension PeerNetwork {
-  /// Advertises this peer to its neighbours and connects to those that are found: at once when the network runs, else from
-  /// `start` on, until `stopDiscovering`.
+  /// Advertises this peer to its neighbours and connects to those that are found.
   ///
-  /// Neighbours are told of a port on which the network listens for all networks of this machine; there one is opened if need
-  /// be. What they say is a hint: a peer is met when it has proved itself, as over any other connection.
+  /// This lasts from now on if the network runs, otherwise from `start` on, until `stopDiscovering`.
+  ///
+  /// The network advertises a port on which it listens for all networks of this machine; it opens one if
+  /// there is none. What neighbours advertise is a hint: a peer must prove itself as over any other
+  /// connection.
   /// - Parameters:
-  ///   - discovery: What the system has for that.
-  ///   - group: Only neighbours of the same group find each other; it protects nothing.
+  ///   - discovery: The system's means of discovery.
+  ///   - group: Only neighbours of the same group find each other. It protects nothing.
   ///   - host: The address to listen on; `nil` for all of them, by IPv6 and IPv4.
-  ///   - port: The port to listen on; 0 for one on which the network listens already, else any free one.
+  ///   - port: The port to listen on; 0 for one on which the network listens already, or else any free one.
   /// - Throws: As `listen`.
   public func discover(
     using discovery: any PeerDiscovery = MulticastDiscovery(), group: UInt32 = 0, host: String? = nil,
@@ -33,7 +35,7 @@ extension PeerNetwork {
     candidateWake.signal()
   }
 
-  /// Sees to it that the port of which neighbours are told is one on which the network listens.
+  /// Makes sure that the advertised port is one on which the network listens.
   ///
   /// - Throws: As `listen`.
   package func renewDiscovery() throws(LinkError) {
@@ -41,7 +43,7 @@ extension PeerNetwork {
     candidateWake.signal()
   }
 
-  /// Advertises this peer no more, and dials none that was found; connections stay.
+  /// Stops advertising this peer and dialing found peers; connections stay.
   public func stopDiscovering() {
     pauseDiscovery()
     let (discovery, listener) = state.withLockedValue { state in
@@ -59,14 +61,14 @@ extension PeerNetwork {
 
   // MARK: - Conditions
 
-  /// What keeps the network from reaching peers now; `events` tells of changes.
+  /// The conditions that keep the network from reaching peers now; `events` reports changes.
   public var conditions: Set<TransportCondition> {
     state.withLockedValue { $0.conditions.values.reduce(into: []) { $0.formUnion($1) } }
   }
 
-  /// Looks which addresses lead to no peer, and whether a big peer is lacking.
+  /// Checks which addresses lead to no peer, and whether a big peer is missing.
   ///
-  /// Whether an address is a big peer's is known once one was met there.
+  /// The kind of an address is known once a peer was met there.
   func noteReach() {
     let conditions = state.withLockedValue { state -> Set<TransportCondition> in
       guard state.isRunning else { return [] }
@@ -98,9 +100,9 @@ extension PeerNetwork {
     noteReach()
   }
 
-  /// Takes all conditions that one part of the network knows of.
+  /// Replaces the conditions that one part of the network reports.
   func set(_ conditions: Set<TransportCondition>, by source: ConditionSource) {
-    // Told under the lock, so that nobody is left with an older set than there is.
+    // Reported under the lock, so that the last set that observers see is the current one.
     let isNew = state.withLockedValue { state in
       guard state.conditions[source, default: []] != conditions else { return false }
       state.conditions[source] = conditions
@@ -109,14 +111,15 @@ extension PeerNetwork {
       return true
     }
     guard isNew else { return }
-    // Failed attempts have lines of their own, and whether a big peer is missed only the application knows.
+    // Failed attempts have log lines of their own, and only the application knows whether it needs a big
+    // peer.
     let level = source == .dialing ? Logger.Level.debug : .warning
     for condition in conditions { options.logger.log(level: level, "\(condition)") }
   }
 
   // MARK: - Life
 
-  /// Sees to it that neighbours can connect, where they are to be told of this peer.
+  /// Listens for neighbours, if this peer is to be advertised.
   func listenForNeighbours() throws(LinkError) {
     let (wanted, known) = state.withLockedValue { state in
       (
@@ -137,7 +140,7 @@ extension PeerNetwork {
     do throws(LinkError) {
       setListener(try open(.init(host: host, port: wanted.port, carrier: .tcp)), host, isOwn: true)
     } catch {
-      // A system may have no IPv6.
+      // The system may lack IPv6.
       guard wanted.host == nil, ![.portInUse, .permissionDenied, .closed].contains(error.code) else {
         throw error
       }
@@ -151,7 +154,7 @@ extension PeerNetwork {
     state.withLockedValue { $0.discovery?.listener = listener }
   }
 
-  /// Has neighbours told that this peer goes, which has happened when this returns.
+  /// Stops advertising; the goodbye has been sent when this returns.
   func pauseDiscovery() {
     let session = state.withLockedValue { state in
       defer { state.discovery?.session = nil }
@@ -161,7 +164,7 @@ extension PeerNetwork {
     session?.stop()
   }
 
-  /// Dials candidates in a task of its own, and advertises this peer where that is wanted.
+  /// Dials candidates in a separate task, and advertises this peer if requested.
   func dialCandidates() {
     spawn(isTimer: true) { await $0.followCandidates() }
   }
@@ -199,7 +202,7 @@ extension PeerNetwork {
     let session: any DiscoverySession
   }
 
-  /// Advertises what is to be advertised now.
+  /// Starts to advertise the current terms.
   private func advertise(insteadOf old: Advertised?) -> Advertised? {
     let site = setup.store.site
     let (wanted, secret, credentials) = state.withLockedValue { state in
@@ -223,13 +226,15 @@ extension PeerNetwork {
       state.discovery?.session = session
       return true
     }
-    // Who stopped it meanwhile did not know of it.
+    // A call that stopped discovery meanwhile did not know of this session.
     if !isWanted { session.stop() }
     return Advertised(terms: terms, session: session)
   }
 
+  /// Stops an advertisement.
+  ///
   /// - Parameters:
-  ///   - advertised: What ends.
+  ///   - advertised: The advertisement to stop.
   ///   - isCurrent: Whether no later run has candidates of its own.
   private func end(_ advertised: Advertised, isCurrent: Bool = true) {
     advertised.session.stop()
@@ -241,7 +246,7 @@ extension PeerNetwork {
   private func take(_ event: DiscoveryEvent, _ secret: DiscoverySecret) {
     switch event {
     case .found(let candidate):
-      // Whose it is takes a code for each connected site, and is found out once.
+      // To find an instance's site takes a code for each connected site, so it is done only once.
       let connected = state.withLockedValue { state in
         state.candidates.isKnown(candidate.id) ? [] : state.connectedSites
       }

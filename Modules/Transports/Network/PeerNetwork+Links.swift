@@ -3,7 +3,7 @@ import Logging
 import NIOConcurrencyHelpers
 
 extension PeerNetwork {
-  /// Starts a task that is waited for when the network stops.
+  /// Starts a task that `stop` waits for.
   ///
   /// - Returns: The task; `nil` when the network does not run.
   @discardableResult
@@ -14,7 +14,7 @@ extension PeerNetwork {
     state.withLockedValue { state in
       guard state.isRunning else { return nil }
       let id = state.newID()
-      // The task takes itself out under the same lock, so it is in before it can be out.
+      // The task removes itself under the same lock, so it is added before it can be removed.
       let task = Task {
         await body(self)
         self.state.withLockedValue { state in
@@ -31,8 +31,8 @@ extension PeerNetwork {
 
   /// Listens on all addresses, on the ports that they had before the network was stopped.
   ///
-  /// Where such a port is taken, by another program or by an address that names it, any free one takes its place, and a
-  /// condition says so.
+  /// If such a port is taken, by another program or by an address that names it, any free port replaces it,
+  /// and a condition is set.
   func open(_ addresses: [NetworkState.Listening]) throws(LinkError) {
     var taken: Set<TransportCondition> = []
     let (free, named) = (addresses.filter { $0.address.port == 0 }, addresses.filter { $0.address.port != 0 })
@@ -55,11 +55,11 @@ extension PeerNetwork {
     set(taken, by: .listening)
   }
 
-  /// Listens on an address and serves who comes.
+  /// Listens on an address and serves the peers that connect.
   ///
   /// - Parameters:
   ///   - address: The address.
-  ///   - port: The port; `nil` for that of the address.
+  ///   - port: The port; `nil` for the address's own.
   /// - Returns: The port in use.
   /// - Throws: As `listen`.
   @discardableResult
@@ -67,7 +67,7 @@ extension PeerNetwork {
     var tcp = options.tcp
     let course = DialingCourse()
     tcp.acceptFailed = { [logger = options.logger] error in
-      // It goes on for as long as no descriptor is free, and would fill the log.
+      // This error repeats for as long as no descriptor is free, and would fill the log.
       logger.log(level: course.isNews(error) ? .warning : .debug, "\(error.message); trying again soon")
     }
     let listener = try TCPListener.bindBlocking(
@@ -85,7 +85,7 @@ extension PeerNetwork {
     return listener.port
   }
 
-  /// Keeps up a connection to an address until the task that it starts is cancelled.
+  /// Maintains a connection to an address until the task that it starts is cancelled.
   func dial(_ address: PeerAddress) {
     spawn(dialing: address) { network in
       let connector = address.connector(network.options.tcp)
@@ -122,15 +122,15 @@ extension PeerNetwork {
   private func attemptFailed(
     _ address: String, _ error: LinkError, _ delay: Duration, _ course: DialingCourse
   ) {
-    // A peer that is away for long would fill the log with one and the same line.
+    // A peer that is away for long would fill the log with the same line.
     options.logger.log(
       level: course.isNews(error) ? .warning : .debug, "\(error.message); trying again in \(delay.text)")
     announce(.attemptFailed(address: address, error, retryAfter: delay))
   }
 
-  /// Waits while another connection to the peer stands: dialing again would make a second one.
+  /// Waits while another connection to the peer exists: dialing again would make a second one.
   ///
-  /// - Returns: For how long.
+  /// - Returns: How long it waited.
   private func waitForOtherConnections(to site: SiteID?) async -> Duration {
     guard let site else { return .zero }
     let start = setup.clock.now
@@ -140,7 +140,7 @@ extension PeerNetwork {
     return setup.clock.now - start
   }
 
-  /// Runs `body` with a latch that is signalled when a session has ended, and when there are other credentials.
+  /// Runs `body` with a latch that is signalled when a session has ended or credentials have changed.
   func park(_ body: (Latch) async -> Void) async {
     let latch = Latch()
     let id = state.withLockedValue { state in
@@ -152,13 +152,13 @@ extension PeerNetwork {
     _ = state.withLockedValue { $0.parked.removeValue(forKey: id) }
   }
 
-  /// Tells everyone who listens.
+  /// Sends an event to all observers.
   func announce(_ event: NetworkEvent) {
     for observer in state.withLockedValue({ Array($0.observers.values) }) { observer.yield(event) }
   }
 }
 
-/// What one dialer or listener has told the log.
+/// What one dialer or listener has logged last.
 private final class DialingCourse: Sendable {
   private let lastError = NIOLockedValueBox<LinkError.Code?>(nil)
 

@@ -8,7 +8,7 @@ extension PeerNetwork {
   /// - Parameters:
   ///   - question: The statement.
   ///   - peer: The text of the peer's site.
-  /// - Returns: The rows to come; `nil` when the peer is not connected.
+  /// - Returns: The rows, as they arrive; `nil` when the peer is not connected.
   package func ask(_ question: QueryQuestion, of peer: String) -> RemoteRows? {
     let driver = state.withLockedValue { state in
       state.sessions.values.first { $0.admittedPeer?.site.description == peer }?.driver

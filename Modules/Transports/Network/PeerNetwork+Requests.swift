@@ -1,28 +1,30 @@
 import NIOConcurrencyHelpers
 import SyncProtocol
 
-/// Connections about which the application decides.
+/// Connections on which the application decides.
 extension PeerNetwork {
-  /// For so long the application may think about a connection, which is denied then: less than a peer waits for hello.
+  /// How long the application may take to decide about a connection; then it is denied.
+  ///
+  /// It is less than a peer waits for hello.
   public static let decisionDeadline = Duration.seconds(8)
 
-  /// Has every connection to come, of either direction, decided by a handler; `nil` lets all in.
+  /// Lets a handler decide about all later connections of either direction; `nil` accepts all.
   ///
   /// A peer that is denied is told so, and tries again as after any failure.
   public func decideConnections(by handler: ConnectionRequestHandler?) {
     state.withLockedValue { $0.requestHandler = handler }
   }
 
-  /// What is to be done about a peer that has said hello where the application decides.
+  /// The next step for a peer that has said hello, if the application decides.
   enum Inquiry {
     case none
     case ask(ConnectionRequestHandler, ConnectionRequest, SessionDriver)
     case full(SessionDriver)
   }
 
-  /// Lets the application decide, if it wants to.
+  /// Lets the application decide, if it has a handler.
   ///
-  /// - Returns: Whether somebody decides, now or later.
+  /// - Returns: Whether a decision is made now or later.
   func inquire(about peer: PeerInfo, in session: UInt64) -> Bool {
     switch state.withLockedValue({ $0.inquiry(about: peer, in: session) }) {
     case .none: return false
@@ -45,7 +47,7 @@ extension PeerNetwork {
   }
 }
 
-/// Hears of the first of several answers.
+/// Reports the first of several answers.
 private final class Decision: Sendable {
   private struct State {
     var onDecision: (@Sendable (Bool) -> Void)?
@@ -58,7 +60,7 @@ private final class Decision: Sendable {
     state = NIOLockedValueBox(State(onDecision: onDecision))
   }
 
-  /// Takes an answer; who is still thinking is cancelled.
+  /// Takes an answer and cancels the tasks that are still deciding.
   func settle(_ isAllowed: Bool) {
     let (onDecision, tasks) = state.withLockedValue { state in
       defer { state = State() }
@@ -68,7 +70,7 @@ private final class Decision: Sendable {
     onDecision?(isAllowed)
   }
 
-  /// Waits for an answer that a task gives, and answers no when another one is over before that.
+  /// Waits for an answer that a task gives, and answers no when the alarm's task ends before that.
   func await(_ answer: Task<Void, Never>, orAlarm alarm: Task<Void, Never>) {
     let isOpen = state.withLockedValue { state in
       guard state.onDecision != nil else { return false }
@@ -84,10 +86,12 @@ private final class Decision: Sendable {
 }
 
 extension NetworkState {
-  /// Decides whether the application is asked about a session's peer, and marks the session as waiting for its answer.
+  /// Decides whether to ask the application about a session's peer.
+  ///
+  /// If so, marks the session as waiting for the answer.
   mutating func inquiry(about peer: PeerInfo, in id: UInt64) -> PeerNetwork.Inquiry {
     guard let requestHandler, let session = sessions[id] else { return .none }
-    // What the proof does not bear out is refused without a question.
+    // A claim that contradicts the proof is refused without a question.
     if let proven = session.provenPeer, proven.site != peer.site { return .none }
     let waiting = sessions.values.filter { if case .asked = $0.standing { true } else { false } }
     guard waiting.count < limits.undecided,
@@ -100,9 +104,9 @@ extension NetworkState {
     return .ask(requestHandler, request, session.driver)
   }
 
-  /// Takes a session out of those that wait for the application's answer.
+  /// Removes a session from those that wait for the application's answer.
   ///
-  /// - Returns: `nil` when it is over.
+  /// - Returns: `nil` when the session is over.
   mutating func takeInquiry(in id: UInt64) -> SessionDriver? {
     guard let session = sessions[id], case .asked = session.standing else { return nil }
     sessions[id]?.standing = .awaitingHello

@@ -4,10 +4,10 @@ import SyncProtocol
 
 #if TLS
   extension PeerNetwork {
-    /// Takes what this peer proves itself with in the connections that are made from now on.
+    /// Sets the credentials by which this peer proves itself in later connections.
     ///
-    /// Where that is a renewed certificate, sessions that run stay until the certificates end with which they were made. They
-    /// end now where it is for another key, user or authority.
+    /// If they renew the former ones, running sessions stay until the certificates expire that they were made
+    /// with. If they are for another key, user or authority, running sessions end now.
     public func prove(with credentials: PeerCredentials) {
       replaceCredentials { old in
         defer { old = credentials }
@@ -15,7 +15,7 @@ import SyncProtocol
       }
     }
 
-    /// Forgets what this peer proves itself with: sessions end, and none is begun before there is something else.
+    /// Removes this peer's credentials: sessions end, and none begins before there are new ones.
     public func proveNothing() {
       replaceCredentials { old in
         old = nil
@@ -23,21 +23,24 @@ import SyncProtocol
       }
     }
 
-    /// Believes peers with these keys no more, whatever their certificates say, for as long as this network is there.
+    /// Stops trusting peers with these keys, whatever their certificates say, until this network is released.
     ///
-    /// Their sessions end at once, as when a certificate ends, and no other one begins. Other peers of the application know nothing of it.
+    /// Their sessions end at once, as when a certificate expires, and no new one begins. Other peers of the
+    /// application do not learn of it.
     package func revoke(_ keys: Set<PeerKey>) {
       revoked.insert(keys)
       let links = state.withLockedValue { state in state.sessions.values.map(\.driver.link) }
       for link in links { (link as? SecureLink)?.endIfRevoked() }
     }
 
-    /// - Parameter replace: Puts new ones in the place of the old ones, and returns whether sessions end.
+    /// Replaces the credentials.
+    ///
+    /// - Parameter replace: Replaces the old ones with new ones, and returns whether sessions end.
     private func replaceCredentials(_ replace: (inout PeerCredentials?) -> Bool) {
       let (drivers, parked) = state.withLockedValue { state in
         let endsSessions = replace(&state.credentials)
         state.credentialsNumber += 1
-        // What was told before is signed otherwise, or not at all.
+        // The former presence is signed with another key, or not at all.
         state.presence.own = nil
         return (endsSessions ? state.sessions.values.map(\.driver) : [], Array(state.parked.values))
       }
@@ -50,7 +53,7 @@ import SyncProtocol
 #endif
 
 extension PeerNetwork {
-  /// What this peer's neighbours know it by; `nil` where it has yet to prove who it is.
+  /// The secret by which neighbours recognize this peer; `nil` while it lacks required credentials.
   func discoverySecret(_ state: borrowing NetworkState) -> DiscoverySecret? {
     #if TLS
       if let credentials = state.credentials { return credentials.discoverySecret }
@@ -59,7 +62,7 @@ extension PeerNetwork {
     return .unsafeDevelopment(application: setup.configuration.appID)
   }
 
-  /// Who this peer proves to be; `nil` where it proves nothing.
+  /// The identity that this peer proves; `nil` if it proves nothing.
   public var ownIdentity: PeerIdentity? {
     #if TLS
       state.withLockedValue { $0.credentials?.identity }
@@ -68,7 +71,9 @@ extension PeerNetwork {
     #endif
   }
 
-  /// Whether this peer must prove who it is and cannot yet, so that it meets nobody.
+  /// Whether this peer must prove its identity and cannot yet.
+  ///
+  /// Then it connects to nobody.
   public var waitsForCredentials: Bool {
     #if TLS
       options.requiresProof && state.withLockedValue { $0.credentials == nil }
@@ -77,7 +82,7 @@ extension PeerNetwork {
     #endif
   }
 
-  /// Waits until this peer can prove who it is, where it must; returns early where the task is cancelled.
+  /// Waits until this peer has credentials, if it needs them; returns early when the task is cancelled.
   func waitForCredentials() async {
     #if TLS
       guard options.requiresProof else { return }
@@ -87,9 +92,11 @@ extension PeerNetwork {
     #endif
   }
 
-  /// The link that a session runs over: one inside whose bytes both ends prove who they are, where this peer has credentials.
+  /// The link that a session runs over.
   ///
-  /// - Returns: `nil` where they must prove that, and this peer cannot.
+  /// If this peer has credentials, both ends prove their identities inside it.
+  ///
+  /// - Returns: `nil` when they must prove their identities, and this peer cannot.
   func secured(
     _ link: any Link, _ direction: PeerConnection.Direction, _ state: borrowing NetworkState
   ) -> (any Link)? {

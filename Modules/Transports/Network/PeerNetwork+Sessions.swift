@@ -5,9 +5,10 @@ import NIOConcurrencyHelpers
 import SyncProtocol
 
 extension PeerNetwork {
-  /// Runs a session on `link` in a task of its own.
+  /// Runs a session on `link` in a separate task.
   ///
-  /// - Returns: `nil` when the network does not run or the address was forgotten meanwhile; then the link is closed.
+  /// - Returns: `nil` when the network does not run or the address was removed meanwhile; then the link is
+  ///   closed.
   @discardableResult
   func serve(
     _ link: any Link, _ direction: PeerConnection.Direction, dialed address: PeerAddress? = nil
@@ -98,7 +99,7 @@ extension PeerNetwork {
     }
   }
 
-  /// What log lines call a peer.
+  /// A peer's name in log lines.
   private static func title(_ name: String) -> String { name.isEmpty ? "a peer without a name" : name }
 
   private func ended(_ id: UInt64, _ end: SessionEnd) {
@@ -134,10 +135,11 @@ extension PeerNetwork {
 }
 
 extension SessionEnd {
-  /// Whether this is how sessions end every day, as against a fault that somebody should look at.
+  /// Whether sessions often end like this, in contrast to a fault that needs attention.
   ///
-  /// A certificate that ends while a session runs is renewed every day; one that has ended before is a fault. A second link of a
-  /// peer that has proved who it is comes of two peers that find each other in several ways.
+  /// A certificate that expires while a session runs is renewed every day; one that expired before is a
+  /// fault. Two peers that have proved their identities often find each other in several ways, and then have
+  /// a second link.
   fileprivate func isUsual(afterHello: Bool, isProven: Bool) -> Bool {
     switch self {
     case .session(let error) where isProven && error.code == .siteClash: true

@@ -3,12 +3,14 @@ import Logging
 import NIOConcurrencyHelpers
 import SyncProtocol
 
-/// What the network does when another store turns out to write under this one's site.
+/// The reaction when another store turns out to write under this one's site.
 extension PeerNetwork {
-  /// Not more often than this is a peer believed that says so: each time costs everybody a site to remember.
+  /// The shortest time between two new sites at a peer's word.
+  ///
+  /// Each one costs everybody a site to remember.
   private static let shortestRenewal: Duration = .seconds(60)
 
-  /// Gives the store a new site where a session ended because another store has the same.
+  /// Gives the store a new site if a session ended because another store has the same.
   func renewSite(after end: SessionEnd) async {
     guard case .session(let error) = end, error.code == .cloned else { return }
     let now = setup.clock.now
@@ -25,19 +27,19 @@ extension PeerNetwork {
     }
   }
 
-  /// Sees to it that no peer goes on with a site that the store no longer has.
+  /// Makes sure that no session continues with a site that the store no longer has.
   func followSite() {
     let listener = setup.store.onSiteChange { [weak self] _ in
       guard let self else { return }
       let sessions = state.withLockedValue { state in
-        // It tells of the former site.
+        // The presence is about the former site.
         state.presence.own = nil
         return Array(state.sessions.values)
       }
       for session in sessions { session.driver.close() }
-      // Those that are made from now on are told; these have met the former site.
+      // New sessions send the new presence; the running ones have met the former site.
       tellPresence(inRunningSessions: false)
-      // Neighbours are told of an instance that belongs to the new site.
+      // Neighbours must learn an instance that belongs to the new site.
       candidateWake.signal()
     }
     state.withLockedValue { $0.siteListener = listener }

@@ -6,29 +6,31 @@ import SyncProtocol
 
 /// All connections of one store: listens, connects, and runs a session on each link.
 ///
-/// Addresses and subscriptions may be given before `start` and while it runs; they survive a `stop`. Two peers that
-/// both connect to each other keep one of the two connections, the same at both ends; while a peer is connected and
-/// answers, nobody else takes its place.
+/// Addresses and subscriptions may be given before `start` and while the network runs; they survive a `stop`.
+/// Two peers that both connect to each other keep one of the two connections, the same at both ends. While a
+/// peer is connected and answers, no other connection replaces its own.
 public final class PeerNetwork: Sendable {
-  /// How a network behaves.
+  /// The settings of a network.
   public struct Options: Sendable {
     /// How TCP links are made and bounded.
     public var tcp = TCPOptions()
-    /// How many connections there may be, and whose.
+    /// The limits on the number of connections.
     public var limits = ConnectionLimits()
-    /// Whether each peer must prove who it is.
+    /// Whether each peer must prove its identity.
     ///
-    /// Then this network makes no connection before it has credentials of its own.
+    /// If so, this network makes no connection before it has credentials of its own.
     public var requiresProof = false
     /// The delays between attempts to connect.
     public var backoff = Backoff()
     /// The delays between attempts to connect to one candidate.
     public var candidateBackoff = Backoff(initial: .seconds(1), longest: .seconds(300))
-    /// What other peers are told of this one's device, where they ask.
+    /// The description of this device that other peers get if they ask.
     public var device = Device()
-    /// For how long a peer that has left counts among the neighbours, as it may come back.
+    /// How long a peer that has left still counts as a neighbour, as it may come back.
     public var absence = Duration.seconds(5)
-    /// Takes what a person should know; errors are warnings, since they are tried again.
+    /// The logger.
+    ///
+    /// Errors are logged as warnings, since the network tries again.
     public var logger = Logger(label: "dunlin.transports")
 
     /// The defaults.
@@ -39,15 +41,15 @@ public final class PeerNetwork: Sendable {
   let options: Options
   let log: ConnectionLog
   let halfOpen: HalfOpenConnections
-  /// Tells this process from another one with the same key.
+  /// Distinguishes this process from another one with the same key.
   let instance = UInt64.random(in: .min ... .max)
   let state: NIOLockedValueBox<NetworkState>
-  /// The peers that are not believed any more.
+  /// The peers that are no longer trusted.
   let revoked = RevokedKeys()
   /// Wakes the task that dials candidates.
   let candidateWake = Latch()
 
-  /// Makes a network without addresses; nothing happens before `start`.
+  /// Makes a network without addresses; it does nothing before `start`.
   public init(setup: SessionDriver.Setup, options: Options = Options()) {
     var options = options
     options.logger = options.logger.plain
@@ -61,10 +63,10 @@ public final class PeerNetwork: Sendable {
 
   // MARK: - Life
 
-  /// Begins to listen and to connect; has no effect while the network runs.
+  /// Starts to listen and to connect; has no effect while the network runs.
   ///
-  /// - Throws: `LinkError` when an address cannot be listened on, or there are too few file descriptors for it; then
-  ///   nothing runs.
+  /// - Throws: `LinkError` when an address cannot be listened on, or there are too few file descriptors for
+  ///   it; then the network does not run.
   public func start() throws(LinkError) {
     try TCP.checkDescriptors("Cannot begin to sync")
     guard !state.withLockedValue({ $0.isClosed }) else { throw LinkError(.closed, "The network was closed") }
@@ -88,7 +90,7 @@ public final class PeerNetwork: Sendable {
     noteReach()
   }
 
-  /// Stops listening and connecting, ends all sessions in order, and waits until nothing runs any more.
+  /// Stops listening and connecting, ends all sessions in order, and waits until nothing is running.
   public func stop() async {
     requestStop()
     while let task = state.withLockedValue({ $0.tasks.first?.value }) { await task.value }
@@ -107,7 +109,7 @@ public final class PeerNetwork: Sendable {
     setup.bell.close()
   }
 
-  /// Begins to stop: ports are free when this returns; sessions end soon after.
+  /// Starts to stop: ports are free when this returns; sessions end soon after.
   public func requestStop() {
     let (listeners, drivers, waiting) = state.withLockedValue { state in
       state.isRunning = false
@@ -126,7 +128,7 @@ public final class PeerNetwork: Sendable {
     set([], by: .listening)
     for (_, listener) in listeners { listener.closeBlocking() }
     for task in waiting { task.cancel() }
-    // A session ends with a word to its peer, so it is asked to and not cancelled.
+    // A session ends with a message to its peer, so it is asked to end and not cancelled.
     for driver in drivers { driver.close() }
     setup.bell.ring()
   }
@@ -135,19 +137,19 @@ public final class PeerNetwork: Sendable {
 
   /// Runs a session on a link that was made elsewhere, until it ends or the network stops.
   ///
-  /// - Returns: Whether the network runs; else the link is closed.
+  /// - Returns: Whether the network runs; if not, the link is closed.
   @discardableResult
   public func adopt(_ link: any Link, direction: PeerConnection.Direction) -> Bool {
     serve(link, direction) != nil
   }
 
-  /// Replaces what is pulled from every peer.
+  /// Replaces the subscriptions of this peer.
   ///
   /// - Parameters:
-  ///   - queries: What documents are wanted.
-  ///   - evicting: Those of the queries whose documents are evicted when they match none any more.
+  ///   - queries: The queries whose documents are pulled from every peer.
+  ///   - evicting: Those of the queries whose documents are evicted once they no longer match any.
   public func subscribe(to queries: [SubscriptionQuery], evicting: Set<SubscriptionQuery> = []) {
-    // Under the lock, so that every session ends with the newest set.
+    // Done under the lock, so that every session ends with the newest set.
     state.withLockedValue { state in
       state.subscriptions = queries
       state.subscriptionsNumber += 1
@@ -163,15 +165,15 @@ public final class PeerNetwork: Sendable {
     for session in state.withLockedValue({ Array($0.sessions.values) }) { session.driver.policyChanged() }
   }
 
-  /// The connections there are, by age; those whose peer has not said hello have no peer.
+  /// The current connections, oldest first; those whose peer has not said hello have no peer.
   public var connections: [PeerConnection] {
     state.withLockedValue { state in state.sessions.values.map(\.current).sorted { $0.id < $1.id } }
   }
 
-  /// The moment, by the clock of ``PeerConnection/progress``.
+  /// The current time, by the clock of ``PeerConnection/progress``.
   package var now: Duration { setup.clock.now }
 
-  /// What happens from now on; a listener that lags by more than 1,024 events loses the oldest.
+  /// All events from now on; a listener that lags by more than 1,024 events loses the oldest.
   public func events() -> AsyncStream<NetworkEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: NetworkEvent.self, bufferingPolicy: .bufferingNewest(1_024))

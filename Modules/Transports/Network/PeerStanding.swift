@@ -2,20 +2,24 @@ import CRDTCore
 import NIOConcurrencyHelpers
 package import SyncProtocol
 
-/// How far sync with one peer has come, over one connection.
+/// The progress of sync with one peer, over one connection.
 package struct PeerStanding: Sendable {
   /// The connection, whose peer is known; it may be over.
   package let connection: PeerConnection
   package let peer: PeerInfo
-  /// Whether the connection is there.
+  /// Whether the connection still exists.
   package fileprivate(set) var isConnected = true
-  /// What goes to the peer.
+  /// The state of what is sent to the peer.
   package fileprivate(set) var delivery: PeerDelivery
-  /// Whether all that the peer had for the subscriptions is here, and nothing is kept back there.
+  /// Whether everything that the peer had for the subscriptions is stored here.
+  ///
+  /// It is `false` while the peer holds something back.
   package let hasAll: Bool
-  /// The newest set of subscriptions for which all that the peer had is here, by its number.
+  /// The number of the newest set of subscriptions for which everything that the peer had is stored here.
   package let caughtUpNumber: UInt64
 
+  /// Makes the standing of a session.
+  ///
   /// - Returns: `nil` before the peers have met.
   init?(_ session: borrowing NetworkState.Session) {
     guard let peer = session.connection.peer else { return nil }
@@ -30,7 +34,9 @@ package struct PeerStanding: Sendable {
     caughtUpNumber = figures.caughtUpNumber
   }
 
-  /// The same when the connection is over, with what the peer subscribed to where it takes at most so many bytes.
+  /// The standing after the connection ended.
+  ///
+  /// It keeps the peer's interest if that has at most so many bytes.
   fileprivate func departed(interestBytes: Int) -> PeerStanding {
     var standing = self
     standing.isConnected = false
@@ -39,13 +45,13 @@ package struct PeerStanding: Sendable {
   }
 }
 
-/// How far sync had come with peers when they left, the latest so many, from the network's start to its stop.
+/// The progress of sync with the latest peers when they left, from the network's start to its stop.
 ///
-/// What a peer had then it has, whatever becomes of the connection. What they subscribed to is bounded in bytes: that of
-/// those who left first is forgotten first.
+/// What a peer had then it still has, whatever happened to the connection. The peers' interests are bounded
+/// in bytes. Those of the peers that left first are dropped first.
 package struct DepartedPeers {
   private static let limit = 256
-  /// Bytes of what all of them subscribed to, and a quarter of it for each.
+  /// The maximum bytes of the interests of all of them, and a quarter of it for each.
   package static let interestBytes = 256 << 10
 
   private var standings: [SiteID: PeerStanding] = [:]
@@ -71,7 +77,7 @@ package struct DepartedPeers {
 }
 
 extension PeerNetwork {
-  /// How far sync with each peer has come over each connection, by age; those that are over come first.
+  /// The progress of sync with each peer over each connection; ended connections first, then by age.
   package var standings: [PeerStanding] {
     state.withLockedValue { state in
       state.departed.all
@@ -82,13 +88,13 @@ extension PeerNetwork {
   /// The number of the newest set of subscriptions.
   package var subscriptionsNumber: UInt64 { state.withLockedValue { $0.subscriptionsNumber } }
 
-  /// A call at once, and one whenever ``standings`` may have changed; it ends when the network closes.
+  /// One element at once, and one whenever ``standings`` may have changed; ends when the network closes.
   package func statusCalls() -> AsyncStream<Void> { setup.bell.calls() }
 
-  /// Wakes those who wait for something beside the network that has changed.
+  /// Wakes the listeners of `statusCalls` after a change outside the network.
   package func statusChanged() { setup.bell.ring() }
 
-  /// Waits, by the clock that the network goes by.
+  /// Waits, by the network's clock.
   ///
   /// - Throws: `CancellationError` when the task is cancelled.
   package func sleep(for duration: Duration) async throws { try await setup.clock.sleep(for: duration) }

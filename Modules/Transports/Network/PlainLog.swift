@@ -1,7 +1,8 @@
 package import Logging
 
-/// Passes lines on with all that ends lines, or commands a terminal, written as `\u{1B}`: names and ids in them are
-/// somebody else's.
+/// Escapes control characters and line ends in log lines as `\u{1B}`.
+///
+/// Names and ids in them come from others, and could break lines or send commands to a terminal.
 struct PlainLog: LogHandler {
   private var handler: any LogHandler
 
@@ -34,9 +35,9 @@ struct PlainLog: LogHandler {
   }
 }
 
-/// Text for a person's eyes.
+/// Text that is safe to display.
 package enum PlainText {
-  /// Escapes what is no character to be seen: controls, line ends, and what turns the direction of writing.
+  /// Escapes all that is not a visible character: controls, line ends, and changes of the writing direction.
   ///
   /// - Complexity: O(*n*); a text without such characters is returned as it is.
   package static func of(_ text: String) -> String {
@@ -61,7 +62,7 @@ package enum PlainText {
 }
 
 extension Logger {
-  /// The same logger, whose lines no peer can break or colour.
+  /// The same logger, with lines that no peer can break or colour.
   package var plain: Logger {
     var logger = self
     if !(handler is PlainLog) { logger.handler = PlainLog(handler) }

@@ -1,7 +1,7 @@
 import CRDTCore
 import NIOConcurrencyHelpers
 
-/// A session that the network runs, for who waits for its end.
+/// A running session of the network, for callers that wait for its end.
 final class ServedSession: Sendable {
   private struct State {
     var site: SiteID?
@@ -18,14 +18,14 @@ final class ServedSession: Sendable {
 
   private let state = NIOLockedValueBox(State())
 
-  /// The peer's site, once it has said so.
+  /// The peer's site, once it has sent it.
   var site: SiteID? { state.withLockedValue { $0.site } }
 
-  /// Whether the connection did its work, so that the next attempt to connect need not wait long.
+  /// Whether the connection was useful, so that the next attempt to connect need not wait long.
   ///
-  /// That the peers met is not enough: one that says hello and hangs up, or ends the session, would be dialed in a tight
-  /// circle. Where the store has taken a new site meanwhile, or this peer other credentials, it is to go on with those at
-  /// once; it takes a site each minute at most.
+  /// That the peers met is not enough: a peer that says hello and closes, or ends the session, would be
+  /// dialed in a tight loop. There is an exception: the store has taken a new site meanwhile, or this peer
+  /// other credentials. Then it must continue with those at once. It takes at most one new site a minute.
   func wasOfUse(_ backoff: Backoff) -> Bool {
     state.withLockedValue { state in
       guard let end = state.end else { return false }
@@ -36,13 +36,13 @@ final class ServedSession: Sendable {
     }
   }
 
-  /// Takes the site that the peer says it has.
+  /// Records the site that the peer claims.
   func met(_ site: SiteID) { state.withLockedValue { $0.site = site } }
 
-  /// Takes when the peer was admitted.
+  /// Records when the peer was admitted.
   func began(at time: Duration) { state.withLockedValue { $0.beganAt = time } }
 
-  /// How it ended before the peers met; `nil` when they did, and before it has ended.
+  /// How the session ended before the peers met; `nil` when they met, and before it has ended.
   var failure: SessionEnd? { state.withLockedValue { $0.beganAt == nil ? $0.end?.reason : nil } }
 
   func ended(at time: Duration, hasMoved: Bool, isRenewed: Bool, _ reason: SessionEnd) {

@@ -2,7 +2,7 @@ import NIOConcurrencyHelpers
 
 /// Wakes its listeners whenever the status of sync may have changed.
 ///
-/// A listener that is woken reads the status itself, so several changes before it does so wake it once.
+/// A listener then reads the status itself. So several changes before it does so wake it once.
 final class StatusBell: Sendable {
   private struct State {
     var listeners: [UInt64: AsyncStream<Void>.Continuation] = [:]

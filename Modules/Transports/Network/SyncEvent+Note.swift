@@ -3,10 +3,12 @@ package import Logging
 package import SyncProtocol
 
 extension SyncEvent {
-  /// What the log says of it for whoever looks at no events; never what is in a document.
+  /// The log line of an event, for applications that do not observe events.
+  ///
+  /// It never shows contents of documents.
   ///
   /// - Parameter peer: The name of the session's other end.
-  /// - Returns: `nil` for what is told elsewhere.
+  /// - Returns: `nil` for events that are logged elsewhere.
   package func note(of peer: String) -> (level: Logger.Level, text: String)? {
     switch self {
     case .connected: nil
@@ -78,7 +80,7 @@ extension SyncEvent {
 }
 
 extension SyncEvent {
-  /// What the log tells at debug of the documents that ``note(of:)`` names by their digests.
+  /// The log lines, at level debug, of the documents that ``note(of:)`` names by their digests.
   package var digestLines: [String] {
     switch self {
     case .oversize(let collection, let id, _): [id.digestLine(in: collection)]
@@ -91,7 +93,7 @@ extension SyncEvent {
 }
 
 extension UnreadableRange {
-  /// Between which ids, in words.
+  /// The range of ids, in words.
   fileprivate var bounds: String {
     (from.map { " from \($0.digest) on" } ?? "") + (to.map { " up to \($0.digest)" } ?? "")
   }

@@ -1,21 +1,21 @@
 public import CRDTCore
 public import SyncProtocol
 
-/// A peer that is connected, or was a moment ago.
+/// A peer that is connected, or was until a moment ago.
 public struct Neighbour: Hashable, Sendable, Identifiable {
-  /// What it said in its hello.
+  /// The information in the peer's hello.
   public let peer: PeerInfo
-  /// Who it has proved to be; `nil` where nobody proves anything.
+  /// The identity that the peer has proved; `nil` if peers prove nothing.
   public let identity: PeerIdentity?
-  /// What it says of itself; `nil` unless somebody here observes, and until it has said it.
+  /// The peer's presence; `nil` before it has sent one, or unless presence is observed here.
   public let presence: PeerPresence?
-  /// Its connections, by age; none when it has left and is still waited for.
+  /// Its connections, oldest first; empty when it has left and may still come back.
   public let connections: [PeerConnection]
 
   /// The peer's site.
   public var id: SiteID { peer.site }
 
-  /// - Parameter connections: Those of one peer, which have met it, by age; at least one.
+  /// - Parameter connections: Those of one peer, after its hello, oldest first; at least one.
   init?(_ connections: [PeerConnection]) {
     guard let newest = connections.last, let peer = newest.peer else { return nil }
     self.peer = peer
@@ -29,6 +29,6 @@ public struct Neighbour: Hashable, Sendable, Identifiable {
     connections = []
   }
 
-  /// The same peer when it has left.
+  /// The same peer after it has left.
   var departed: Neighbour { Neighbour(peer, identity, presence) }
 }

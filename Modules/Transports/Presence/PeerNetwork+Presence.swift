@@ -4,18 +4,18 @@ import Logging
 import NIOConcurrencyHelpers
 public import SyncProtocol
 
-/// Who is there, and what they say of themselves.
+/// Which peers are connected, and what they say of themselves.
 extension PeerNetwork {
-  /// What a peer says of the device that it runs on.
+  /// A peer's description of its device.
   public struct Device: Hashable, Sendable {
-    /// What the device is called.
+    /// The name of the device.
     public var name: String
     /// Its operating system, for example `Linux 6.1`.
     public var system: String
     /// The version of the library or application that the peer runs.
     public var release: String
 
-    /// Each text is cut to `PeerPresence.textBytes`.
+    /// Makes a description; each text is cut to `PeerPresence.textBytes`.
     public init(name: String = "", system: String = "", release: String = "") {
       (self.name, self.system, self.release) = (name, system, release)
     }
@@ -24,12 +24,12 @@ extension PeerNetwork {
   /// The peers that are connected or left a moment ago, by their sites.
   public var neighbours: [Neighbour] { state.withLockedValue { $0.neighbours } }
 
-  /// What this peer says of itself.
+  /// This peer's own presence.
   public var ownPresence: PeerPresence { state.withLockedValue { described(in: $0) } }
 
-  /// Asks neighbours what they say of themselves, for as long as the result is kept.
+  /// Asks neighbours for their presence, for as long as the result is retained.
   ///
-  /// What they say is in ``neighbours``, and each change is a ``NetworkEvent/presence(_:)``.
+  /// Their presence is in ``neighbours``, and each change is a ``NetworkEvent/presence(_:)``.
   public func observePresence() -> PresenceObservation {
     let id = state.withLockedValue { state in
       let id = state.newID()
@@ -45,14 +45,14 @@ extension PeerNetwork {
     }
   }
 
-  /// Under the lock, so that every session ends with the newest wish.
+  /// Called under the lock, so that every session ends with the newest setting.
   private static func observe(_ observes: Bool, _ state: borrowing NetworkState) {
     for session in state.sessions.values { session.driver.observePresence(observes) }
   }
 
-  /// Replaces what the application wants others to know of this peer.
+  /// Replaces the application's metadata in this peer's presence.
   ///
-  /// - Throws: `limit` when it has more than `PeerPresence.metadataBytes`; then what it was before stays.
+  /// - Throws: `limit` when it has more than `PeerPresence.metadataBytes`; then the former metadata stays.
   public func tell(metadata: [TextKey: Value]) throws(SyncError) {
     let byteCount = PeerPresence.byteCount(of: metadata)
     guard byteCount <= PeerPresence.metadataBytes else {
@@ -68,7 +68,7 @@ extension PeerNetwork {
     gatherPresence()
   }
 
-  /// What this peer says of itself, under the number of its last state.
+  /// This peer's presence, with the number of its last state.
   private func described(in state: borrowing NetworkState) -> PeerPresence {
     PeerPresence(
       site: setup.store.site,
@@ -80,7 +80,7 @@ extension PeerNetwork {
 
   // MARK: - Telling
 
-  /// Tells what has changed about this peer, with what else changes within half a second.
+  /// Sends this peer's changed presence after half a second, together with other changes until then.
   func gatherPresence() {
     let begins = state.withLockedValue { state in
       guard state.isRunning, !state.presence.isGathering else { return false }
@@ -94,9 +94,9 @@ extension PeerNetwork {
     }
   }
 
-  /// Tells all peers that ask what this one says of itself, if that has changed.
+  /// Sends this peer's presence to all peers that ask for it, if it has changed.
   ///
-  /// - Parameter inRunningSessions: Whether those are told that are met already.
+  /// - Parameter inRunningSessions: Whether running sessions send it too.
   func tellPresence(inRunningSessions: Bool = true) {
     do {
       try state.withLockedValue { state in
@@ -146,7 +146,7 @@ extension PeerNetwork {
     return signed.signature.isEmpty
   }
 
-  /// Takes note that a peer is there.
+  /// Records that a peer is connected.
   func noteArrival(of peer: PeerInfo) {
     state.withLockedValue { $0.presence.returned(peer.site) }
     if peer.kind == .big {
@@ -155,7 +155,9 @@ extension PeerNetwork {
     }
   }
 
-  /// Takes note that a connection to a peer is over: when it was the last one, the peer is waited for for a while.
+  /// Records that a connection to a peer is over.
+  ///
+  /// If it was the last one, the peer may come back for a while.
   func noteDeparture(_ connection: PeerConnection) {
     guard let peer = connection.peer, let neighbour = Neighbour([connection]) else { return }
     let waits = state.withLockedValue { state in
@@ -172,7 +174,9 @@ extension PeerNetwork {
     if waits { forgetDeparted() }
   }
 
-  /// Forgets peers that left when their time has come: one task does so for all of them, however many come and go.
+  /// Drops peers that left and have not come back in time.
+  ///
+  /// One task does so for all of them, however many come and go.
   private func forgetDeparted() {
     let begins = state.withLockedValue { state in
       guard state.isRunning, !state.presence.isForgetting, state.presence.nextForgotten != nil else {
@@ -191,7 +195,7 @@ extension PeerNetwork {
         }
       }
       network.state.withLockedValue { $0.presence.isForgetting = false }
-      // Somebody may have left since the last look.
+      // A peer may have left since the last check.
       network.forgetDeparted()
     }
     if task == nil { state.withLockedValue { $0.presence.isForgetting = false } }
@@ -200,7 +204,7 @@ extension PeerNetwork {
 
 /// Bounds of presence.
 enum PresenceLimits {
-  /// For so long changes of this peer are gathered before they are told.
+  /// How long changes of this peer's presence are collected before they are sent.
   static let gathering = Duration.milliseconds(500)
 }
 

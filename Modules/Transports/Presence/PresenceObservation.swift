@@ -1,6 +1,6 @@
 import NIOConcurrencyHelpers
 
-/// The wish to know what neighbours say of themselves, from its making to its end.
+/// An observation of the neighbours' presence, from its creation to its end.
 public final class PresenceObservation: Sendable {
   private let onEnd: NIOLockedValueBox<(@Sendable () -> Void)?>
 
@@ -8,7 +8,9 @@ public final class PresenceObservation: Sendable {
 
   deinit { cancel() }
 
-  /// Ends it; peers are asked no more once nobody observes.
+  /// Ends the observation.
+  ///
+  /// Peers are no longer asked once nobody observes.
   public func cancel() {
     let onEnd = onEnd.withLockedValue { end in
       defer { end = nil }

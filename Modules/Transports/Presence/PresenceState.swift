@@ -1,35 +1,37 @@
 import CRDTCore
 import SyncProtocol
 
-/// What a network knows of who is there, behind its lock.
+/// The presence state of a network, protected by its lock.
 struct PresenceState {
-  /// Whoever wants to know what neighbours say of themselves.
+  /// The running observations of the neighbours' presence.
   var observers: Set<UInt64> = []
-  /// When this network's process began to take part, in milliseconds since 1970.
+  /// When this network's process started, in milliseconds since 1970.
   let start: UInt64
-  /// How many states of this peer were told.
+  /// How many states of this peer were sent.
   var number: UInt64 = 0
-  /// What its application wants others to know.
+  /// The metadata that the application wants others to know.
   var metadata: [TextKey: Value] = [:]
-  /// The state that is told now.
+  /// The state that is sent now.
   var own: SignedPresence?
-  /// Whether a change waits for others to go out with it.
+  /// Whether a change waits for others to be sent with it.
   var isGathering = false
   /// The peers that left a moment ago.
   private(set) var departed: [SiteID: Departed] = [:]
-  /// Whether a task waits for the moment at which the first of them is forgotten.
+  /// Whether a task waits to drop the first of them.
   var isForgetting = false
 
-  /// A peer that left, and until when it counts among the neighbours.
+  /// A peer that left, and until when it counts as a neighbour.
   struct Departed {
     let neighbour: Neighbour
     let until: Duration
   }
 
-  /// So many of those are kept: who comes and goes as another one each time takes no more room than that.
+  /// How many of those are kept.
+  ///
+  /// It bounds the memory for a peer that comes back as another one each time.
   static let departedPeers = 256
 
-  /// Takes that a peer has left; where too many have, the one that left first is forgotten.
+  /// Records that a peer has left; if too many have, drops the one that left first.
   mutating func left(_ neighbour: Neighbour, until: Duration) {
     if departed.count >= Self.departedPeers, let first = departed.min(by: { $0.value.until < $1.value.until })
     {
@@ -38,15 +40,15 @@ struct PresenceState {
     departed[neighbour.id] = Departed(neighbour: neighbour.departed, until: until)
   }
 
-  /// Takes that a peer is back.
+  /// Records that a peer is back.
   mutating func returned(_ site: SiteID) { departed[site] = nil }
 
-  /// When the first peer is to be forgotten that has left.
+  /// When the next departed peer is to be dropped.
   var nextForgotten: Duration? { departed.values.map(\.until).min() }
 
-  /// Forgets the peers that have not come back in time.
+  /// Drops the peers that have not come back in time.
   ///
-  /// - Returns: Who they are.
+  /// - Returns: The dropped peers.
   mutating func forget(now: Duration) -> [Neighbour] {
     let gone = departed.values.filter { $0.until <= now }.map(\.neighbour)
     for neighbour in gone { departed[neighbour.id] = nil }

@@ -2,22 +2,26 @@
   import Crypto
   import Foundation
   import SwiftASN1
-  // Its time is that of this check, and not that of the system's clock.
+  // This check uses its own time, not the system's clock.
   @_spi(FixedExpiryValidationTime) import X509
 
-  /// Decides whether certificates prove that a peer belongs to the application: the one place where that is decided.
+  /// Decides whether certificates prove that a peer belongs to the application.
+  ///
+  /// No other place makes this decision.
   struct CertificateCheck: Sendable {
     let trusted: TrustedAuthority
-    /// The time; never before the own certificate's start, which is later than the clock of a device that lost its time.
+    /// The time, and never before the start of the own certificate.
+    ///
+    /// The start is later than the clock of a device that lost its time.
     let now: @Sendable () -> Date
-    /// Keys that are not believed any more, whatever their certificates say.
+    /// Keys that are no longer trusted, whatever their certificates say.
     var revoked = RevokedKeys()
 
-    /// Checks what a peer presented.
+    /// Checks the certificates that a peer presented.
     ///
-    /// - Parameter presented: Its certificates, its own first.
-    /// - Returns: Who it is.
-    /// - Throws: `untrusted`, `expired` or `revoked`, saying why.
+    /// - Parameter presented: The peer's certificates, its own first.
+    /// - Returns: The identity of the peer.
+    /// - Throws: `untrusted`, `expired` or `revoked`, with the reason.
     func check(_ presented: [[UInt8]]) async throws(LinkError) -> PeerIdentity {
       do {
         return try await examine(presented)
@@ -27,15 +31,15 @@
       }
     }
 
-    /// Why certificates are not believed.
+    /// Why certificates are refused.
     struct Refusal: Error {
       /// `untrusted`, `expired` or `revoked`.
       let code: LinkError.Code
-      /// The reason, without whose they are.
+      /// The reason, without the name of the peer.
       let why: String
     }
 
-    /// Checks certificates, whoever presents them.
+    /// Checks the certificates of any peer.
     func examine(_ presented: [[UInt8]]) async throws(Refusal) -> PeerIdentity {
       guard 1...PeerCertificate.chainLimit ~= presented.count else {
         throw Self.refused(
@@ -79,7 +83,7 @@
       }
     }
 
-    /// Lets the library build a chain to the authority and check its signatures and rules.
+    /// Lets the library build a chain to the authority, and check the chain's signatures and rules.
     private func verify(_ chain: [Certificate], at now: Date) async throws(Refusal) {
       var verifier = Verifier(rootCertificates: CertificateStore([trusted.certificate])) {
         PeerPolicy()
@@ -92,13 +96,14 @@
             "it was not issued by the application's authority, or has a critical extension that is not known here"
           )
         }
-        // What the library says names all that the certificate says.
+        // The library's report contains everything that is in the certificate.
         let why = "\(failure.policyFailureReason)"
         throw Self.refused(
           PeerPolicy.reasons.contains(why)
             ? why : "its certificates are no chain to the application's authority")
       }
-      // What is no part of the chain was not verified, and what is left out would not be looked at below.
+      // The library did not verify certificates outside the chain. The checks below would not see omitted
+      // ones.
       guard valid.count == chain.count + 1, zip(valid, chain).allSatisfy({ $0 == $1 }) else {
         throw Self.refused("it presents certificates that are no part of its chain, or in another order")
       }
@@ -106,11 +111,12 @@
 
     private func checkStatement(_ certificate: PeerCertificate) throws(Refusal) {
       for (place, part) in certificate.chain.enumerated() {
-        // What cannot be read was refused before.
+        // A certificate that cannot be read was refused before.
         guard let statement = try? PeerExtension(part), statement.application == trusted.application else {
           throw Self.refused("its certificate is for another application")
         }
-        // Nothing enforces that what an intermediate issues stays within what is said of the intermediate itself.
+        // Nothing enforces that certificates of an intermediate stay within restrictions of the intermediate
+        // itself.
         guard
           place == 0
             || statement.proof == trusted.proof && statement.user == nil && statement.rules == nil
@@ -134,7 +140,7 @@
     }
   }
 
-  /// What certificates of peers must be beside what the standard asks for.
+  /// What certificates of peers must fulfil in addition to the standard.
   private struct PeerPolicy: VerifierPolicy {
     var verifyingCriticalExtensions: [ASN1ObjectIdentifier] { [PeerExtension.identifier] }
 
@@ -146,7 +152,9 @@
     private static let mayNotIssue = "a certificate of the chain may not issue others"
     private static let pathLength = "a certificate of the chain may not have so many certificates below it"
     private static let intermediateUsage = "an intermediate certificate is for another usage too"
-    /// What it says, which is nothing of the certificate.
+    /// The reasons of this policy.
+    ///
+    /// They contain nothing of the certificate.
     static let reasons: Set<String> = [
       kinds, authoritysOwn, isAuthority, usage, purpose, mayNotIssue, pathLength, intermediateUsage,
     ]
@@ -184,7 +192,8 @@
         guard let usage = try authority.extensions.keyUsage, usage.keyCertSign,
           case .isCertificateAuthority(let pathLength)? = try authority.extensions.basicConstraints
         else { return .failsToMeetPolicy(reason: mayNotIssue) }
-        // Each certificate counts, also one that has its issuer's name, which the standard does not count.
+        // Each certificate counts. The standard does not count those whose subject and issuer have the same
+        // name.
         guard pathLength.map({ below <= $0 }) ?? !isIntermediate else {
           return .failsToMeetPolicy(reason: Self.pathLength)
         }

@@ -3,18 +3,20 @@
   import Crypto
   public import DocStore
 
-  /// The private key of a device, and of no other.
+  /// The private key of one device.
+  ///
+  /// Devices do not share keys.
   public struct DeviceKey: Sendable {
     let key: P256.Signing.PrivateKey
 
-    /// Makes a new one.
+    /// Makes a new key.
     public init() { key = P256.Signing.PrivateKey(compactRepresentable: false) }
 
     init(_ key: P256.Signing.PrivateKey) { self.key = key }
 
-    /// Reads one from its 32 bytes.
+    /// Reads a key from its 32 bytes.
     ///
-    /// - Throws: `LinkError` with code `credentials` when they are no key.
+    /// - Throws: `LinkError` with code `credentials` when the bytes are not a key.
     public init(bytes: [UInt8]) throws(LinkError) {
       do {
         key = try P256.Signing.PrivateKey(rawRepresentation: bytes)
@@ -24,22 +26,22 @@
       }
     }
 
-    /// Reads one in its DER form (PKCS #8 or SEC 1); `nil` of anything else.
+    /// Reads a key in DER form (PKCS #8 or SEC 1); `nil` for anything else.
     package init?(der: [UInt8]) {
       guard let key = try? P256.Signing.PrivateKey(derRepresentation: der) else { return nil }
       self.key = key
     }
 
-    /// Its 32 bytes, which are secret.
+    /// The 32 bytes of the key, which are secret.
     public var bytes: [UInt8] { Array(key.rawRepresentation) }
 
-    /// What others know it by.
+    /// The public key, by which others know the device.
     public var peerKey: PeerKey { PeerKey(key.publicKey) }
   }
 
   extension PeerKey {
     init(_ key: P256.Signing.PublicKey) {
-      // A compressed point always has that many bytes.
+      // A compressed point always has the right number of bytes.
       self.init(bytesOf: key.compressedRepresentation)
     }
 
@@ -48,9 +50,9 @@
       self = key
     }
 
-    /// Reads what a tool printed.
+    /// Reads a key in hexadecimal, as tools print it.
     ///
-    /// - Throws: `LinkError` with code `credentials` when it is no key.
+    /// - Throws: `LinkError` with code `credentials` when the text is not a key.
     public init(hexadecimal text: String) throws(LinkError) {
       guard let bytes = [UInt8](hexDigits: text), let key = PeerKey(bytes),
         (try? P256.Signing.PublicKey(compressedRepresentation: bytes)) != nil
@@ -62,7 +64,9 @@
       self = key
     }
 
-    /// The site that a store with this key has, which nobody without the key can claim.
+    /// The site of a store with this key.
+    ///
+    /// Nobody without the key can claim it.
     public func site(salt: SiteSalt) -> SiteID {
       var hash = SHA256()
       hash.update(data: bytes)

@@ -3,18 +3,18 @@
   import NIOCore
   import NIOSSL
 
-  /// What TLS needs at one end of the handshakes of a peer: TLS 1.3 and nothing else, both ends with certificates.
+  /// The TLS configuration of one end of a peer's handshakes: TLS 1.3 only, with certificates of both ends.
   ///
-  /// All links of a peer share it, as it takes some memory and time to make. It resumes nothing: the library gives out tickets,
-  /// but whoever comes with one shows no certificate, and so is not let in.
+  /// All links of a peer share it, because it takes some memory and time to make. Sessions are not resumed.
+  /// The library issues tickets, but a client that presents one shows no certificate, and so is refused.
   final class HandshakeContext: Sendable {
-    /// What the handshake negotiates as protocol.
+    /// The protocol name that the handshake negotiates (ALPN).
     static let protocolName = "dunlin/1"
 
     private struct State {
       /// `nil` before the first use.
       var context: NIOSSLContext?
-      /// The handshakes under way, each with its secret once TLS has told it.
+      /// The handshakes in flight, each with its secret once TLS has reported it.
       var secrets: [ClientRandom: HandshakeSecret?] = [:]
     }
 
@@ -23,16 +23,16 @@
     private let end: HandshakeEnd
     private let state = NIOLockedValueBox(State())
 
-    /// Takes what the peer shows, its own certificate first, and the private key of that.
+    /// Takes the certificates that the peer presents, its own first, and the private key of the first.
     init(presented: [[UInt8]], privateKey: [UInt8], at end: HandshakeEnd) {
       self.presented = presented
       self.privateKey = privateKey
       self.end = end
     }
 
-    /// The library's form of it, made at the first use.
+    /// The library's form of the configuration, made at the first use.
     ///
-    /// - Throws: What the library does where it cannot use key or certificates.
+    /// - Throws: The library's error when it cannot use the key or the certificates.
     func context() throws -> NIOSSLContext {
       try state.withLockedValue { state in
         if let context = state.context { return context }
@@ -56,7 +56,8 @@
       configuration.privateKey = key
       configuration.minimumTLSVersion = .tlsv13
       configuration.maximumTLSVersion = .tlsv13
-      // Both ends must present certificates, which the one check judges; there is no host whose name could be verified.
+      // Both ends must present certificates, which `CertificateCheck` judges. There is no host name to
+      // verify.
       configuration.certificateVerification = .noHostnameVerification
       configuration.trustRoots = .certificates([])
       configuration.curves = [.x25519]
@@ -67,9 +68,10 @@
 
     // MARK: - The secrets of handshakes
 
-    /// Keeps the secret of a handshake from now on, until it is forgotten.
+    /// Stores the secret of a handshake when TLS reports it, until `forgetSecret` is called.
     ///
-    /// - Returns: Whether no other handshake under way has this number, as only somebody's who copies it would.
+    /// - Returns: Whether no other handshake in flight has this number. Only a client that copies a number
+    ///   repeats one.
     func expectSecret(of random: ClientRandom) -> Bool {
       state.withLockedValue { state in
         guard state.secrets[random] == nil else { return false }
@@ -78,12 +80,12 @@
       }
     }
 
-    /// The secret of a handshake, as far as TLS has told it.
+    /// The secret of a handshake; `nil` before TLS has reported it.
     func secret(of random: ClientRandom) -> HandshakeSecret? {
       state.withLockedValue { $0.secrets[random] ?? nil }
     }
 
-    /// Keeps the secret of a handshake no longer.
+    /// Drops the secret of a handshake.
     func forgetSecret(of random: ClientRandom) {
       _ = state.withLockedValue { $0.secrets.removeValue(forKey: random) }
     }
@@ -96,23 +98,25 @@
     }
   }
 
-  /// The random number by which a key log tells handshakes apart: the client's, at the beginning of its first message.
+  /// The random number by which a key log distinguishes handshakes.
+  ///
+  /// It is the client's, at the beginning of the client's first message.
   struct ClientRandom: Hashable, Sendable {
     private static let place = 11..<43
     private let bytes: [UInt8]
 
-    /// Bytes of a handshake's beginning that have the number.
+    /// How many of a handshake's first bytes are needed to read the number.
     static let openingBytes = place.upperBound
 
-    /// Takes it from the first bytes that a client sends (RFC 8446, 4.1.2 and 5.1); `nil` where those begin no handshake.
+    /// Reads the number from a client's first bytes; `nil` if they begin no handshake (RFC 8446, 4.1.2, 5.1).
     init?(opening: some Collection<UInt8>) {
       let bytes = Array(opening.prefix(Self.openingBytes))
-      // A record of the handshake, and in it a client's hello.
+      // A record of type handshake that contains a ClientHello.
       guard bytes.count == Self.openingBytes, bytes[0] == 22, bytes[5] == 1 else { return nil }
       self.bytes = Array(bytes[Self.place])
     }
 
-    /// Takes it from a key log.
+    /// Reads the number from a key log.
     init?(digits: Substring) {
       guard let bytes = [UInt8](hexDigits: digits), bytes.count == Self.place.count else { return nil }
       self.bytes = bytes

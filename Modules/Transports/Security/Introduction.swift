@@ -5,21 +5,23 @@
   import X509
   import SwiftASN1
 
-  /// The first bytes that each end of a connection says inside TLS, the same number always.
+  /// The first bytes that each end of a connection sends inside TLS; always the same number of bytes.
   ///
-  /// They bind what follows to the certificate and to this very handshake, prove the site, and tell two processes with one key
-  /// apart.
+  /// They bind all later bytes to the certificate and to this handshake, and prove the site. They also
+  /// distinguish two processes that use the same key.
   struct Introduction: Hashable, Sendable {
     static let version: UInt8 = 1
     static let byteCount = 1 + bindingBytes + 8 + 16 + 16
     private static let bindingBytes = 32
 
-    /// What only the two ends of the handshake know, see ``HandshakeSecret/binding(of:certificate:)``.
+    /// A value that only both ends of the handshake know.
+    ///
+    /// See ``HandshakeSecret/binding(of:certificate:)``.
     var binding: [UInt8]
-    /// A random number of the process.
+    /// A random number that identifies the process.
     var instance: UInt64
     var site: SiteID
-    /// What makes the site of the peer key.
+    /// The salt that derives the site from the peer key.
     var salt: SiteSalt
 
     var bytes: [UInt8] {
@@ -60,13 +62,15 @@
     var other: HandshakeEnd { self == .dialing ? .listening : .dialing }
   }
 
-  /// The secret of a handshake from which others are derived (RFC 8446, 7.5).
+  /// The secret of a handshake, from which others are derived (RFC 8446, 7.5).
   struct HandshakeSecret: Sendable {
     private let secret: [UInt8]
 
     private init(_ secret: [UInt8]) { self.secret = secret }
 
-    /// Takes it from a line of a key log (the format of NSS), with the number of its handshake; `nil` from any other line.
+    /// Reads the number of a handshake and its secret from a line of a key log; `nil` for any other line.
+    ///
+    /// The format is that of NSS.
     static func read(keyLogLine: String) -> (ClientRandom, HandshakeSecret)? {
       let words = keyLogLine.split { $0 == " " || $0 == "\n" }
       guard words.count == 3, words[0] == "EXPORTER_SECRET", let random = ClientRandom(digits: words[1]),
@@ -75,7 +79,9 @@
       return (random, HandshakeSecret(secret))
     }
 
-    /// What an end says to bind itself to the handshake and its certificate: 32 bytes that nobody else can know.
+    /// The 32 bytes by which an end binds itself to the handshake and its certificate.
+    ///
+    /// Nobody else can know them.
     func binding(of end: HandshakeEnd, certificate: [UInt8]) -> [UInt8] {
       let context = [end.rawValue] + Array(SHA256.hash(data: certificate))
       return secret.count == 32

@@ -2,22 +2,22 @@
   import NIOConcurrencyHelpers
   import NIOCore
 
-  /// What a channel over a link tells its owner; on the channel's event loop.
+  /// The events that a channel over a link reports to its owner, on the channel's event loop.
   protocol LinkChannelOwner: AnyObject, Sendable {
-    /// Takes bytes that go onto the link.
+    /// Takes bytes to send over the link.
     func channelWrote(_ bytes: [UInt8])
-    /// Takes bytes that came through the handlers.
+    /// Takes received bytes that have passed through the handlers.
     func channelRead(_ bytes: [UInt8])
-    /// Takes that a handler has reported an error.
+    /// Takes an error that a handler has reported.
     func channelFailed(_ error: any Error)
     /// Takes an event that handlers have reported.
     func channelEvent(_ event: Any)
-    /// The output is to be ended behind what was written, or all of it closed.
+    /// Asks to end the output after what was written, or to close all of it.
     func channelClosed(_ mode: CloseMode)
   }
 
-  /// A channel of the network library whose wire is a link, so that its handlers can stand inside any link.
-  // SAFETY: the mutable state is touched on the event loop only, but for what is behind a lock.
+  /// A channel of the network library on top of a link, so that any link can use the library's handlers.
+  // SAFETY: the mutable state is used on the event loop only, except for what a lock protects.
   final class LinkChannel: Channel, ChannelCore, @unchecked Sendable {
     let eventLoop: any EventLoop
     let allocator = ByteBufferAllocator()
@@ -27,7 +27,9 @@
     private weak let owner: (any LinkChannelOwner)?
     private var written: [(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)] = []
 
-    /// Makes a channel that is not active; on its event loop.
+    /// Makes an inactive channel.
+    ///
+    /// Must run on the channel's event loop.
     init(_ loop: any EventLoop, owner: any LinkChannelOwner) {
       eventLoop = loop
       self.owner = owner
@@ -35,7 +37,7 @@
       _ = pipeline
     }
 
-    /// Puts the handlers in, and begins.
+    /// Adds the handlers and activates the channel.
     func begin(_ handlers: [any ChannelHandler]) throws {
       try pipeline.syncOperations.addHandlers(handlers)
       activity.withLockedValue { $0.isActive = true }
@@ -43,7 +45,7 @@
       pipeline.fireChannelActive()
     }
 
-    /// Hands over what came from the link.
+    /// Passes bytes from the link to the handlers.
     func received(_ bytes: [UInt8]) {
       guard activity.withLockedValue({ $0.isOpen }) else { return }
       pipeline.syncOperations.fireChannelRead(NIOAny(allocator.buffer(bytes: bytes)))
@@ -72,7 +74,7 @@
       eventLoop.makeCompletedFuture { try Options().getOption(option) }
     }
 
-    /// Both directions end by themselves, and what is received is handed over without being asked for.
+    /// Both directions end independently, and received bytes are delivered without a read request.
     private struct Options: NIOSynchronousChannelOptions {
       func setOption<Option: ChannelOption>(_ option: Option, value: Option.Value) throws {
         throw ChannelError.operationUnsupported
@@ -139,7 +141,7 @@
       promise?.succeed()
       pipeline.fireChannelInactive()
       pipeline.fireChannelUnregistered()
-      // Calls through the pipeline may still be under way.
+      // Calls through the pipeline may still be running.
       eventLoop.execute { [self] in
         removeHandlers(pipeline: pipeline)
         closePromise.succeed()
@@ -159,7 +161,7 @@
     func errorCaught0(error: any Error) { owner?.channelFailed(error) }
   }
 
-  /// Tells a channel's owner of events that reach the end of its handlers.
+  /// Reports events that reach the end of the handlers to the channel's owner.
   final class LinkChannelEvents: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -5,13 +5,15 @@
   import SwiftASN1
   import X509
 
-  /// An application's certificate authority, with its private key: it issues the certificates of the application's peers.
+  /// An application's certificate authority with its private key.
   ///
-  /// It is the authority itself, or an intermediate one that the authority has certified, so that the authority's own key can stay where
-  /// no server is.
+  /// It issues the certificates of peers.
+  ///
+  /// It is the root authority, or an intermediate one that the root has certified. With an intermediate
+  /// authority, the root's key need not be on any server.
   public struct PeerAuthority: Sendable {
     let key: P256.Signing.PrivateKey
-    /// What peers trust.
+    /// The authority that peers trust.
     public let trusted: TrustedAuthority
     /// The certificate of an intermediate authority; `nil` for the authority itself.
     let intermediate: Certificate?
@@ -20,18 +22,20 @@
     ///
     /// - Parameters:
     ///   - application: The application's id, 1 to 128 bytes.
-    ///   - validity: From when and until when it may issue.
+    ///   - validity: The time in which the authority may issue certificates.
     /// - Throws: `LinkError` with code `credentials`.
     public init(application: String, validity: Range<Date>) throws(LinkError) {
       try self.init(P256.Signing.PrivateKey(compactRepresentable: false), application, validity)
     }
 
-    /// The authority that everybody is who knows an application's shared key.
+    /// Derives the authority of an application's shared key.
+    ///
+    /// Everybody who knows the key is this authority.
     ///
     /// - Parameters:
     ///   - sharedKey: 32 random bytes.
-    ///   - application: The application's id: with the same key, others have another authority.
-    /// - Throws: `LinkError` with code `credentials` when the key is none.
+    ///   - application: The application's id. Another id gives another authority, even with the same key.
+    /// - Throws: `LinkError` with code `credentials` when the key is invalid.
     public init(sharedKey: [UInt8], application: String) throws(LinkError) {
       guard sharedKey.count == 32 else {
         throw LinkError(.credentials, "A shared key has 32 random bytes, this one \(sharedKey.count)")
@@ -78,24 +82,27 @@
       (self.key, self.intermediate, self.trusted) = (key, intermediate, trusted)
     }
 
-    /// Whether it is an intermediate authority, whose certificate another one has issued.
+    /// Whether this is an intermediate authority, whose certificate another authority has issued.
     public var isIntermediate: Bool { intermediate != nil }
 
-    /// The application that it issues certificates for.
+    /// The application that the authority issues certificates for.
     public var application: String { trusted.application }
 
-    /// From when it may issue, with the authority that it rests on.
+    /// The start of the time in which this authority and its issuer may issue certificates.
     package var validFrom: Date { max(trusted.certificate.notValidBefore, issuer.notValidBefore) }
 
-    /// Until when it may issue, with the authority that it rests on.
+    /// The end of the time in which this authority and its issuer may issue certificates.
     public var validUntil: Date { min(trusted.validUntil, issuer.notValidAfter) }
 
-    /// The certificate whose key it signs with.
+    /// The certificate of the key that signs.
     private var issuer: Certificate { intermediate ?? trusted.certificate }
 
-    /// Makes an intermediate authority with a new key: it issues certificates of peers, and no further authorities.
+    /// Makes an intermediate authority with a new key.
     ///
-    /// - Parameter validity: From when and until when it may issue, cut to this authority's own time.
+    /// It issues certificates of peers only.
+    ///
+    /// - Parameter validity: The time in which it may issue certificates, limited to this authority's own
+    ///   time.
     /// - Returns: The intermediate authority.
     /// - Throws: `LinkError` with code `credentials`.
     public func makeIntermediate(validity: Range<Date>) throws(LinkError) -> PeerAuthority {
@@ -130,8 +137,9 @@
     ///
     /// - Parameters:
     ///   - peerKey: The peer's key.
-    ///   - user: The user that it stands for, 1 to 128 bytes; `nil` for none.
-    ///   - validity: From when and until when it holds, cut to the authority's own time where that is an intermediate one.
+    ///   - user: The user that the peer acts for, 1 to 128 bytes; `nil` for none.
+    ///   - validity: The time in which the certificate is valid. An intermediate authority limits it to its
+    ///     own time.
     /// - Returns: The certificate, and that of the intermediate authority.
     /// - Throws: `LinkError` with code `credentials`.
     public func issue(for peerKey: PeerKey, user: String?, validity: Range<Date>) throws(LinkError)
@@ -140,7 +148,7 @@
       try issue(for: peerKey, user: user, validity: validity, proof: trusted.proof)
     }
 
-    /// Issues a peer's certificate that says what it rests on, and what all others are told of the peer.
+    /// Issues a peer's certificate with its kind of proof and the information that all other peers see.
     package func issue(
       for peerKey: PeerKey, user: String?, validity: Range<Date>, proof: PeerIdentity.Proof,
       information: [TextKey: Value] = [:]
@@ -172,7 +180,9 @@
       }
     }
 
-    /// What is left of a time within the authority's own: nothing that it has issued holds longer than itself.
+    /// Limits a validity to the authority's own time.
+    ///
+    /// No certificate outlives the authority that issued it.
     private func cut(_ validity: Range<Date>) throws(LinkError) -> Range<Date> {
       let (start, end) = (max(validity.lowerBound, validFrom), min(validity.upperBound, validUntil))
       guard start < end else {
@@ -184,7 +194,9 @@
       return start..<end
     }
 
-    /// Reads key and certificate in their text form, of an intermediate authority its own certificate first and then its parent's.
+    /// Reads the key and certificates in their text form.
+    ///
+    /// For an intermediate authority the text has its own certificate first, and then its parent's.
     ///
     /// - Throws: `LinkError` with code `credentials`, saying what is wrong.
     public init(pem: String) throws(LinkError) {
@@ -217,7 +229,9 @@
       if let intermediate { try Self.check(intermediate, below: trusted) }
     }
 
-    /// Looks at what a file says of an intermediate authority; whether its certificates are believed is for peers to decide.
+    /// Checks what a file says of an intermediate authority.
+    ///
+    /// Peers decide whether they trust its certificates.
     private static func check(_ intermediate: Certificate, below trusted: TrustedAuthority) throws(LinkError)
     {
       guard intermediate.issuer == trusted.certificate.subject,
@@ -236,7 +250,7 @@
       }
     }
 
-    /// The text form, which is secret.
+    /// The key and certificates in text form, which is secret.
     public var pem: String {
       get throws(LinkError) {
         let own = try intermediate.map { certificate throws(LinkError) in
@@ -246,16 +260,18 @@
       }
     }
 
-    /// For what never ends.
+    /// A validity that never ends.
     static let always = Date(timeIntervalSince1970: 0)..<Date(timeIntervalSince1970: 253_402_300_799)
 
-    /// 71 random bits: shorter than usual, since each byte of a certificate goes over the line up to four times.
+    /// 71 random bits, fewer than usual.
+    ///
+    /// Each byte of a certificate is sent over the line up to four times.
     private static func serialNumber() -> Certificate.SerialNumber {
       Certificate.SerialNumber(
         bytes: [UInt8.random(in: 1...0x7F)] + (0..<8).map { _ in UInt8.random(in: 0...255) })
     }
 
-    /// The names of authorities and of peers say nothing; a slow line pays for each byte.
+    /// A short name without meaning for an authority or a peer; a slow line pays for each byte.
     static func name(_ text: String) throws -> DistinguishedName {
       try DistinguishedName { CommonName(text) }
     }
@@ -267,8 +283,9 @@
       }
     }
 
-    /// A private key that follows from the shared one: candidates until one is below the order of the curve, which all but
-    /// one of 2³² are.
+    /// A private key that is derived from the shared key.
+    ///
+    /// Candidates are tried until one is below the order of the curve. All but one of 2³² are.
     private static func derivedKey(_ sharedKey: [UInt8], _ application: String) throws(LinkError)
       -> P256.Signing.PrivateKey
     {
@@ -308,7 +325,7 @@
       self.statement = statement
     }
 
-    /// Reads the text form.
+    /// Reads the certificate in its text form.
     ///
     /// - Throws: `LinkError` with code `credentials`, saying what is wrong.
     public init(pem: String) throws(LinkError) {
@@ -321,7 +338,7 @@
       }
     }
 
-    /// The text form.
+    /// The certificate in its text form.
     public var pem: String { get throws(LinkError) { try Self.pem(of: certificate) } }
 
     fileprivate static func pem(of certificate: Certificate) throws(LinkError) -> String {
@@ -332,21 +349,23 @@
       }
     }
 
-    /// The application that it issues certificates for.
+    /// The application that the authority issues certificates for.
     public var application: String { statement.application }
-    /// What its certificates rest on.
+    /// The kind of proof that its certificates are based on.
     public var proof: PeerIdentity.Proof { statement.proof }
-    /// Until when it may issue.
+    /// Until when the authority may issue certificates.
     public var validUntil: Date { certificate.notValidAfter }
-    /// The key that its signatures are checked with.
+    /// The key that verifies its signatures.
     var publicKey: [UInt8] { Array(certificate.publicKey.subjectPublicKeyInfoBytes) }
 
-    /// Whether it is the same authority, perhaps with a certificate that was renewed: the same key for the same application.
+    /// Whether `other` is the same authority: the same key for the same application.
+    ///
+    /// The certificate may have been renewed.
     package func isSame(as other: TrustedAuthority) -> Bool {
       certificate.publicKey == other.certificate.publicKey && statement == other.statement
     }
 
-    /// Whether it is another authority's certificate, renewed by that itself.
+    /// Whether this is a later certificate of the same authority, which renewed it itself.
     func isRenewal(of other: TrustedAuthority) -> Bool {
       isSame(as: other) && validUntil > other.validUntil
         && certificate.publicKey.isValidSignature(certificate.signature, for: certificate)

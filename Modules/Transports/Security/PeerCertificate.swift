@@ -5,17 +5,17 @@
   import SwiftASN1
   import X509
 
-  /// What binds a peer's key to an application and a user, signed by the application's authority.
+  /// A certificate of an application's authority that binds a peer's key to the application and a user.
   public struct PeerCertificate: Sendable {
-    /// Bytes of one certificate at most, so that a handshake costs little on a slow line.
+    /// The maximum size of one certificate in bytes, so that a handshake costs little on a slow line.
     public static let byteLimit = 1_024
-    /// Certificates of a chain at most, the peer's own included.
+    /// The maximum number of certificates in a chain, including the peer's own.
     public static let chainLimit = 3
 
-    /// The peer's own, then those of the authorities between it and the one that is trusted.
+    /// The peer's own certificate, then those of the authorities up to the trusted one, which is excluded.
     let chain: [Certificate]
     let statement: PeerExtension
-    /// What the login service has said of the peer to all others.
+    /// The information about the peer that the login service gives to all others.
     public let information: [TextKey: Value]
 
     init(_ chain: [Certificate]) throws(LinkError) {
@@ -52,7 +52,7 @@
       try self.init(chain)
     }
 
-    /// The text form.
+    /// The certificates in their text form.
     public var pem: String {
       get throws(LinkError) {
         do {
@@ -65,21 +65,23 @@
 
     /// The application that the peer belongs to.
     public var application: String { statement.application }
-    /// The user that it stands for.
+    /// The user that the peer acts for.
     public var user: String? { statement.user }
-    /// What it rests on.
+    /// The kind of proof that the certificate is based on.
     public var proof: PeerIdentity.Proof { statement.proof }
-    /// From when it holds, with all that it rests on.
+    /// The first moment at which all certificates of the chain are valid.
     public var validFrom: Date { chain.map(\.notValidBefore).max() ?? .distantFuture }
-    /// Until when it holds, with all that it rests on.
+    /// The last moment at which all certificates of the chain are valid.
     public var validUntil: Date { chain.map(\.notValidAfter).min() ?? .distantPast }
-    /// Its number, in hexadecimal, by which an audit log names it.
+    /// The certificate's serial number in hexadecimal, by which an audit log names it.
     package var serialNumber: String {
       chain[0].serialNumber.bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
-    /// The key that it is for; `nil` where that is of another kind.
+    /// The key that the certificate is for; `nil` for a key of another kind.
     public var peerKey: PeerKey? { P256.Signing.PublicKey(chain[0].publicKey).map { PeerKey($0) } }
-    /// Whether it restricts what the peer may do, which nothing enforces yet.
+    /// Whether the certificate restricts what the peer may do.
+    ///
+    /// Nothing enforces restrictions yet.
     public var isRestricted: Bool { statement.rules != nil }
   }
 #endif

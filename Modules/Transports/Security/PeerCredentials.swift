@@ -4,26 +4,26 @@
   import SwiftASN1
   import X509
 
-  /// What a peer proves itself with, and whom it believes.
+  /// The certificates and keys by which a peer proves its identity, and the authority that it trusts.
   public struct PeerCredentials: Sendable {
     /// The application that the peer belongs to.
     public let application: String
-    /// Its certificates as it shows them, its own first.
+    /// The certificates that the peer presents, its own first.
     let presented: [[UInt8]]
-    /// The private key of the first.
+    /// The private key of the first certificate.
     let secret: [UInt8]
-    /// Until when that holds, in milliseconds since 1970.
+    /// Until when the certificates are valid, in milliseconds since 1970.
     let validUntil: Int64
     var check: CertificateCheck
-    /// The key of the codes by which neighbours of the application know each other.
+    /// The key of the codes by which neighbours of the same application recognize each other.
     private var discoveryKey: SymmetricKey
-    /// Who the peer is to others.
+    /// The identity that others see.
     let identity: PeerIdentity?
-    /// What TLS needs at each end of a handshake; all links of the peer share it.
+    /// The TLS configurations of the two ends of a handshake; all links of the peer share them.
     let dialing: HandshakeContext
     let listening: HandshakeContext
 
-    /// Collects what belongs together.
+    /// Combines a key with its certificate and the trusted authority.
     ///
     /// - Parameters:
     ///   - key: The peer's key.
@@ -78,7 +78,7 @@
           information: certificate.information))
     }
 
-    /// Takes whatever a peer shows, right or wrong.
+    /// Takes any credentials without checking them.
     init(
       application: String, presented: [[UInt8]], secret: [UInt8], validUntil: Int64, check: CertificateCheck,
       identity: PeerIdentity? = nil
@@ -94,7 +94,9 @@
       listening = HandshakeContext(presented: presented, privateKey: secret, at: .listening)
     }
 
-    /// What follows from an application's shared key, which makes everybody who knows it a member.
+    /// Derives credentials from an application's shared key.
+    ///
+    /// Everybody who knows the key is a member.
     ///
     /// - Parameters:
     ///   - sharedKey: 32 random bytes.
@@ -105,7 +107,7 @@
       let authority = try PeerAuthority(sharedKey: sharedKey, application: application)
       let certificate = try authority.issue(for: key.peerKey, user: nil, validity: PeerAuthority.always)
       try self.init(key: key, certificate: certificate, trusted: authority.trusted)
-      // The authority's public key can be reckoned from a signature; the shared key cannot.
+      // The authority's public key can be computed from a signature; the shared key cannot.
       discoveryKey = Self.discoveryKey(sharedKey + Array(application.utf8))
     }
 
@@ -115,10 +117,10 @@
         outputByteCount: 32)
     }
 
-    /// What neighbours of the application know each other by.
+    /// The secret by which neighbours of the same application recognize each other.
     ///
-    /// For a shared key it follows from that. For certificates it follows from the authority's public key, which whoever has
-    /// seen one of the application's certificates can know.
+    /// With a shared key it is derived from that key. With certificates it is derived from the authority's
+    /// public key, which anyone who has seen one of the application's certificates can know.
     var discoverySecret: DiscoverySecret {
       DiscoverySecret { [discoveryKey] bytes in
         Array(
@@ -129,14 +131,16 @@
     /// The user that the certificate names.
     package var user: String? { identity?.user }
 
-    /// Whether they prove the same as others, perhaps until a later time: the same key and user of the same authority.
+    /// Whether these are renewed credentials: the same key and user of the same authority.
+    ///
+    /// They may be valid until a later time.
     func isRenewal(of other: PeerCredentials) -> Bool {
       secret == other.secret && user == other.user && check.trusted.isSame(as: other.check.trusted)
     }
 
-    /// Checks the own certificates as another peer does.
+    /// Checks the own certificates as another peer would.
     ///
-    /// - Throws: `untrusted` or `expired`, saying why they would not be believed.
+    /// - Throws: `untrusted` or `expired`, saying why another peer would refuse them.
     package func verify() async throws(LinkError) {
       do {
         _ = try await check.examine(presented)

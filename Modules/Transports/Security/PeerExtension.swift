@@ -2,14 +2,15 @@
   import SwiftASN1
   import X509
 
-  /// What a certificate says of its peer, in a critical extension: who does not know it refuses the certificate.
+  /// What a certificate says of its peer, in a critical extension.
   ///
-  /// A sequence of the proof (an integer), the application's id and the user (text; the user may be absent), and access rules
-  /// (bytes), which may be absent.
+  /// Software that does not know the extension must refuse the certificate. It is a sequence of the proof (an
+  /// integer), the application's id and the user (text), and access rules (bytes). The user and the access
+  /// rules may be absent.
   struct PeerExtension: Hashable, Sendable, DERImplicitlyTaggable {
-    /// A number below the arc for which nobody has to ask.
+    /// A number in the arc that needs no registration.
     static let identifier: ASN1ObjectIdentifier = [2, 25, 7_306_214_925_331_874_203]
-    /// Bytes that the application's id and the user may have.
+    /// The maximum size in bytes of the application's id, and of the user.
     static let textBytes = 128
 
     var proof: PeerIdentity.Proof
@@ -53,7 +54,7 @@
       }
     }
 
-    /// Finds it in a certificate; `nil` where there is none.
+    /// Reads the extension of a certificate; `nil` when there is none.
     init?(_ certificate: Certificate) throws {
       guard let found = certificate.extensions[oid: Self.identifier] else { return nil }
       guard found.critical else {
@@ -62,7 +63,7 @@
       self = try Self(derEncoded: found.value)
     }
 
-    /// As an extension of a certificate.
+    /// Encodes it as an extension of a certificate.
     func asExtension() throws -> Certificate.Extension {
       var serializer = DER.Serializer()
       try serializer.serialize(self)

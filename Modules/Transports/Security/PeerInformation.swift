@@ -3,27 +3,29 @@
   import SwiftASN1
   import X509
 
-  /// What a login service says of a peer to all others, in an extension of the peer's certificate.
+  /// The information about a peer that a login service gives to all others, in a certificate extension.
   ///
   /// The extension is not critical: nothing depends on it. It holds a JSON object as text.
   package enum PeerInformation {
-    /// The number after that of what a certificate says of its peer.
+    /// The number after that of `PeerExtension`.
     static let identifier: ASN1ObjectIdentifier = [2, 25, 7_306_214_925_331_874_204]
-    /// Bytes of JSON at most, so that a certificate stays below its own limit with the longest names.
+    /// The maximum size of the JSON in bytes.
+    ///
+    /// With it a certificate stays below its own limit, even with the longest names.
     package static let byteLimit = 256
 
-    /// The JSON text; `nil` where it has too many bytes.
+    /// The JSON text; `nil` when it is too long.
     static func text(of fields: [TextKey: Value]) -> String? {
       let text = JSON.text(of: .map(fields))
       return text.utf8.count <= byteLimit ? text : nil
     }
 
-    /// Whether there is room for it in a certificate.
+    /// Whether a certificate has room for it.
     package static func fits(_ fields: [TextKey: Value]) -> Bool { text(of: fields) != nil }
 
-    /// Finds it in a certificate; empty where there is none.
+    /// Reads the information of a certificate; empty when there is none.
     ///
-    /// - Throws: What says why it cannot be read.
+    /// - Throws: An error that says why it cannot be read.
     static func read(_ certificate: Certificate) throws -> [TextKey: Value] {
       guard let found = certificate.extensions[oid: identifier] else { return [:] }
       let text = try ASN1UTF8String(derEncoded: found.value)
@@ -34,7 +36,7 @@
       return fields
     }
 
-    /// As an extension of a certificate; `nil` where there is nothing to say.
+    /// Encodes it as an extension of a certificate; `nil` when it is empty.
     static func asExtension(_ fields: [TextKey: Value]) throws -> Certificate.Extension? {
       guard !fields.isEmpty else { return nil }
       guard let text = text(of: fields) else {

@@ -18,26 +18,26 @@ public struct PeerKey: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Who is at the other end of a link, as far as it has proved that.
+/// The identity of the other end of a link, as far as that end has proved it.
 public struct PeerIdentity: Hashable, Sendable {
-  /// What a peer's certificate rests on.
+  /// The kinds of proof that a peer's certificate is based on.
   public enum Proof: UInt8, Hashable, Sendable {
     /// The peer knows the application's shared key.
     case sharedKey = 0
-    /// The application's authority has issued it a certificate.
+    /// The application's authority has issued the peer a certificate.
     case certificate = 1
-    /// A login has given it a certificate.
+    /// The peer received its certificate by a login.
     case online = 2
   }
 
   /// The peer's own key.
   public let key: PeerKey
-  /// What its certificate rests on.
+  /// The kind of proof that the peer's certificate is based on.
   public let proof: Proof
   /// The user that the application's authority has named; a shared key names none.
   public let user: String?
-  /// When the certificate ends, or the first of those that it rests on, in milliseconds since 1970.
+  /// When the first certificate of the chain expires, in milliseconds since 1970.
   public let validUntil: Int64
-  /// What the login service has said of the peer to all others, inside the certificate.
+  /// The information about the peer that the login service gives to all others, inside the certificate.
   public var information: [TextKey: Value] = [:]
 }

@@ -2,7 +2,7 @@
   import Crypto
 
   extension PeerCredentials {
-    /// Signs what this peer says of itself, so that it can be told from what others say.
+    /// Signs what this peer says of itself, so that nobody else can say it in its name.
     ///
     /// - Returns: The 64 bytes of an ECDSA signature.
     func sign(presence content: [UInt8]) throws -> [UInt8] {
@@ -10,7 +10,9 @@
       return Array(try key.signature(for: Self.statement(content, of: application)).rawRepresentation)
     }
 
-    /// What is signed: the purpose and the application before the content, so that a signature is of use nowhere else.
+    /// The bytes that are signed: the purpose and the application before the content.
+    ///
+    /// So a signature cannot be used for another purpose.
     fileprivate static func statement(_ content: [UInt8], of application: String) -> [UInt8] {
       let application = Array(application.utf8)
       return Array("dunlin presence 1".utf8) + [
@@ -21,7 +23,7 @@
   }
 
   extension PeerKey {
-    /// Whether the key's owner has signed what it says of itself.
+    /// Whether the owner of the key has signed this presence.
     func hasSigned(_ signature: [UInt8], presence content: [UInt8], of application: String) -> Bool {
       guard let key = try? P256.Signing.PublicKey(compressedRepresentation: bytes),
         let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)

@@ -1,16 +1,16 @@
 import CRDTCore
 
-/// A link whose peer has to prove who it is before anything that it says is looked at.
+/// A link whose peer must prove its identity before anything that it sends is processed.
 protocol ProvenLink: Link {
-  /// Who the peer is; `nil` until it has proved that.
+  /// The peer's proved identity; `nil` until it has proved it.
   var provenPeer: ProvenPeer? { get }
 }
 
 /// What a peer has proved.
 struct ProvenPeer: Hashable, Sendable {
   let identity: PeerIdentity
-  /// The site that its store writes as.
+  /// The site that the peer's store writes as.
   let site: SiteID
-  /// A random number of its process.
+  /// A random number that identifies its process.
   let instance: UInt64
 }

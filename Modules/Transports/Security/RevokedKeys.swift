@@ -1,8 +1,10 @@
 import NIOConcurrencyHelpers
 
-/// Keys of peers that are not believed any more, whatever their certificates say; a key that is in it stays.
+/// Keys of peers that are no longer trusted, whatever their certificates say.
 ///
-/// All links of a network share one, so that a key that is revoked is refused by handshakes that are in flight too.
+/// Keys are never removed.
+///
+/// All links of a network share one. So a key that is revoked is also refused by handshakes in flight.
 final class RevokedKeys: Sendable {
   private let keys = NIOLockedValueBox<Set<PeerKey>>([])
 

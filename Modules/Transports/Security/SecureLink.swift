@@ -7,54 +7,57 @@
   import NIOSSL
   import NIOTLS
 
-  /// TLS inside the bytes of another link: what goes through is encrypted, and each end has proved who it is.
+  /// TLS inside the bytes of another link: all bytes are encrypted, and each end has proved its identity.
   ///
-  /// Before its user hears anything, both ends have shown a certificate of the application and have introduced themselves.
-  /// Where that fails, the user hears that both directions have ended, with the reason.
+  /// Before the link's user is called, both ends have shown a certificate of the application and have
+  /// introduced themselves. If that fails, the user is told that both directions have ended, with the reason.
   final class SecureLink: ProvenLink {
-    /// What this end says of itself.
+    /// What this end uses to prove its identity.
     struct Own: Sendable {
       let credentials: PeerCredentials
-      /// A random number of the process.
+      /// A random number that identifies the process.
       let instance: UInt64
       let site: SiteID
       let salt: SiteSalt
-      /// How often it is looked whether a certificate has ended: timers stand still while a device sleeps, and the clock may be set.
+      /// The interval at which the link checks whether a certificate has expired.
+      ///
+      /// One timer is not enough: timers stop while a device sleeps, and the clock may be set.
       var expiryPause: Duration = .seconds(60)
     }
 
-    /// Bytes that may come before the peer has introduced itself.
+    /// The number of bytes that may arrive before the peer has introduced itself.
     private static let openingBytes = 64 << 10
-    /// Bytes received that were not decrypted, above which the link is not read.
+    /// The number of received bytes not yet decrypted above which the link is not read.
     private static let unseenBytes = 256 << 10
 
-    /// Bytes that are encrypted at once, as one record.
+    /// The maximum number of bytes that are encrypted at once, as one record.
     ///
-    /// The library keeps a buffer as large as what it encrypts before a flush, and most links of a server are at rest.
+    /// The library keeps a buffer as large as what it encrypts before a flush, and most links of a server are
+    /// idle.
     private static let recordBytes = 15 << 10
 
     private enum Phase {
       case idle
-      /// TLS is at work; so many bytes have come.
+      /// The TLS handshake is in flight; the number of bytes received so far.
       case handshake(received: Int)
-      /// TLS has met; the peer's introduction has come so far.
+      /// The TLS handshake is complete; the part of the peer's introduction received so far.
       case introduction(received: [UInt8])
       case open
       case over
     }
 
-    /// What is used on the event loop only.
+    /// State that is used on the event loop only.
     private struct LoopState {
       var phase = Phase.idle
       var channel: LinkChannel?
-      /// The first bytes that the dialing end has sent, until they have the number of the handshake.
+      /// The first bytes that the dialing end has sent, until they contain the number of the handshake.
       var opening: [UInt8] = []
       var random: ClientRandom?
       var secret: HandshakeSecret?
-      /// Whom the check has let in, and with which certificate.
+      /// The identity that the check has accepted, and its certificate.
       var identity: PeerIdentity?
       var certificate: [UInt8] = []
-      /// Why the check has let nobody in.
+      /// Why the check has refused the peer.
       var refusal: LinkError?
       /// The records that `send` has encrypted so far; `nil` outside of it.
       var encrypted: [[UInt8]]?
@@ -66,7 +69,7 @@
       var user: (any LinkUser)?
       var unseenBytes = 0
       var isHeldBack = false
-      /// What waits to be encrypted.
+      /// Bytes that wait to be encrypted.
       var pieces: [[UInt8]] = []
       var isFinishing = false
       var proven: ProvenPeer?
@@ -79,7 +82,9 @@
     private let state: NIOLoopBoundBox<LoopState>
     private let shared = NIOLockedValueBox(Shared())
 
-    /// Prepares TLS over a link that nobody else uses; nothing happens before a user is attached.
+    /// Prepares TLS over a link that has no other user.
+    ///
+    /// It starts when a user is attached.
     init(over base: any Link, as own: Own, isDialing: Bool) {
       self.base = base
       self.own = own
@@ -104,7 +109,7 @@
 
     func write(_ pieces: [[UInt8]]) {
       shared.withLockedValue { shared in
-        // Behind the end of the direction there is nothing.
+        // Bytes after the end of the direction are dropped.
         if !shared.isFinishing { shared.pieces += pieces }
       }
       executor.run { self.encrypt() }
@@ -153,7 +158,7 @@
       base.attach(self)
     }
 
-    /// Has the one check decide about the peer's certificates, elsewhere.
+    /// Checks the peer's certificates in a task outside the event loop.
     private func judge(
       _ presented: [NIOSSLCertificate], _ promise: EventLoopPromise<NIOSSLVerificationResult>
     ) {
@@ -179,9 +184,9 @@
       }
     }
 
-    /// Looks for the number of the handshake in what the dialing end sends, and has its secret kept from then on.
+    /// Looks for the handshake's number in the bytes of the dialing end, and then expects its secret.
     ///
-    /// - Returns: Whether the handshake may go on.
+    /// - Returns: Whether the handshake may continue.
     private func note(opening bytes: [UInt8]) -> Bool {
       guard case .handshake = state.value.phase, state.value.random == nil,
         state.value.opening.count < ClientRandom.openingBytes
@@ -201,7 +206,7 @@
       (state.value.random, state.value.opening) = (nil, [])
     }
 
-    /// Says who this end is, the handshake being done.
+    /// Sends this end's introduction after the handshake.
     private func introduce(_ negotiated: String?) {
       guard negotiated == HandshakeContext.protocolName else {
         return fail(LinkError(.untrusted, "\(endpoint.address) speaks another protocol inside TLS"))
@@ -221,7 +226,7 @@
       send([introduction.bytes])
     }
 
-    /// Checks the peer's introduction, and lets its user hear what follows.
+    /// Checks the peer's introduction, and opens the link to its user.
     private func meet(_ bytes: [UInt8], _ rest: ArraySlice<UInt8>) {
       guard let identity = state.value.identity, let secret = state.value.secret else { return }
       let introduction: Introduction
@@ -244,13 +249,13 @@
         $0.proven = ProvenPeer(identity: identity, site: introduction.site, instance: introduction.instance)
       }
       endWhenExpired(identity)
-      // It may have been revoked since the check.
+      // The key may have been revoked since the check.
       endIfRevoked(identity.key)
       encrypt()
       if !rest.isEmpty { deliver(Array(rest)) }
     }
 
-    /// Ends the link when one of the two certificates has ended, by the wall clock of that moment.
+    /// Ends the link when one of the two certificates has expired by the current wall clock.
     private func endWhenExpired(_ identity: PeerIdentity) {
       let now = Int64(own.credentials.check.now().timeIntervalSince1970 * 1_000)
       let ownEnd = own.credentials.validUntil
@@ -265,7 +270,9 @@
       }
     }
 
-    /// Ends the link where the peer's key was revoked; has no effect before the peers have met.
+    /// Ends the link if the peer's key was revoked.
+    ///
+    /// It has no effect before the peer has introduced itself.
     func endIfRevoked() {
       executor.run {
         guard let identity = self.provenPeer?.identity else { return }
@@ -280,11 +287,11 @@
 
     // MARK: - What goes through
 
-    /// Hands what waits to TLS, once the peer has introduced itself.
+    /// Passes waiting bytes to TLS once the peer has introduced itself.
     private func encrypt() {
       switch state.value.phase {
       case .open: break
-      // The end comes behind what waits, once both have met.
+      // Before both ends are introduced, the end waits behind the queued bytes.
       case .idle, .handshake, .introduction, .over: return
       }
       let (pieces, isFinishing) = shared.withLockedValue { shared in
@@ -325,7 +332,9 @@
 
     // MARK: - The end
 
-    /// Ends both directions; what TLS has to say about it still goes out.
+    /// Ends both directions.
+    ///
+    /// TLS still sends its alert.
     private func fail(_ error: LinkError) {
       if case .over = state.value.phase { return }
       let channel = state.value.channel
@@ -391,7 +400,7 @@
         switch direction {
         case .outbound: self.tell(.outbound, error)
         case .inbound:
-          // An end that TLS has not announced may be anybody's.
+          // Anybody could have caused an end that TLS has not announced.
           self.tell(.inbound, error ?? self.unannouncedEnd)
         }
       }

@@ -1,9 +1,11 @@
 #if TLS
   import Foundation
 
-  /// What the TLS library reports, in words for a log; the address of the other end stands before them.
+  /// Reports of the TLS library in words for a log.
+  ///
+  /// The address of the other end precedes them.
   enum TLSFailure {
-    /// Names in the library's report, and what they mean here.
+    /// Names in the library's report, and their meaning here.
     private static let meanings: [(names: [String], text: String)] = [
       (
         ["WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNEXPECTED_RECORD", "INVALID_TLS_RECORD"],
@@ -23,7 +25,7 @@
       return meaning?.text ?? "broke off TLS: \(name(in: report))"
     }
 
-    /// The library's name of the fault, without the places of its source.
+    /// The library's name of the fault, without locations in its source.
     private static func name(in report: String) -> Substring {
       guard let mark = report.range(of: "OPENSSL_internal:") else { return report.prefix(120) }
       return report[mark.upperBound...].prefix { $0 != " " }

@@ -3,19 +3,20 @@ import NIOCore
 import NIOPosix
 import SyncProtocol
 
-/// Packs pieces of large groups for all sessions of the process, on the pool of threads for work that takes long: as many
-/// as there are cores.
+/// Compresses chunks of large transactions for all sessions of the process.
+///
+/// It runs on the thread pool for long work, which has as many threads as there are cores.
 enum PackPool {
-  /// What a thread packs with, while it is at it.
+  /// The compressor of a thread, while the thread uses it.
   private final class Bench: @unchecked Sendable {
-    // SAFETY: a bench is in the list of idle ones, or with the one thread that took it out.
+    // SAFETY: a bench is in the list of idle ones, or is used by the one thread that took it out.
     let bench = PackBench()
   }
 
   /// Idle benches; at most one for each thread.
   private static let benches = NIOLockedValueBox<[Bench]>([])
 
-  /// Packs a piece and reports it from whatever thread it was done on.
+  /// Compresses a chunk, and reports the result on any thread.
   static func run(_ job: PackJob, _ report: @escaping @Sendable (PackedPiece) -> Void) {
     NIOSingletons.posixBlockingThreadPool.submit { _ in
       let bench = benches.withLockedValue { $0.popLast() } ?? Bench()

@@ -1,7 +1,9 @@
 import NIOCore
 import NIOPosix
 
-/// Threads for statements of other peers: so few that peers which ask much leave time for everything else.
+/// Threads for statements of other peers.
+///
+/// There are few, so that peers with many statements leave time for other work.
 enum QueryPool {
   private static let threads: NIOThreadPool = {
     let threads = NIOThreadPool(numberOfThreads: max(1, System.coreCount / 2))
@@ -9,6 +11,6 @@ enum QueryPool {
     return threads
   }()
 
-  /// Runs `body` when those before it are over.
+  /// Runs `body` after those that were submitted before.
   static func execute(_ body: @escaping @Sendable () -> Void) { threads.submit { _ in body() } }
 }

@@ -1,9 +1,9 @@
 import NIOConcurrencyHelpers
 package import SyncProtocol
 
-/// The answer of another peer to a statement, row by row; for one reader.
+/// Another peer's answer to a statement, row by row; for one reader.
 ///
-/// Who lets go of it, or stops, ends the statement at the other peer.
+/// If the reader releases it, or stops, the statement is ended at the other peer.
 package final class RemoteRows: Sendable {
   private let buffer: RemoteRowsBuffer
 
@@ -11,9 +11,9 @@ package final class RemoteRows: Sendable {
 
   deinit { buffer.stop() }
 
-  /// Waits for the next row; `nil` behind the last one.
+  /// Waits for the next row; `nil` after the last one.
   ///
-  /// - Throws: Why the answer is not all of it; `cancelled` when the task is cancelled.
+  /// - Throws: Why the answer is incomplete; `cancelled` when the task is cancelled.
   package func next() async throws(RemoteQueryError) -> QueryRow? {
     while true {
       switch buffer.take() {
@@ -31,7 +31,7 @@ package final class RemoteRows: Sendable {
   }
 }
 
-/// What has come of an answer and was not taken, bounded by what the other peer may send beyond what was.
+/// The received and untaken part of an answer; a grant limits what the other peer may send ahead.
 final class RemoteRowsBuffer: Sendable {
   enum Taken {
     case row(QueryRow)
@@ -48,7 +48,7 @@ final class RemoteRowsBuffer: Sendable {
     var end: QueryEnd?
     var isStopped = false
 
-    /// What the other peer is to be told, if it is worth a frame, or it may be waiting for that.
+    /// The next grant to send; `nil` unless it is worth a frame or the other peer may be waiting for it.
     mutating func grant() -> UInt64? {
       let taken = received - waitingBytes
       guard end == nil, !isStopped, taken > granted,
@@ -59,7 +59,7 @@ final class RemoteRowsBuffer: Sendable {
     }
   }
 
-  /// So much is worth a frame; on a slow link a peer sends less ahead.
+  /// The smallest grant that is worth a frame, in bytes; on a slow link a peer sends less ahead.
   private static let grantBytes: UInt64 = 4 << 10
 
   let arrival = Latch()
@@ -67,7 +67,7 @@ final class RemoteRowsBuffer: Sendable {
   private let onTaken: @Sendable (_ through: UInt64) -> Void
   private let onStop: @Sendable () -> Void
 
-  /// Makes a buffer that says how many bytes have been taken, and when no more is wanted.
+  /// Makes a buffer that reports how many bytes have been taken, and when no more are wanted.
   init(onTaken: @escaping @Sendable (_ through: UInt64) -> Void, onStop: @escaping @Sendable () -> Void) {
     self.onTaken = onTaken
     self.onStop = onStop

@@ -25,7 +25,7 @@ extension SessionDriver {
     return RemoteRows(buffer)
   }
 
-  /// Tells the session of a question; whoever has the turn calls it.
+  /// Passes a question to the session; must be called with the turn.
   func tell(_ question: QuestionInput) -> [Action] {
     let now = setup.clock.now
     return switch question {
@@ -35,7 +35,7 @@ extension SessionDriver {
     }
   }
 
-  /// Carries out what the session asks for; whoever has the turn calls it.
+  /// Carries out the session's action; must be called with the turn.
   func perform(_ action: QueryAction) {
     switch action {
     case .rows(let number, let rows, let received):
@@ -47,7 +47,7 @@ extension SessionDriver {
   }
 
   private func run(_ job: QueryJob) {
-    // What a driver has nobody to answer with is refused by its configuration.
+    // Without an engine the configuration refuses statements.
     guard let engine = setup.engine else { return }
     beginWork()
     QueryPool.execute { [self] in
@@ -56,7 +56,7 @@ extension SessionDriver {
     }
   }
 
-  /// Tells everybody who waits for an answer that none will come.
+  /// Ends all open questions without an answer.
   func endQuestions() {
     let buffers = questions.withLockedValue { questions in
       questions.isClosed = true
@@ -79,7 +79,7 @@ struct OpenQuestions {
   }
 }
 
-/// What is to be told to a session about statements.
+/// Input about statements for a session.
 enum QuestionInput: Sendable {
   case ask(UInt64, QueryQuestion)
   case stop(UInt64)

@@ -2,13 +2,14 @@ import DocStore
 import NIOConcurrencyHelpers
 import SyncProtocol
 
-/// A session and what belongs to its turns.
-// SAFETY: one caller at a time uses it: who has the inbox's turn, which passes from thread to thread through locks.
+/// A session and the state that belongs to its turns.
+// SAFETY: only the caller that holds the inbox's turn uses it. The turn passes from thread to thread through
+// locks.
 final class SessionTurn: @unchecked Sendable {
   let session: Session
   /// Whether the session has work beyond the step that it was called for.
   var wantsMore = false
-  /// What its steps on worker threads have used.
+  /// The time that its steps on worker threads have used.
   var spent = SpentTime()
   /// The number of the subscriptions that the session knows.
   var subscriptionsNumber: UInt64 = 0
@@ -16,7 +17,7 @@ final class SessionTurn: @unchecked Sendable {
   init(_ session: Session) { self.session = session }
 }
 
-/// Where a turn is taken.
+/// The thread on which a turn runs.
 enum TurnPlace {
   /// On the link's executor, where a step must be short.
   case loop
@@ -24,24 +25,24 @@ enum TurnPlace {
 }
 
 extension SessionDriver {
-  /// Has the turn taken on the link's executor; for whoever got it, on any thread.
+  /// Runs the turn on the link's executor; for the caller that holds the turn, on any thread.
   func callTurn() { link.executor.execute { [weak self] in self?.takeTurn(.loop) } }
 
-  /// Takes the first turn, on the link's executor.
+  /// Runs the first turn, on the link's executor.
   func start() {
-    // What the link brings at once waits in the inbox, whose turn is taken since the driver was made.
+    // Bytes that arrive at once wait in the inbox, whose turn is held since the driver was made.
     link.attach(self)
     turn.session.stepLength = .prompt
     if perform(turn.session.start(now: setup.clock.now)) { takeTurn(.loop) }
   }
 
-  /// Tells the session all there is, until nothing is left or it ends.
+  /// Passes all input to the session, until nothing is left or it ends.
   func takeTurn(_ place: TurnPlace) {
     let session = turn.session
     let clock = setup.clock
     var hasStepped = false
     while true {
-      // Commits that take long to match are matched where nobody waits for the thread.
+      // Commits that take long to match are processed on a worker, where no other link waits for the thread.
       if place == .loop, session.isDear, inbox.hasCommits { return continueOnWorker() }
       session.stepLength = place == .loop ? .prompt : SessionWorkers.isBusy ? .shared : .long
       switch inbox.take(keepingTurn: turn.wantsMore, holdingChunks: session.isHolding) {
@@ -59,7 +60,7 @@ extension SessionDriver {
       }
       if turn.wantsMore, place == .loop || hasStepped {
         note(session)
-        // What is left is more than a step: other links of this loop, and other sessions, need not wait for it.
+        // More than a step is left. Other links of this loop, and other sessions, should not wait for it.
         return continueOnWorker()
       }
       turn.wantsMore = false
@@ -86,9 +87,9 @@ extension SessionDriver {
     if isNews { setup.bell.ring() }
   }
 
-  /// Tells the session everything in `input`; what the link received before it broke still counts.
+  /// Passes everything in `input` to the session, including bytes that the link received before it broke.
   ///
-  /// - Returns: Whether it goes on.
+  /// - Returns: Whether the session goes on.
   private func feed(_ input: SessionInbox.Input) -> Bool {
     let (session, clock) = (turn.session, setup.clock)
     if input.cancelled {
@@ -146,7 +147,7 @@ extension SessionDriver {
     return true
   }
 
-  /// Hands the session what the link received, as far as it takes that now.
+  /// Passes received bytes to the session, as far as it accepts them now.
   ///
   /// - Returns: Whether the session goes on.
   private func feed(_ chunks: [[UInt8]]) -> Bool {
@@ -160,6 +161,8 @@ extension SessionDriver {
     return true
   }
 
+  /// Passes commits to the session.
+  ///
   /// - Returns: Whether the session goes on.
   private func tell(_ commits: ArraySlice<Commit>) -> Bool {
     commits.batches.allSatisfy { perform(turn.session.committed($0, now: setup.clock.now)) }
@@ -194,7 +197,9 @@ extension SessionDriver {
 }
 
 extension Sequence<Commit> {
-  /// Small commits together; what a large one calls for goes out before the next is looked at.
+  /// Batches of small commits.
+  ///
+  /// The answer to a large commit is sent before the next commit is processed.
   var batches: [[Commit]] {
     var batches: [[Commit]] = []
     var changes = Int.max

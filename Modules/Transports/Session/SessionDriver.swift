@@ -3,20 +3,21 @@ import NIOConcurrencyHelpers
 public import QueryEngine
 public import SyncProtocol
 
-/// Drives one session over one link: brings it bytes, commits and time, and carries out what it asks for.
+/// Drives one session over one link: passes it bytes, commits and time, and carries out its actions.
 ///
-/// The session runs where its link does: what a socket receives is looked at on the socket's event loop, and what
-/// the session answers goes out from there. Steps that would keep the loop from other links run on a worker.
+/// The session runs on its link's executor. What a socket receives is processed on the socket's event loop,
+/// and the session's answers are sent from there. Long steps run on a worker, so that they do not block the
+/// loop's other links.
 ///
-/// Memory is bounded: while too much waits to be looked at or sent, the link is not read, and the peer in turn waits;
-/// the session bounds what waits to be applied.
+/// Memory is bounded. While too much waits to be processed or sent, the link is not read, and so the peer
+/// waits too. The session bounds what waits to be applied.
 public final class SessionDriver: Sendable {
-  /// Names the session in the origin of the commits it applies.
+  /// Identifies the session in the origin of the commits that it applies.
   public let id: UInt64
   /// The link; the driver closes it at the end.
   public let link: any Link
 
-  /// What every driver of a peer is set up with.
+  /// The settings that all drivers of a peer share.
   public struct Setup: Sendable {
     let store: Store
     let gate: any SyncGate
@@ -27,14 +28,14 @@ public final class SessionDriver: Sendable {
     let bell = StatusBell()
     let engine: Engine?
 
-    /// Collects what sessions need.
+    /// Combines what sessions need.
     ///
     /// - Parameters:
-    ///   - store: What is synced.
-    ///   - gate: What may leave and come in.
-    ///   - configuration: What this peer is.
-    ///   - clock: The time that sessions go by.
-    ///   - engine: Runs statements for other peers; without one none are.
+    ///   - store: The store to sync.
+    ///   - gate: Decides what may be sent and received.
+    ///   - configuration: The description of this peer.
+    ///   - clock: The clock of sessions.
+    ///   - engine: Runs statements for other peers; without one, statements are refused.
     public init(
       store: Store, gate: any SyncGate, configuration: SessionConfiguration,
       clock: TransportClock = .continuous, engine: Engine? = nil
@@ -51,12 +52,12 @@ public final class SessionDriver: Sendable {
     }
   }
 
-  /// What lasts beyond the session's own end.
+  /// The state that outlasts the session's own end.
   private struct State {
     var end: SessionEnd?
     var inboundEnded = false
     var outboundEnded = false
-    /// Batches on their way through the store, and statements that run for the peer.
+    /// The number of batches being applied, and of statements that run for the peer.
     var work = 0
     var lingering: Task<Void, Never>?
     var waiter: CheckedContinuation<SessionEnd, Never>?
@@ -66,21 +67,21 @@ public final class SessionDriver: Sendable {
   let inbox = SessionInbox()
   let figures = NIOLockedValueBox(SessionFigures())
   let timer: SessionTimer
-  /// Used only by whoever has the turn.
+  /// Used only by the caller that holds the turn.
   let turn: SessionTurn
   private let onEvent: @Sendable (SyncEvent) -> Void
   weak let host: (any SessionHost)?
   private let state = NIOLockedValueBox(State())
   let questions = NIOLockedValueBox(OpenQuestions())
 
-  /// Prepares a session; nothing happens before `run`.
+  /// Prepares a session, which does nothing before `run`.
   ///
   /// - Parameters:
   ///   - id: A number that no other session of the store has had since it was opened.
   ///   - link: A link that nobody else uses.
-  ///   - setup: The store and what a session asks.
-  ///   - subscriptions: What to pull from the peer, until `subscribe` says otherwise.
-  ///   - onEvent: Hears of events in their order, one at a time, on the session's thread; must be quick.
+  ///   - setup: The store and the other settings.
+  ///   - subscriptions: The queries to pull from the peer, until `subscribe` replaces them.
+  ///   - onEvent: Called with events in order, one at a time, on the session's thread; must be quick.
   public convenience init(
     id: UInt64, link: any Link, setup: Setup, subscriptions: [SubscriptionQuery] = [],
     onEvent: @escaping @Sendable (SyncEvent) -> Void = { _ in }
@@ -90,7 +91,9 @@ public final class SessionDriver: Sendable {
       onEvent: onEvent)
   }
 
-  /// Prepares a session; the peer says hello first where `isIncoming`, and `host` decides about it.
+  /// Prepares a session.
+  ///
+  /// If `isIncoming`, the peer says hello first, and `host` decides about it.
   init(
     id: UInt64, link: any Link, setup: Setup, subscriptions: [SubscriptionQuery], number: UInt64 = 0,
     isIncoming: Bool, host: (any SessionHost)?, onEvent: @escaping @Sendable (SyncEvent) -> Void
@@ -108,20 +111,20 @@ public final class SessionDriver: Sendable {
     turn = SessionTurn(
       Session(
         id: id, store: setup.store, gate: setup.gate, shared: setup.shared, configuration: configuration))
-    // The first turn is the start's, which finds it here.
+    // `start` holds the first turn, and processes this.
     _ = inbox.post { $0.subscribe(to: subscriptions, number: number) }
   }
 
   /// What the session has moved so far.
   public var statistics: SyncStatistics { figures.withLockedValue { $0.statistics } }
 
-  /// How far it has come.
+  /// The session's progress.
   public var progress: SyncProgress { figures.withLockedValue { $0.progress } }
 
-  /// Replaces what is pulled from the peer.
+  /// Replaces the subscriptions to the peer's documents.
   public func subscribe(to queries: [SubscriptionQuery]) { subscribe(to: queries, number: 0) }
 
-  /// The same for a set that has a number, which rises with each.
+  /// Replaces the subscriptions with a set that has a number; numbers rise.
   func subscribe(to queries: [SubscriptionQuery], number: UInt64) {
     post { $0.subscribe(to: queries, number: number) }
   }
@@ -131,18 +134,18 @@ public final class SessionDriver: Sendable {
     post { $0.policyChanged = true }
   }
 
-  /// Asks for an orderly end; `run` returns soon after.
+  /// Requests an orderly end; `run` returns soon after.
   public func close() { close(.closedHere) }
 
   /// Runs the session to its end and closes the link; call it once.
   ///
-  /// Cancelling the task ends it at once, without a word to the peer. Nothing of the session runs any more when this
-  /// returns.
+  /// Cancelling the task ends the session at once, without a message to the peer. When this returns, nothing
+  /// of the session is running.
   ///
   /// - Returns: Why it ended.
   public func run() async -> SessionEnd {
     timer.onDue { [weak self] in self?.post { $0.isDue = true } }
-    // Registered before the session reads the store for the first time, so that no commit falls between.
+    // Registered before the session first reads the store, so that no commit is missed.
     let listener = setup.store.onCommit { [weak self] commit in
       guard let self, inbox.post(commit) else { return }
       callTurn()
@@ -152,13 +155,13 @@ public final class SessionDriver: Sendable {
       listener.cancel()
       timer.cancel()
       setup.nudges.leave(id)
-      // However the session ended, those that waited for it go on.
+      // Sessions that waited for this one continue, however it ended.
       setup.nudges.nudge(setup.shared.leave(id))
     }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { waiter in
         state.withLockedValue { $0.waiter = waiter }
-        // Who posts before the start finds the turn taken.
+        // A caller that posts before the start finds the turn held.
         link.executor.execute { [weak self] in self?.start() }
       }
     } onCancel: {
@@ -174,7 +177,9 @@ public final class SessionDriver: Sendable {
 
   // MARK: - Applying
 
-  /// Applies a batch, of which the session hands out one at a time and hears once it is durable.
+  /// Applies a batch, and informs the session once it is durable.
+  ///
+  /// The session submits one batch at a time.
   func apply(_ batch: ApplyBatch) {
     beginWork()
     let outcome = NIOLockedValueBox(ApplyOutcome())
@@ -192,7 +197,7 @@ public final class SessionDriver: Sendable {
     endWork()
   }
 
-  /// Notes that something has begun that the session's end waits for.
+  /// Records that work has begun that the session's end must wait for.
   func beginWork() { state.withLockedValue { $0.work += 1 } }
 
   func endWork() {
@@ -202,7 +207,7 @@ public final class SessionDriver: Sendable {
 
   // MARK: - The end
 
-  /// Ends the session; for whoever has the turn, which is not given back.
+  /// Ends the session; for the caller that holds the turn, which is not released.
   func end(_ end: SessionEnd) {
     inbox.discard()
     host?.over(id)
@@ -213,7 +218,7 @@ public final class SessionDriver: Sendable {
     case .link:
       link.close(LinkError(.closed, "\(end)"))
     case .session(let error):
-      // Hanging up first would make the system drop bytes that the peer has not read yet, and with them the reason.
+      // Closing first would make the system drop bytes that the peer has not read, and with them the reason.
       link.finishWriting()
       link.resumeReading()
       let lingering = Task { [link, clock = setup.clock] in
@@ -225,7 +230,7 @@ public final class SessionDriver: Sendable {
     endIfQuiet()
   }
 
-  /// Lets `run` return once nothing uses the link or the store any more.
+  /// Lets `run` return once nothing uses the link or the store.
   private func endIfQuiet() {
     let (isQuiet, lingering) = state.withLockedValue { state in
       let isQuiet = state.end != nil && state.inboundEnded && state.outboundEnded
@@ -243,7 +248,7 @@ public final class SessionDriver: Sendable {
       return (waiter, end)
     }
     guard let waiter, let end else { return }
-    // Behind the call that is under way, so that nothing of the driver runs when the caller goes on.
+    // Queued after the current call, so that nothing of the driver runs when the caller continues.
     link.executor.execute { waiter.resume(returning: end) }
   }
 }
@@ -263,7 +268,7 @@ extension SessionDriver: LinkUser {
       case .outbound: state.outboundEnded = true
       }
     }
-    // Half a conversation is none: the peer's end of its direction ends the session.
+    // A session needs both directions: the peer's end of its direction ends the session.
     let gone = LinkError(.disconnected, "\(link.endpoint.address) ended the connection")
     if direction == .inbound || error != nil {
       post { $0.linkEnd = $0.linkEnd ?? error ?? gone }
@@ -272,16 +277,18 @@ extension SessionDriver: LinkUser {
   }
 }
 
-/// Bounds of what one driver keeps.
+/// Limits on what one driver holds.
 enum DriverLimits {
-  /// Bytes received that the session has not seen.
+  /// Received bytes that the session has not processed.
   static let unseenBytes = 512 << 10
-  /// Bytes of commits that the session has not seen, beside one commit.
+  /// Bytes of commits that the session has not processed, besides one commit.
   static let unseenCommitBytes = 16 << 20
-  /// Changes in commits that a session is told of at once.
+  /// Changes in commits that are passed to a session at once.
   static let batchedChanges = 64
-  /// Bytes that wait to be sent; above what a session has in flight, so that two peers never wait for each other.
+  /// Bytes that wait to be sent.
+  ///
+  /// It is more than a session has in flight, so that two peers never wait for each other.
   static let unsentBytes = 32 << 20
-  /// How long an ended session waits for the peer to hang up.
+  /// How long an ended session waits for the peer to close.
   static let lingering: Duration = .seconds(2)
 }

@@ -1,13 +1,13 @@
 public import SyncProtocol
 
-/// Why a session is over.
+/// Why a session ended.
 public enum SessionEnd: Error, Hashable, Sendable, CustomStringConvertible {
   /// One of the two peers ended the conversation.
   case session(SyncError)
-  /// The link broke, or was closed, under the conversation.
+  /// The link broke, or was closed, during the conversation.
   case link(LinkError)
 
-  /// What happened, without the code.
+  /// What happened, as a sentence without the code.
   package var sentence: String {
     switch self {
     case .session(let error): error.message

@@ -1,20 +1,24 @@
 import SyncProtocol
 
-/// What is known of a session from outside, as of its last turn.
+/// The state of a session for observers, as of its last turn.
 struct SessionFigures {
   var statistics = SyncStatistics()
   private(set) var progress = SyncProgress()
   private(set) var delivery = PeerDelivery()
-  /// The newest set of subscriptions for which all that the peer had is here, by its number; 0 before the first.
+  /// The number of the newest set of subscriptions that is complete here; 0 before the first.
+  ///
+  /// Complete means that everything that the peer had for them is stored here.
   private(set) var caughtUpNumber: UInt64 = 0
-  /// Whether all that the peer had for the subscriptions is here.
+  /// Whether everything that the peer had for the subscriptions is stored here.
   private(set) var hasAll = false
-  /// The newest set that the session knows.
+  /// The number of the newest set that the session knows.
   private var subscriptionsNumber: UInt64 = 0
 
-  /// Takes what the session says after a turn, and whether all that the peer had for the subscriptions is here.
+  /// Records the session's state after a turn.
   ///
-  /// - Returns: Whether it says anything else than before.
+  /// `hasAll` says whether everything that the peer had for the subscriptions is stored here.
+  ///
+  /// - Returns: Whether anything has changed.
   mutating func take(
     _ progress: SyncProgress, _ delivery: PeerDelivery, _ number: UInt64, hasAll: Bool
   ) -> Bool {

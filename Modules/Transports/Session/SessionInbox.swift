@@ -4,47 +4,48 @@ import NIOConcurrencyHelpers
 package import QueryEngine
 package import SyncProtocol
 
-/// What has happened to a session and was not yet told to it, and whose turn it is to tell.
+/// The mailbox of a session: input that it has not processed, and who may process it.
 ///
-/// It is filled from any thread. Whoever fills it while nobody has the turn gets it, and empties it until nothing
-/// is left: so one caller at a time uses the session, wherever the call is made.
+/// Any thread may post. The first caller that posts while nobody holds the turn gets it, and drains the
+/// mailbox until it is empty. So one caller at a time uses the session, on whatever thread.
 package final class SessionInbox: Sendable {
-  /// All that came since somebody looked last.
+  /// Everything that was posted since the last take.
   package struct Input: Sendable {
     package private(set) var commits: [Commit] = []
     /// The last commit that was dropped, because too much waited.
     package private(set) var lostThrough: UInt64?
     package var applied: [AppliedBatch] = []
     package var packed: [PackedPiece] = []
-    /// What is pulled from now on, by how many of the commits were made before: what is evicted between two subscriptions
-    /// is not asked for by either.
+    /// Sets of subscriptions, each with the number of commits that were made before it.
+    ///
+    /// The order matters: neither of two subscriptions asks for what is evicted between them.
     package private(set) var subscriptions: [(afterCommits: Int, queries: [SubscriptionQuery])] = []
-    /// The number of the last set.
+    /// The number of the latest set.
     private(set) var subscriptionsNumber: UInt64 = 0
     package var policyChanged = false
-    /// What the session waits for at another one has come to something.
+    /// Another session has finished work that this session waits for.
     package var nudged = false
-    /// What became of statements between the peers, in the order in which it did.
+    /// Events of statements between the peers, in order.
     var questions: [QuestionInput] = []
-    /// What statements found that run for the peer.
+    /// Results of statements that run for the peer.
     var queried: [QueryJob.Piece] = []
-    /// A moment has come at which the session wanted to be called.
+    /// A time has come at which the session wanted to be called.
     package var isDue = false
     package var chunks: [[UInt8]] = []
     package var linkEnd: LinkError?
-    /// Why the session is to end.
+    /// Why the session must end.
     package var closing: SyncError?
-    /// The peer that has said hello is let in.
+    /// Whether the peer that has said hello is admitted.
     package fileprivate(set) var isAdmitted = false
-    /// How long the peer has for a sign of life.
+    /// How long the peer may take to show a sign of life.
     package var signOfLife: Duration?
-    /// What this peer says of itself.
+    /// This peer's presence.
     var ownPresence: SignedPresence?
-    /// Whether the peer is asked what it says of itself.
+    /// Whether to ask the peer for its presence.
     var observesPresence: Bool?
     package var cancelled = false
 
-    /// Takes note of what is pulled from now on; of sets with no commit between them the last one counts.
+    /// Records new subscriptions; of several sets with no commit between them, the last one counts.
     mutating func subscribe(to queries: [SubscriptionQuery], number: UInt64 = 0) {
       subscriptionsNumber = number
       if subscriptions.last?.afterCommits == commits.count { subscriptions.removeLast() }
@@ -53,7 +54,7 @@ package final class SessionInbox: Sendable {
 
     fileprivate mutating func add(_ commit: Commit) { commits.append(commit) }
 
-    /// Drops the commits that wait, up to and with one that does not.
+    /// Drops the waiting commits, up to and including one that was not queued.
     fileprivate mutating func dropCommits(through sequence: UInt64) {
       commits = []
       lostThrough = sequence
@@ -65,7 +66,7 @@ package final class SessionInbox: Sendable {
     var input = Input()
     var isEmpty = true
     var isTaken = false
-    /// Bytes that the link received and the session has not seen, those that were taken out included.
+    /// Received bytes that the session has not processed, including those that were taken out.
     var chunkBytes = 0
     var commitBytes = 0
     var discards = false
@@ -75,14 +76,14 @@ package final class SessionInbox: Sendable {
 
   package init() {}
 
-  /// Puts something in.
+  /// Posts a change.
   ///
-  /// - Returns: Whether the caller has the turn now, and must see to it that somebody empties the inbox.
+  /// - Returns: Whether the caller now holds the turn, and must make sure that the inbox is drained.
   func post(_ change: (inout Input) -> Void) -> Bool {
     state.withLockedValue { Self.post(&$0) { change(&$0.input) } }
   }
 
-  /// Puts in what the link received.
+  /// Posts bytes that the link received.
   func post(chunk: [UInt8]) -> Bool {
     state.withLockedValue { state in
       Self.post(&state) { state in
@@ -92,14 +93,16 @@ package final class SessionInbox: Sendable {
     }
   }
 
-  /// Puts in that the peer is admitted.
+  /// Posts that the peer is admitted.
   func postAdmission() -> Bool {
     state.withLockedValue { state in
       Self.post(&state) { $0.input.isAdmitted = true }
     }
   }
 
-  /// Puts in a commit; beyond the bound all that wait are dropped, and only that is told.
+  /// Posts a commit.
+  ///
+  /// Beyond the bound all waiting commits are dropped, and only that fact is posted.
   package func post(_ commit: Commit) -> Bool {
     let byteCount = commit.byteCount
     return state.withLockedValue { state in
@@ -123,22 +126,25 @@ package final class SessionInbox: Sendable {
     return !state.isTaken
   }
 
-  /// What was there for who has the turn, and whether they have it still.
+  /// The input for the caller that holds the turn, and whether it still holds the turn.
   package enum Taken {
     case input(Input)
-    /// There was nothing, and the turn was kept.
+    /// There was no input, and the turn was kept.
     case nothing
-    /// There was nothing, and the turn may be another thread's by now: nothing that belongs to it may be looked at.
+    /// There was no input, and the turn was released.
+    ///
+    /// Another thread may hold the turn by now, so the caller must not use anything that belongs to it.
     case turnGiven
   }
 
-  /// Takes everything out; for whoever has the turn, who tells with ``sawChunks(allBut:)`` what the session has seen of
-  /// what the link received.
+  /// Takes all input; for the caller that holds the turn.
+  ///
+  /// The caller reports with ``sawChunks(allBut:)`` which received bytes the session has processed.
   ///
   /// - Parameters:
-  ///   - keepingTurn: Whether the turn is kept when there is nothing.
-  ///   - holdingChunks: Whether what the link received stays, as the session has yet to look at what came before.
-  /// - Returns: What there was.
+  ///   - keepingTurn: Whether the turn is kept when there is no input.
+  ///   - holdingChunks: Whether received bytes stay, because the session has yet to process earlier input.
+  /// - Returns: The input.
   package func take(keepingTurn: Bool, holdingChunks: Bool = false) -> Taken {
     state.withLockedValue { state in
       guard !state.isEmpty || !holdingChunks && !state.input.chunks.isEmpty else {
@@ -155,10 +161,11 @@ package final class SessionInbox: Sendable {
     }
   }
 
-  /// Takes that the session has seen what the link received and was taken out, all but `rest`, which is put back before
-  /// all that has come since; for whoever has the turn.
+  /// Records that the session has processed the received bytes that were taken, except `rest`.
   ///
-  /// Until then it counts, so that the link does not fill the room of what may yet be put back.
+  /// `rest` is put back before all bytes received since. Only the caller that holds the turn may call this.
+  /// Until then the bytes count as unprocessed, so that the link does not use the room of those that may be
+  /// put back.
   package func sawChunks(allBut rest: ArraySlice<[UInt8]>) {
     state.withLockedValue { state in
       guard !state.discards else { return }
@@ -167,10 +174,10 @@ package final class SessionInbox: Sendable {
     }
   }
 
-  /// Bytes of commits that the session has not seen.
+  /// Bytes of commits that the session has not processed.
   package var commitBytes: Int { state.withLockedValue { $0.commitBytes } }
 
-  /// Whether commits wait that the session has not seen.
+  /// Whether commits wait that the session has not processed.
   package var hasCommits: Bool { state.withLockedValue { !$0.input.commits.isEmpty } }
 
   /// Whether more may be received.
@@ -178,7 +185,7 @@ package final class SessionInbox: Sendable {
     state.withLockedValue { $0.discards || $0.chunkBytes < DriverLimits.unseenBytes }
   }
 
-  /// Drops everything from now on: the session is over, and nobody gets the turn any more.
+  /// Drops all input from now on: the session is over, and nobody gets the turn again.
   func discard() {
     state.withLockedValue { state in
       state.input = Input()
@@ -187,14 +194,14 @@ package final class SessionInbox: Sendable {
   }
 }
 
-/// What became of one batch.
+/// The result of one batch.
 package struct AppliedBatch: Sendable {
   package let ticket: UInt64
   package let result: Result<ApplyOutcome, any Error>
 }
 
 extension Commit {
-  /// What keeping it costs, about.
+  /// The approximate memory of the commit, in bytes.
   fileprivate var byteCount: Int {
     changes.reduce(64) { $0 + ($1.before?.bytes.count ?? 0) + ($1.after?.bytes.count ?? 0) + 192 }
   }

@@ -1,6 +1,6 @@
 import NIOConcurrencyHelpers
 
-/// How the sessions of a store wake each other.
+/// Lets the sessions of a store wake each other.
 final class SessionNudges: Sendable {
   private let wakers = NIOLockedValueBox<[UInt64: @Sendable () -> Void]>([:])
 
@@ -10,7 +10,7 @@ final class SessionNudges: Sendable {
 
   func leave(_ session: UInt64) { _ = wakers.withLockedValue { $0.removeValue(forKey: session) } }
 
-  /// Has sessions look again at what waits for others; those that have ended are passed over.
+  /// Wakes sessions to re-evaluate work that was deferred in favour of others; ignores ended sessions.
   func nudge(_ sessions: [UInt64]) {
     let due = wakers.withLockedValue { wakers in sessions.compactMap { wakers[$0] } }
     for wake in due { wake() }

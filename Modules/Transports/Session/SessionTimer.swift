@@ -1,11 +1,11 @@
 import NIOConcurrencyHelpers
 
-/// The moments at which a session wants to be called, whatever happens.
+/// The times at which a session wants to be called, independent of other input.
 final class SessionTimer: Sendable {
   private struct State {
-    /// The moments to come, the next one last.
+    /// The coming times, the next one last.
     var deadlines: [Duration] = []
-    /// Set for the next moment.
+    /// The alarm for the next time.
     var alarm: Task<Void, Never>?
     var signal: @Sendable () -> Void = {}
   }
@@ -15,10 +15,10 @@ final class SessionTimer: Sendable {
 
   init(clock: TransportClock) { self.clock = clock }
 
-  /// Has `signal` called when a moment has come.
+  /// Sets the function that is called when a time has come.
   func onDue(_ signal: @escaping @Sendable () -> Void) { state.withLockedValue { $0.signal = signal } }
 
-  /// Asks for a call after `delay`, above zero, beside the calls asked for before.
+  /// Requests a call after `delay`, above zero, in addition to earlier requests.
   func wake(after delay: Duration) {
     let deadline = clock.now + delay
     state.withLockedValue { state in
@@ -28,7 +28,7 @@ final class SessionTimer: Sendable {
     }
   }
 
-  /// Whether a moment has come; asking forgets it.
+  /// Whether a time has come; a call removes it.
   func takeDue() -> Bool {
     let now = clock.now
     return state.withLockedValue { state in
@@ -39,7 +39,7 @@ final class SessionTimer: Sendable {
     }
   }
 
-  /// Forgets all moments.
+  /// Removes all times.
   func cancel() {
     state.withLockedValue { state in
       state.deadlines = []
@@ -48,7 +48,7 @@ final class SessionTimer: Sendable {
   }
 
   private func setAlarm(_ state: inout State) {
-    // Cancelling runs no code of ours but the clock's, which takes no lock of this timer.
+    // Cancelling runs no other code than the clock's, which takes no lock of this timer.
     state.alarm?.cancel()
     state.alarm = state.deadlines.last.map { deadline in
       Task { [clock, signal = state.signal] in

@@ -1,9 +1,9 @@
 import Dispatch
 import NIOConcurrencyHelpers
 
-/// Threads for steps too long for an event loop, which other links share.
+/// Threads for steps that are too long for an event loop, which other links share.
 ///
-/// Of the steps that wait the one comes first whose session has used the least time of late.
+/// Of the waiting steps, the one runs first whose session has recently used the least time.
 enum SessionWorkers {
   private struct Step {
     let spent: Duration
@@ -35,16 +35,16 @@ enum SessionWorkers {
   /// Whether steps wait for a thread.
   static var isBusy: Bool { state.withLockedValue { !$0.waiting.isEmpty } }
 
-  /// Runs a step of a session that has used so much time of late.
+  /// Runs a step of a session that has recently used so much time.
   static func execute(after spent: Duration, _ body: @escaping @Sendable () -> Void) {
     state.withLockedValue { $0.add(body, spent) }
     queue.async { state.withLockedValue { $0.takeNext() }?.body() }
   }
 }
 
-/// How much time a session's steps have used of late: what is longer ago counts less.
+/// The time that a session's steps have recently used; older use counts less.
 struct SpentTime {
-  /// After so long it counts half.
+  /// The time after which use counts half.
   private static let span = Duration.seconds(1)
 
   private(set) var spent = Duration.zero

@@ -7,7 +7,7 @@
       "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Reads one; `nil` of anything else, the obsolete forms included.
+    /// Reads a time; `nil` for anything else, including the obsolete forms.
     static func read(_ text: String) -> Date? {
       let words = text.split(separator: " ")
       guard words.count == 6, words[5] == "GMT", let month = months.firstIndex(of: String(words[2])),

@@ -1,23 +1,23 @@
 #if TLS
-  /// Where a web service is: `https://host:port/path?query`; without TLS only where the caller allows it.
+  /// The address of a web service: `https://host:port/path?query`; without TLS only if the caller allows it.
   package struct HTTPSAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The host's name or address, in lower case, an IPv6 address without its brackets.
+    /// The host's name or address in lower case; an IPv6 address has no brackets.
     package let host: String
-    /// The port; 443 where the text has none.
+    /// The port; 443 if the text has none.
     package let port: Int
-    /// What is asked for; empty, or with a slash at its beginning.
+    /// The path; empty, or with a slash at its beginning.
     package let path: String
-    /// What follows the path, with its question mark; it may hold a secret.
+    /// The query with its question mark; it may contain a secret.
     private let query: String
-    /// What a request names as its host.
+    /// The value of a request's host header.
     package let authority: String
-    /// Whether there is no TLS.
+    /// Whether the address is without TLS.
     package let isPlain: Bool
 
-    /// What a request asks for: path and query.
+    /// The target of a request: path and query.
     package var target: String { (path.isEmpty ? "/" : path) + query }
 
-    /// Reads the address of a service that has parts, without a query and without slashes at its end.
+    /// Reads the base address of a service, without a query; slashes at its end are removed.
     ///
     /// - Throws: `argument`, saying what is wrong.
     package init(_ text: String) throws(LoginError) {
@@ -26,7 +26,9 @@
       }
     }
 
-    /// Reads such an address that may also be one of this machine without TLS, such as `http://127.0.0.1:3000/path`.
+    /// Reads a base address, which on this machine may be without TLS.
+    ///
+    /// An example is `http://127.0.0.1:3000/path`.
     ///
     /// - Throws: `argument`, saying what is wrong.
     package init(orLoopback text: String) throws(LoginError) {
@@ -39,14 +41,14 @@
       }
     }
 
-    /// Addresses that are this machine's, whatever a resolver may say.
+    /// Addresses of this machine, independent of a resolver.
     private static let loopback: Set<String> = ["127.0.0.1", "::1"]
 
-    /// Reads an address as it stands, with its query.
+    /// Reads a full address with its query.
     ///
     /// - Parameters:
     ///   - text: The address.
-    ///   - allowsPlain: Whether it may be without TLS, wherever it is.
+    ///   - allowsPlain: Whether any host may be without TLS.
     /// - Throws: What is wrong, as the end of a sentence.
     package init(request text: String, allowsPlain: Bool) throws(AddressFault) {
       let address = try WebAddress(text, plain: allowsPlain ? "http://" : nil, secure: "https://")
@@ -81,8 +83,9 @@
     /// The address of a part of the service.
     func part(_ name: String) -> HTTPSAddress { HTTPSAddress(self, path: path + "/" + name) }
 
-    /// The one form of the address, which a login's signature covers: the host in lower case, the port only where it is not the
-    /// usual one, and no query.
+    /// The canonical form of the address, which a login's signature covers.
+    ///
+    /// The host is in lower case, the port is omitted if it is the default, and there is no query.
     package var description: String { "\(isPlain ? "http" : "https")://\(authority)\(path)" }
   }
 #endif

@@ -6,44 +6,47 @@
   import NIOPosix
   import NIOSSL
 
-  /// Asks web services questions, one a connection: strict, bounded, and over TLS unless the address says otherwise.
+  /// A strict and bounded client for web services, with one request per connection.
   ///
-  /// The service's certificate is verified like any web client does. Redirects are not followed, nothing is kept between two
-  /// questions, and proxies and cookies are unknown to it.
+  /// It uses TLS unless the address says otherwise, and verifies the service's certificate like any web
+  /// client. It follows no redirects, keeps nothing between requests, and does not support proxies and
+  /// cookies.
   package struct HTTPSClient: Sendable {
-    /// How long a question may take, and how long its answer may be.
+    /// The limits on a request's time and on the size of its answer.
     package struct Limits: Hashable, Sendable {
-      /// How long it may take until the connection is there, and then until TLS is.
+      /// How long the connection may take, and then the TLS handshake.
       package var connecting: Duration = .seconds(10)
-      /// How long the whole may take, from the lookup of the name to the last byte of the answer.
+      /// How long the request may take, from the lookup of the name to the last byte of the answer.
       package var answering: Duration = .seconds(30)
-      /// Bytes that the answer may have, without its head.
+      /// The maximum size of the answer's body, in bytes.
       package var bodyBytes = 64 << 10
-      /// Bytes that the answer's head may have.
+      /// The maximum size of the answer's head, in bytes.
       package var headBytes = 16 << 10
 
       package init() {}
     }
 
     package var limits = Limits()
-    /// Whether the answer is read to its end; else it is there with its head, and its body is empty.
+    /// Whether the answer is read to its end.
+    ///
+    /// If not, it is returned after its head, with an empty body.
     package var readsBody = true
-    /// Which addresses may be connected to, of those that a name leads to; `nil` admits all.
+    /// Decides which addresses of a name may be connected to; `nil` allows all.
     package var admits: (@Sendable (SocketAddress) -> Bool)?
     private let trust: WebTrust
 
-    /// Makes a client; nothing happens yet.
+    /// Makes a client; it does not connect yet.
     ///
-    /// - Parameter authorityFile: A file with the authorities (PEM) that certificates are verified against, which is read once;
-    ///   `nil` takes the system's.
+    /// - Parameter authorityFile: A file with the authorities (PEM) that verify certificates, which is read
+    ///   once; `nil` uses the system's.
     package init(authorityFile: String? = nil) { trust = WebTrust(authorityFile) }
 
     /// Sends JSON to a service, and waits for its answer.
     ///
     /// - Parameters:
     ///   - body: The JSON text.
-    ///   - headers: Further fields of the request's head, in place of the usual ones of their names.
-    ///   - address: Where to.
+    ///   - headers: Further header fields, which replace the default ones of the same names.
+    ///   - address: The service.
     /// - Returns: The answer, whatever its status.
     /// - Throws: As `send`.
     package func post(
@@ -57,11 +60,11 @@
     /// - Parameters:
     ///   - method: The request's method.
     ///   - body: JSON; empty for none.
-    ///   - headers: Further fields of the request's head, in place of the usual ones of their names.
-    ///   - address: Where to.
+    ///   - headers: Further header fields, which replace the default ones of the same names.
+    ///   - address: The service.
     /// - Returns: The answer, whatever its status.
-    /// - Throws: `unreachable`, `timedOut`, `untrusted`, `notAdmitted`, `answer` when it is no answer of HTTP or too long,
-    ///   `cancelled`; the message names the address.
+    /// - Throws: `unreachable`, `timedOut`, `untrusted`, `notAdmitted`, `answer` when it is not a valid HTTP
+    ///   answer or too long, `cancelled`; the message names the address.
     package func send(
       _ method: String, _ body: [UInt8] = [], headers: [(name: String, value: String)] = [],
       to address: HTTPSAddress
@@ -109,7 +112,7 @@
         version: .http1_1, method: HTTPMethod(rawValue: method), uri: address.target, headers: fields)
     }
 
-    /// Puts the handlers on a channel that is being made; on its event loop.
+    /// Adds the handlers to a channel that is being made; must run on its event loop.
     private func prepare(
       _ channel: any Channel, _ context: NIOSSLContext?, _ address: HTTPSAddress,
       _ makeExchange: (NIOSSLClientHandler?) -> HTTPSExchange
@@ -136,10 +139,11 @@
       return exchange.promise.futureResult
     }
 
-    /// What a failure means, beside those that the exchange has found itself.
+    /// Translates a failure, other than those that the exchange itself has found.
     private static func failure(_ error: any Error, _ address: HTTPSAddress) -> WebError {
       if let error = error as? WebError { return error }
-      // Of the addresses that a name leads to, one that was tried tells more than one that is not admitted.
+      // A name may have several addresses. The error of one that was tried says more than that of one that is
+      // not allowed.
       let attempts = (error as? NIOConnectionError)?.connectionErrors.map(\.error) ?? []
       let cause = attempts.first { !($0 is NotAdmitted) } ?? attempts.first ?? error
       if cause is NotAdmitted {
@@ -157,11 +161,13 @@
     }
   }
 
-  /// Why a channel did not connect: its address is not admitted.
+  /// The error of a channel whose address is not allowed.
   private struct NotAdmitted: Error {}
 
-  /// Lets a channel connect only where that is admitted: it sees the very address that the system is asked to connect to, so a
-  /// name cannot lead elsewhere after the check.
+  /// Lets a channel connect only to allowed addresses.
+  ///
+  /// It checks the very address that the system will connect to. So a name cannot lead to another one after
+  /// the check.
   private final class ConnectionFilter: ChannelOutboundHandler {
     typealias OutboundIn = NIOAny
 
@@ -179,7 +185,7 @@
     }
   }
 
-  /// What TLS needs, made once: at least TLS 1.2, and the authorities that are trusted.
+  /// The TLS configuration, made once: at least TLS 1.2, and the trusted authorities.
   private final class WebTrust: Sendable {
     private let authorityFile: String?
     private let made = NIOLockedValueBox<NIOSSLContext?>(nil)
@@ -210,16 +216,16 @@
     }
   }
 
-  /// What a web service has answered.
+  /// The answer of a web service.
   package struct HTTPSAnswer: Sendable {
     package let status: Int
-    /// The type of its content, in lower case and without what follows a semicolon.
+    /// The content type, in lower case and without parameters.
     package let contentType: String?
     /// How long the service asks to wait, at most an hour.
     package let retryAfter: Duration?
-    /// Where a redirect leads.
+    /// The target of a redirect.
     package let location: String?
-    /// The time by the service's clock, where it says so.
+    /// The time by the service's clock, if the answer has it.
     package let date: Date?
     package var body: [UInt8] = []
 

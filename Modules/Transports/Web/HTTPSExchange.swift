@@ -8,14 +8,14 @@
   import SwiftASN1
   import X509
 
-  /// One question to a web service and its answer, on a connection of their own.
+  /// One request to a web service and its answer, on a separate connection.
   ///
-  /// Nothing is sent before TLS has verified who the service is.
+  /// Nothing is sent before TLS has verified the service.
   final class HTTPSExchange: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
 
-    /// Keeps the answer, or why there is none.
+    /// Succeeds with the answer, or fails with the reason.
     let promise: EventLoopPromise<HTTPSAnswer>
     private let head: HTTPRequestHead
     private let body: [UInt8]
@@ -23,18 +23,18 @@
     private let limits: HTTPSClient.Limits
     private let deadline: NIODeadline
     private let readsBody: Bool
-    /// `nil` where there is no TLS.
+    /// The TLS handler; `nil` without TLS.
     private let tls: NIOSSLClientHandler?
     private var phase = Phase.connecting
     private var alarm: Scheduled<Void>?
     private var lastAlarm: Scheduled<Void>?
 
     private enum Phase {
-      /// TCP or TLS is not there yet.
+      /// The TCP connection or TLS is not established yet.
       case connecting
-      /// The question is sent.
+      /// The request was sent.
       case asked
-      /// The answer has come so far.
+      /// The part of the answer received so far.
       case answering(HTTPSAnswer)
       case over
     }
@@ -95,7 +95,7 @@
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
       switch (phase, unwrapInboundIn(data)) {
       case (.asked, .head(let head)):
-        // Not the answer yet: 100 and the like.
+        // An interim answer, such as 100.
         guard head.status.code >= 200 else { return }
         guard readsBody else { return end(.success(HTTPSAnswer(head)), context) }
         let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
@@ -152,7 +152,7 @@
       case is HTTPParserError:
         return WebError(.answer, "\(address) does not answer as HTTP says (\(error))")
       case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-        // An end that TLS has not announced may be anybody's: what has come is not believed.
+        // Anybody could have caused an end that TLS has not announced, so the answer is not trusted.
         if case NIOSSLError.uncleanShutdown = error {
           return WebError(
             .unreachable, "\(address) broke the connection off before its answer was complete")

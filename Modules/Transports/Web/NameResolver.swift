@@ -4,9 +4,11 @@
   import NIOPosix
   import Platform
 
-  /// Looks names up side by side: the network library's own way has a slow one hold up all others of its event loop.
+  /// Looks names up in parallel.
+  ///
+  /// The network library's own resolver would let a slow lookup delay all others of its event loop.
   struct NameResolver: Resolver, Sendable {
-    /// A lookup may hold a thread for long.
+    /// A concurrent queue, because a lookup may block a thread for long.
     private static let queue = DispatchQueue(label: "dunlin.names", attributes: .concurrent)
 
     func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
@@ -23,7 +25,7 @@
       Self.queue.asyncWithFuture(eventLoop: TCP.group.next()) { Self.addresses(host, port, family) }
     }
 
-    /// The addresses of a family, in the system's order; none for a name that there is not.
+    /// The addresses of a family, in the system's order; empty when the name does not exist.
     private static func addresses(_ host: String, _ port: Int, _ family: Int32) -> [SocketAddress] {
       var hints = addrinfo()
       hints.ai_family = family

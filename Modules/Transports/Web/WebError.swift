@@ -1,17 +1,17 @@
 #if TLS
-  /// Why a web service has given no answer.
+  /// Why a web service has not answered.
   package struct WebError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong, by what can be done about it.
+    /// The kind of failure, by what can be done about it.
     package enum Code: Hashable, Sendable {
-      /// The service is not reached.
+      /// The service cannot be reached.
       case unreachable
       /// The service does not answer in time.
       case timedOut
       /// The service has not proved that it is the one that the address names.
       case untrusted
-      /// The service is at an address that is not admitted.
+      /// The address of the service is not allowed.
       case notAdmitted
-      /// The service does not answer as HTTP says, or with too much.
+      /// The service's answer is not valid HTTP, or is too long.
       case answer
       /// The task was cancelled.
       case cancelled

@@ -3,19 +3,19 @@
   import NIOSSL
   import X509
 
-  /// Why TLS with a web service has failed, in words that say what to do.
+  /// Why TLS with a web service failed, in words that say what to do.
   struct WebTrustFailure {
     private let report: String
     private let isForAnotherName: Bool
-    /// From when and until when the service's certificate holds, where it has shown one; the end may lie before the start.
+    /// The validity of the service's certificate, if it has presented one; the end may precede the start.
     private let validity: (start: Date, end: Date)?
     private let now: Date
 
-    /// Takes what the TLS library reports.
+    /// Takes an error of the TLS library.
     ///
     /// - Parameters:
-    ///   - error: Its error.
-    ///   - presented: The service's certificate, where it has shown one.
+    ///   - error: The error.
+    ///   - presented: The service's certificate, if it has presented one.
     ///   - now: The time.
     init(_ error: any Error, presented: Certificate?, now: Date = Date()) {
       self.init(

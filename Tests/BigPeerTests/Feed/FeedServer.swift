@@ -13,7 +13,7 @@
   import TestKit
   import Testing
 
-  /// An application with a change feed behind HTTP, on a free port of loopback for as long as a test's body runs.
+  /// An application with a change feed over HTTP, on a free loopback port while a test's body runs.
   struct FeedServer: Sendable {
     let application: HostedApplication
     /// A key that may write.
@@ -168,7 +168,7 @@
       return String(buffer: buffer)
     }
 
-    /// The next block of server-sent events, without those that only say that the server is there; `nil` at the end.
+    /// The next block of server-sent events without keep-alive blocks; `nil` at the end.
     mutating func event() async throws -> ServerEvent? {
       while true {
         if let end = text.firstRange(of: "\n\n") {

@@ -380,8 +380,9 @@ import Testing
 
   // MARK: - Against a model
 
-  /// A client keeps a copy of what matches by the events alone, forgets what it has not acknowledged, and begins again from any
-  /// position that it was given.
+  /// A client keeps a copy of the matching documents from the events alone.
+  ///
+  /// It forgets what it has not acknowledged, and begins again from any position that it was given.
   @Test(arguments: 1...12) func `a copy that is kept by the feed is what the query finds`(_ seed: UInt64)
     async throws
   {

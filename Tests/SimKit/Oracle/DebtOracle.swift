@@ -3,8 +3,9 @@ import DocStore
 import QueryEngine
 import SyncProtocol
 
-/// At rest no direction of a link owes a document: the sender has nothing that concerns the receiver, may flow, and
-/// would change anything there.
+/// At rest, no sender owes its neighbour a document.
+///
+/// A sender owes a document that concerns the receiver, may flow to it, and would change anything there.
 struct DebtOracle {
   private let world: World
   private var stores: [[String: CollectionState]] = []
@@ -37,13 +38,15 @@ struct DebtOracle {
         guard matchesHere.contains(id) || matchesThere.contains(id) else { continue }
         // Of a deletion that the receiver has forgotten, who goes on from a cursor does not speak again.
         if let document = world.oracles.name(id, in: name), receiver.forgotten.contains(document) { continue }
-        // Nor of a state before the one that the receiver let go of, also where it has written the document anew since.
+        // Nor is a state before the one that the receiver evicted, even if the receiver has written the
+        // document anew since.
         if let document = world.oracles.name(id, in: name),
           world.oracles.leaves.isPast(mine.vector, of: document, at: receiver)
         {
           continue
         }
-        // Who must not tell what it holds cannot be answered with a deletion of which no more than that is known.
+        // A receiver that must not say what it holds cannot be answered with a deletion that is known only
+        // from a certificate.
         if mine.isCertificate, !receiver.maySend(collection, to: sender) { continue }
         guard let reason = try debt(mine, there?.documents[id]) else { continue }
         throw Violation(
@@ -54,7 +57,8 @@ struct DebtOracle {
 
   /// What both ends of a link may know of, and both ask for, is the same at both to the last byte.
   ///
-  /// Except where one of them has forgotten what the other has not, or holds default data, of which no version tells.
+  /// This does not hold if one of them has forgotten deletions, or holds default data, which no version
+  /// vector shows.
   private func compare(_ a: SimPeer, _ b: SimPeer) throws {
     guard world.script.rules.keepsDeletions, world.script.rules.hasNoDefaults else { return }
     for collection in 0..<world.script.rules.collections
@@ -133,7 +137,7 @@ struct DocumentCopy {
   /// Whether it is the same state, whichever superseded writers each of them lists.
   func isSame(as other: DocumentCopy) -> Bool { summary == other.summary }
 
-  /// Whether merging another peer's state would change this one, and not only which superseded writers it lists.
+  /// Whether merging another peer's state would change more than the list of superseded writers.
   func gains(from other: DocumentCopy) throws -> Bool {
     if vector != other.vector, vector.dominates(other.vector) { return false }
     let wire = try other.canonical()

@@ -21,7 +21,7 @@ enum ModelField: Int, CaseIterable {
 }
 
 extension EditPlan {
-  /// What the change sets of the model's fields, and of the document's life; `nil` for what the model does not follow.
+  /// The change's writes to the model's fields and to the document's life; `nil` if the model ignores it.
   func modelled(_ fields: [TextKey: Value]) -> (fields: [(field: ModelField, value: Value?)], life: Bool?)? {
     switch kind {
     case .upsert, .insertIfAbsent, .pad:

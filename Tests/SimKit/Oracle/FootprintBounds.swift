@@ -1,6 +1,6 @@
 import SyncProtocol
 
-/// How much a session may hold in memory, by the numbers that were drawn for it and by what there is in its world.
+/// Bounds on a session's memory, from the numbers that were drawn for it and from the contents of its world.
 struct FootprintBounds {
   private let liveBytes: Int
   private let waitingBytes: Int

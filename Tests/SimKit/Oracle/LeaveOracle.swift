@@ -3,8 +3,10 @@ import DocStore
 import QueryEngine
 import SyncProtocol
 
-/// What leaves a subscription that evicts is let go of where nothing is lost by that, stays where something would be,
-/// and does not come back as it was.
+/// Checks what happens to documents that leave a subscription that evicts.
+///
+/// Such a document is evicted if nothing is lost by that, and stays if something would be. It does not come
+/// back in its old state.
 struct LeaveOracle {
   private struct State {
     let vector: VersionVector

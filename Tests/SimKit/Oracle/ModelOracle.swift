@@ -2,8 +2,9 @@ import CRDTCore
 import CRDTModel
 import DocStore
 
-/// At rest each document is what the reference model makes of the acknowledged writes: field by field, at every peer
-/// that others' writes reach.
+/// At rest, each document is what the reference model makes of the acknowledged writes.
+///
+/// This is checked field by field, at every peer that the writes of others reach.
 ///
 /// The model knows operations, their stamps and what their writers knew, and none of the code that merges.
 struct ModelOracle {
@@ -102,8 +103,9 @@ extension Script {
   /// Whether what documents hold is a function of what was written alone.
   var isModelled: Bool { rules.hasNoCopies && rules.rotten == nil }
 
-  /// Documents of which the model does not know all, or not all gets everywhere: they begin as default data, or are too
-  /// large, or what was known of them is forgotten.
+  /// Documents that the model does not know completely, or whose state does not reach every peer.
+  ///
+  /// They begin as default data, may be too large, or have deletions that peers forget.
   fileprivate var unmodelled: Set<DocumentName> {
     let isLimited = peers.contains { $0.hardDocumentBytes < Limits.hardDocumentBytes }
     var found: Set<DocumentName> = []

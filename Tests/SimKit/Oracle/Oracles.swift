@@ -10,8 +10,8 @@ final class Oracles {
   private(set) var shadows: [Shadow]
   /// Two stores of one site have gone apart without a sign.
   ///
-  /// Each takes the other's log for its own, and what belongs together may come in parts. Nothing is lost, since what they write
-  /// bears different names.
+  /// Each takes the other's log for its own, and transactions may arrive divided. Nothing is lost, since
+  /// their writes bear different names.
   var areCopiesUnnoticed = false
   private var contents: [StateName: Summary] = [:]
   /// Bytes of all documents' records, each as long as it has ever been anywhere.

@@ -3,10 +3,12 @@
   import Failpoints
   import SyncProtocol
 
-  /// Checks the rules of sync that take both ends of a link to see, at one end as sender and as receiver: 3, 5, 6, 8
-  /// and the sending half of 1 of `Documentation/Sync.md`, section "What is always true".
+  /// Checks the rules of sync that only both ends of a link together show.
   ///
-  /// It goes by what the session tells of itself, and by what is in the stores of both ends.
+  /// It checks one end as sender and as receiver. The rules are 3, 5, 6, 8 and the sending half of 1 of
+  /// `Documentation/Sync.md`, section "What is always true".
+  ///
+  /// It uses what the session reports of itself, and what the stores of both ends hold.
   final class RuleWatch {
     private unowned let driver: SimDriver
     /// Notices that are queued and not sent, and how many transactions were queued before each.
@@ -91,7 +93,9 @@
 
     // MARK: - Rule 5: what belongs together goes together
 
-    /// Checks that a transaction brings all that transactions of applications bind to it and the receiver lacks.
+    /// Checks that a transaction brings all documents bound to it that the receiver lacks.
+    ///
+    /// Transactions of applications bind documents together.
     private func checkTogether() {
       let oracles = world.oracles
       guard oracles.atomicity.isChecked, !oracles.areCopiesUnnoticed else { return }

@@ -1,9 +1,9 @@
 import ScopePolicy
 import SyncProtocol
 
-/// Reads every byte before it is on a line: nothing of a collection that a scope keeps back may be among them.
+/// Reads every byte before it is sent: none may belong to a collection that a scope keeps back.
 ///
-/// It sees texts, so it looks at peers that do not compress.
+/// It searches for text, so it examines only peers that do not compress.
 struct ScopeWatch {
   private let script: Script
   private let hasScopes: Bool
@@ -63,8 +63,10 @@ struct ScopeWatch {
     return isKnown(bytes, found, try store.documentNames())
   }
 
-  /// Whether the receiver has the document of an id, or one whose id begins so: it may be asked for what it told of
-  /// itself, and about ranges by whose shortened ends it told where its own begin.
+  /// Whether the receiver has the document of an id, or one whose id begins with it.
+  ///
+  /// The receiver may be asked about documents that it announced itself, and about ranges whose shortened
+  /// ends it sent.
   private func isKnown(_ bytes: [UInt8], _ found: Marker, _ known: Set<DocumentName>) -> Bool {
     let digits = bytes.digits(from: found.end)
     // Of several digits that stand side by side not all need to be the number's.

@@ -1,7 +1,8 @@
 import CRDTCore
 
-/// Makes a failing script short: takes away events, peers and links, and calms links and peers, for as long as the same
-/// promise is broken.
+/// Shortens a failing script for as long as it breaks the same promise.
+///
+/// It removes events, peers and links, and takes faults away from links and peers.
 ///
 /// Source: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002.
 package struct Shrinker {

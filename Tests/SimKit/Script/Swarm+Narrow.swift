@@ -1,8 +1,8 @@
 extension Swarm {
-  /// Makes most peers narrow, in some seeds: they ask for little of what their neighbours take in.
+  /// Makes most peers narrow, in some seeds: they ask for little of what their neighbours receive.
   ///
-  /// A hub at which all others hang goes on asking for everything; where subscriptions change whoever forwards may be
-  /// narrow, too.
+  /// A relay, such as the hub of a star, continues to ask for everything. Where subscriptions change, a relay
+  /// may be narrow, too.
   mutating func addNarrow() {
     var draws = Stream(script.seed, .narrow)
     guard draws.oneIn(3), script.peers.count > 2 else { return }

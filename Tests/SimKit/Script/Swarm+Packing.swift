@@ -1,8 +1,7 @@
 extension Swarm {
-  /// Lets peers choose by themselves how they pack, in some seeds, and a few documents be so long that links carry
-  /// chunks.
+  /// Lets peers choose how they compress, in some seeds, and makes a few documents long enough for chunks.
   ///
-  /// Where bytes are read for what scopes keep back nothing is packed.
+  /// Nothing is compressed where an oracle reads the bytes for collections that scopes keep back.
   mutating func addPacking() {
     var draws = Stream(script.seed, .packing)
     if script.rules.hasNoScopes, draws.oneIn(3) {

@@ -2,10 +2,10 @@ import CRDTCore
 import ScopePolicy
 import SyncProtocol
 
-/// Draws a script from a seed: who there is, which half of all that can happen does in it, and how often.
+/// Draws a script from a seed: the peers, which half of all possible events happens, and how often.
 ///
-/// Each seed leaves out much, so that what is left happens often enough to meet. (Groce and others, "Swarm Testing",
-/// 2012.)
+/// Each seed leaves out much, so that the remaining events happen often enough to meet. (Groce and others,
+/// "Swarm Testing", 2012.)
 package struct Swarm {
   private var draws: Stream
   var script: Script
@@ -157,7 +157,8 @@ package struct Swarm {
   private mutating func drawEvents(_ size: Int) {
     draws = Stream(script.seed, .events)
     let count = draws.logarithmic(in: 40...1_000) * size / 100
-    // Bursts, and long quiet times, so that a step of a protocol meets the next one or a wholly settled world.
+    // Bursts, and long quiet times, so that a step of a protocol meets either the next step or a completely
+    // settled world.
     let gap = draws.logarithmic(in: 500...400_000)
     var now: SimTime = 0
     let weights = drawWeights()

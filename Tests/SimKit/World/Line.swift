@@ -1,7 +1,7 @@
 /// One direction of a connection: a stream of bytes that arrives late, in pieces, and in order.
 ///
-/// What gets lost is sent again, which takes the line's time twice and delays what follows. A line that breaks its
-/// contract does so by its ``Garbler``.
+/// A lost piece is sent again, which takes the line's time twice and delays what follows. A line that breaks
+/// its contract does so by its ``Garbler``.
 package final class Line {
   private unowned let connection: Connection
   private let side: Int

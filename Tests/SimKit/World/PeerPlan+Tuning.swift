@@ -19,8 +19,8 @@ extension PeerPlan {
 
   /// Draws how much a session may hold.
   ///
-  /// What a receiver takes before it ends the session follows from what it offers to take: an honest sender never gets
-  /// there.
+  /// The limit at which a receiver ends the session follows from the credit that it grants. An honest sender
+  /// never reaches it.
   private func drawMemory(_ number: Int, of tuning: inout SyncTuning) {
     var draws = Stream(UInt64(number), .memory)
     tuning.transfers.waitingBytes = draws.logarithmic(in: 1...1 << 20)

@@ -3,7 +3,7 @@ import DocStore
 import QueryEngine
 import SyncProtocol
 
-/// Drives one session over one connection: the counterpart of the driver in `Transports`, and no cleverer than that.
+/// Drives one session over one connection: the simple counterpart of the driver in `Transports`.
 ///
 /// Each action is a place at which the process may die.
 package final class SimDriver {
@@ -209,7 +209,9 @@ package final class SimDriver {
     if inbox.writable { awake() }
   }
 
-  /// A session that asks to be called at once, again and again, and does nothing, would keep a processor busy.
+  /// Fails if a session repeatedly asks to be called at once and does nothing.
+  ///
+  /// That would keep a processor busy.
   private func checkProgress(_ actions: [Action]) throws {
     let isIdle =
       !actions.isEmpty

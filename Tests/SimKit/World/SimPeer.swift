@@ -172,7 +172,7 @@ package final class SimPeer {
     after(SimTime(delay), in: starts, body)
   }
 
-  /// Lets something happen after a delay, and after a pause that begins meanwhile, unless the process ends before.
+  /// Runs `body` after a delay, and after any pause that begins meanwhile, unless the process ends before.
   private func after(_ delay: SimTime, in start: Int, _ body: @escaping () throws -> Void) {
     world.after(max(delay, pausedUntil - world.now)) { [unowned self] in
       guard store != nil, starts == start else { return }

@@ -1,5 +1,6 @@
-/// What a campaign of many seeds must have met at least once, or it has proved less than it seems: beside the points
-/// that the code itself names.
+/// Points that a campaign of many seeds must reach at least once, beside those that the code itself names.
+///
+/// A campaign that misses one has proved less than it seems.
 package enum Sometimes: String, CaseIterable, Sendable {
   case killedBetweenActions, killedBeforeExecution, killedWhenExecuted, killedWhenDurable,
     killedWithBytesUnderWay

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Random numbers by place: each purpose has a sequence of its own, so that one draw more shifts nothing elsewhere.
+/// Random numbers by purpose: each purpose has its own sequence, so one draw more changes nothing elsewhere.
 ///
 /// The numbers are a function of key and count alone. Source of the mixing step: Steele, Lea and Flood, "Fast
 /// Splittable Pseudorandom Number Generators", OOPSLA 2014.

@@ -3,7 +3,8 @@ package import Failpoints
 
 /// A world of peers under one seed: virtual time, and what happens next.
 ///
-/// One thread and no waiting: whatever happens is an event at a time, and among those of one time the order is drawn.
+/// It has one thread and never waits. Events happen one at a time, and the order of events of the same time
+/// is drawn.
 package final class World {
   package let script: Script
   package private(set) var now: SimTime = 1_000_000
@@ -119,7 +120,9 @@ package final class World {
     }
   }
 
-  /// Many times the events that anything takes until it has come everywhere; of short frames long documents take many.
+  /// How many events may pass before everything must have settled: many times what any change needs.
+  ///
+  /// With short frames, long documents take many events.
   private var patience: Int { 600_000 + 30_000_000 / (script.links.map(\.frameBytes).min() ?? 64 << 10) }
   /// How many events there may be before the next thing of the script.
   private var patienceEnds = 0
@@ -160,8 +163,10 @@ package final class World {
     tally.healingTime = lastActivity - start
   }
 
-  /// Breaks connections of which an end waits for the rest of a frame that has no such length: only as much again as
-  /// the frame seems to have would show it, and a quiet link does not bring that.
+  /// Breaks connections of which an end waits for the rest of a frame that is not that long.
+  ///
+  /// The end would notice the error only after as many more bytes as the frame seems to have, and a quiet
+  /// link does not bring these.
   ///
   /// - Returns: Whether there were any.
   private func cutStuckLinks() -> Bool {

@@ -1,10 +1,12 @@
 import TestKit
 
-/// An executable model of who owes whom which document: cursors, a filter of what the receiver holds, notices, and the
-/// list of what was evicted, on a random topology.
+/// An executable model of the documents that each peer owes its neighbours, on a random topology.
 ///
-/// At the end every pair of neighbours pulls until nothing changes; then the receiver of each direction must have all that
-/// the sender has of a document that concerns it: one that matches its interest at the sender, or that it holds.
+/// It has cursors, a filter of what the receiver holds, notices, and the list of evicted documents.
+///
+/// At the end every pair of neighbours pulls until nothing changes. Then the receiver of each direction must
+/// have all that the sender has of each document that concerns it. A document concerns the receiver if it
+/// matches its interest at the sender, or if the receiver holds it.
 struct CursorModel {
   /// What is left out, each of which must show.
   enum Fault: CaseIterable {

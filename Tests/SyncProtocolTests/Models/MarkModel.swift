@@ -2,12 +2,12 @@ import TestKit
 
 /// Cursors that advance by marks over links that are cut between any two messages.
 ///
-/// A mark says: all that concerned you up to this sequence has been sent, and I have answered this many of your asks (wants
-/// and haves). The receiver makes a cursor of it only when no ask of its own is open.
+/// A mark says: all that concerned you up to this sequence has been sent, and I have answered this many of
+/// your asks (wants and haves). The receiver turns it into a cursor only when no ask of its own is open.
 struct MarkModel {
   /// What is left out, each of which must show.
   enum Fault: CaseIterable {
-    /// The receiver takes a mark although asks are open, its own place being that of the last ask that was answered.
+    /// The receiver accepts a mark although asks are open, and records its position at the last answered ask.
     case openAsks
     /// The same, its own place being the present one.
     case openAsksOwnPlace

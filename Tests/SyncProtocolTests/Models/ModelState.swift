@@ -1,7 +1,8 @@
 import TestKit
 
-/// What the models of following share: five documents that are sets of stamped operations, of which the last one
-/// gives a document its colour, and interests in colours.
+/// The shared state of the models of following: five documents, and interests in colours.
+///
+/// A document is a set of stamped operations. The last operation gives it its colour.
 enum ModelState {
   static let documents = 5
   static let red: UInt8 = 1

@@ -3,10 +3,12 @@ import TestKit
 
 @testable import SyncProtocol
 
-/// A world of `Tools/models/live_model.py` around the part that decides who tells whom: peers in a graph write, delete,
-/// evict, change interests and gates, and lose and regain links, while messages wait in slow channels.
+/// A world of `Tools/models/live_model.py` around the part that decides which peer notifies which.
 ///
-/// A document is the set of operations that a peer has of it; its color is that of the last one.
+/// Peers in a graph write, delete, evict, change interests and gates, and lose and regain links, while
+/// messages wait in slow channels.
+///
+/// A document is the set of operations that a peer has of it. Its color is that of the last operation.
 struct NoticeWorld {
   typealias Operations = [Int: Int]
 

@@ -19,7 +19,9 @@ struct AtomicHistory {
     var torn: [String] = []
   }
 
-  /// Makes a chain whose last peer subscribes to `leafQuery`, which selects what `isOfInterest`; the others select all.
+  /// Makes a chain whose last peer subscribes to `leafQuery`, which selects what `isOfInterest`.
+  ///
+  /// The other peers select everything.
   init(
     seed: UInt64, peers: Int, documents: Int = 24, paddingBytes: Int = 0,
     leafQuery: String = "SELECT * FROM things",

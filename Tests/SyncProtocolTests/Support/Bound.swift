@@ -78,9 +78,10 @@ extension Bound {
     }
   }
 
-  /// Wants as much as a peer may in the first reconciliation, and something else before any of it is answered.
+  /// Sends as many wants as a peer may in the first reconciliation, and then `more`, before any is answered.
   ///
-  /// All but the last is handed over as it is read, which takes seconds of a debug build.
+  /// All wants but the last are passed to the pusher in decoded form, since decoding takes seconds in a debug
+  /// build.
   static func fillWants(of raw: RawPeer, and more: [UInt8] = []) throws {
     let each = 2_048 * 32
     let list = try wants(elements: each / 32 - 5)

@@ -4,7 +4,7 @@ import QueryEngine
 import ScopePolicy
 import SyncProtocol
 
-/// What a sender owes a receiver and has not delivered: `models/session_model.py`'s question, asked of real stores.
+/// What a sender owes a receiver and has not delivered, as in `models/session_model.py`, for real stores.
 struct Debt: CustomStringConvertible {
   let sender: String
   let receiver: String
@@ -16,7 +16,7 @@ struct Debt: CustomStringConvertible {
 }
 
 extension TestNetwork {
-  /// Every document that concerns a direction of a link, that may flow, and of which the receiver lacks something.
+  /// Every document that concerns a direction of a link, may flow, and of which the receiver lacks something.
   func debts() throws -> [Debt] {
     try endpoints.filter { $0.closed == nil }.flatMap { end in
       try end.other.map { try debts(from: $0.peer, to: end.peer) } ?? []

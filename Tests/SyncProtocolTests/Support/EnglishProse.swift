@@ -1,7 +1,7 @@
 import Foundation
 import TestKit
 
-/// Text that compresses about as English does: common words by Zipf's law, and rare ones put together from syllables.
+/// Text that compresses about as English does: common words by Zipf's law, and rare words made of syllables.
 ///
 /// The benchmarks' prose is made alike, so that what is measured there holds here.
 struct EnglishProse {

@@ -14,7 +14,7 @@ struct LineProfile {
   var seed: UInt64 = 1
 }
 
-/// One direction of a line: frames follow each other; what is behind a lost one waits for it at the other end.
+/// One direction of a line: frames arrive in order, so the frames behind a lost one wait for it.
 struct Line {
   let profile: LineProfile
   private var random: SeededGenerator

@@ -249,7 +249,9 @@ final class TestNetwork {
     return Endpoint(peer, id: nextID, network: self, configuration: configuration)
   }
 
-  /// Cuts the link of an endpoint: what is under way is lost, at any byte; applies under way go on or are lost.
+  /// Cuts the link of an endpoint.
+  ///
+  /// Bytes in flight are lost from any position on. Applies in flight either finish or are lost.
   func cut(_ endpoint: Endpoint) {
     for end in [endpoint, endpoint.other].compactMap({ $0 }) {
       end.peer.leave(end)

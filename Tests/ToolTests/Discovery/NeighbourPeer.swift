@@ -54,9 +54,9 @@ final class NeighbourPeer: Sendable {
     while try await connections != count { try await Task.sleep(for: .milliseconds(50)) }
   }
 
-  /// Ends in order, while others look on.
+  /// Ends in order, while others watch.
   ///
-  /// Nothing waits for it here: the library that starts programs sees the end of one only when those that were started after
-  /// it have ended too.
+  /// This call does not wait. The library that starts programs notices the end of one only when all programs
+  /// that were started after it have ended too.
   func leave() { Thread.detachNewThread { [process] in process.stop() } }
 }

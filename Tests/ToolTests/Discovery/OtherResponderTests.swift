@@ -159,8 +159,10 @@ extension DiscoveryTests {
 
     // MARK: - Hostile packets
 
-    /// Sends what nobody should, to everybody on the link: names that loop, too much, from elsewhere, answers of a thousand
-    /// peers that are not there, and questions without end.
+    /// A program that sends invalid data to everybody on the link.
+    ///
+    /// It sends names that loop, messages that are too long or come from elsewhere, answers of a thousand
+    /// peers that do not exist, and endless questions.
     private static let hostile = """
       import os, random, socket, struct, subprocess, sys
       tag = sys.argv[1].encode()
@@ -211,7 +213,8 @@ extension DiscoveryTests {
       try await left.write("after all that")
       try await right.wait(forDocuments: ["after all that"])
       #expect(try await left.connections == 1)
-      // A peer that comes now is found by what it says of itself, even with all room for candidates taken elsewhere.
+      // Other names take all room for candidates. A peer that starts now is still found by its own
+      // announcements.
       let late = try await NeighbourPeer("late", on: machines, 0, in: directory)
       defer { late.process.stop() }
       try await late.wait(forDocuments: ["after all that"])
@@ -223,7 +226,9 @@ extension DiscoveryTests {
       "avahi", ["avahi-daemon", "--version"], ["avahi-browse", "--version"], ["dbus-daemon", "--version"],
       ["getent", "passwd", "avahi"])
 
-    /// Starts avahi and what it is spoken to through, on a machine; commands there find it by the environment returned.
+    /// Starts avahi and its message bus on a machine.
+    ///
+    /// Commands on that machine find it by the returned environment.
     private func startAvahi(_ machine: Int, of machines: NetworkNamespaces) async throws -> (
       [Process], environment: String
     ) {

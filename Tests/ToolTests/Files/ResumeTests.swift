@@ -17,8 +17,9 @@ import Testing
     "n,t\n" + (0..<Self.count).map { "\($0),\"text\nof two lines\"\n" }.joined()
   }
 
-  /// Starts an import of a pipe that gives the first half of a text and then waits, and ends it by a signal once it has
-  /// begun to write; afterwards the file is there, whole.
+  /// Starts an import from a pipe, and ends it by a signal once it has begun to write.
+  ///
+  /// The pipe delivers the first half of a text and then waits. Afterwards the complete file is there.
   private func interrupt(_ text: String, _ name: String, _ options: [String], with signal: Int32) async throws
     -> (status: Int32, errors: String)
   {

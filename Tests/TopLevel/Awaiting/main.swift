@@ -1,7 +1,8 @@
 import DunlinKit
 
-// A program whose top level awaits something: what has two forms is spelled as in one that awaits nothing, and the compiler
-// takes the form that waits. Inside a function it takes the awaited form. Tests/ToolTests runs it.
+// A program whose top level awaits something. A function that has two forms is spelled as in a program that
+// awaits nothing, and the compiler takes the blocking form. Inside a function it takes the awaited form.
+// Tests/ToolTests runs it.
 
 struct Bike: Codable, Sendable {
   var _id: String

@@ -1,7 +1,7 @@
 import LinkTesting
 import Testing
 
-/// Every kind of link that is built in keeps every promise: two at a time, so that none waits for the processor.
+/// Every built-in kind of link keeps every promise; two run at a time, so that none waits for the processor.
 @Suite(.timeLimit(.minutes(15))) struct LinkConformanceTests {
   @Suite(.serialized) struct Streams {
     @Test(arguments: LinkKind.allCases.filter { !$0.hasPackets })

@@ -15,7 +15,8 @@ import Transports
 
   @Test(arguments: LinkDefect.allCases.filter { $0 != .none })
   func `a defect is found`(_ defect: LinkDefect) async throws {
-    // It is there at once, or does not come however long one waits; where the machine has much else to do, at the next look.
+    // A defect shows in the first attempt, or never, however long one waits. On a busy machine it may take
+    // another attempt.
     let promise = try #require(defect.promise)
     for _ in 0..<20 {
       if await conformance(defect, patience: .milliseconds(500)).brokenPromises(promise) != [] { return }

@@ -106,7 +106,7 @@ import Transports
     }
   }
 
-  /// Every byte of every kind of packet, every bit of it: nothing wrong is ever handed over, and nothing traps.
+  /// Flips every bit of every kind of packet: no wrong packet is ever delivered, and none traps.
   @Test func `a damaged packet is dropped, wherever it is damaged`() throws {
     let packets: [DatagramPacket] = [
       .data(

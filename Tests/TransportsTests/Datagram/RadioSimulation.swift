@@ -1,7 +1,7 @@
 import TestKit
 import Transports
 
-/// Two ends of a link over packets and the air between them, in a time of their own: equal seeds give equal runs.
+/// Two ends of a packet link and the air between them, in virtual time: equal seeds give equal runs.
 struct RadioSimulation {
   /// What the air does to packets.
   struct Air {

@@ -68,7 +68,8 @@
       async throws
     {
       let (left, right) = (try peer("left", leftKey), try peer("right", rightKey))
-      // So many seconds are how often the link looks at the clock, which stands still until the test moves it.
+      // The certificate lasts as long as the interval in which the link reads the clock. The clock does not
+      // move until the test moves it.
       left.network.prove(with: try credentials(leftKey, for: 1))
       right.network.prove(with: try credentials(rightKey))
       try connect(right, left)

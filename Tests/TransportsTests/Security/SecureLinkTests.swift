@@ -383,7 +383,7 @@
       )
       let certificate = try authority.issue(
         for: key.peerKey, user: "ann", validity: Date(timeIntervalSinceNow: -60)..<end)
-      // A clock that stands still until the handshake is over, and is long past the end then, as after a sleep.
+      // The clock does not move until the handshake is over. Then it is long past the end, as after a sleep.
       let now = Mutex(end.addingTimeInterval(-100))
       let short = try PeerCredentials(
         key: key, certificate: certificate, trusted: authority.trusted, now: { now.withLock { $0 } })

@@ -209,7 +209,8 @@
       left.network.adopt(leftEnd, direction: .outgoing)
       near.attach(Relay(to: far))
       far.attach(Relay(to: near))
-      // The handshakes are those of the member, so it reads and passes on the hello of the left peer, byte by byte as it was.
+      // The handshakes are those of the member. So it can read the hello of the left peer, and passes it on
+      // byte by byte.
       for await event in events {
         guard case .disconnected(let connection, let end) = event else { continue }
         expect(end.sessionCode == .siteClash && connection.peer == nil, "\(end)")

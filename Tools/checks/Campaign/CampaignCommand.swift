@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import PeerControl
 
-/// Lets real peers sync over failing lines, kills and copies them, and looks whether they keep what they promised.
+/// Lets real peers sync over failing lines, kills and copies them, and checks that they keep promises.
 struct CampaignCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "campaign",

@@ -188,7 +188,7 @@ final class PeerCampaign {
     }
   }
 
-  /// Has everybody subscribe to all papers, and waits until they are there and the observers' last diffs, too.
+  /// Subscribes every peer to all papers, and waits for the papers and the observers' last diffs.
   private func gather(within seconds: Double) async throws {
     for member in members { try await member.turn(to: nil) }
     let end = Date() + seconds

@@ -4,7 +4,7 @@ import Foundation
 import QueryComparison
 import Synchronization
 
-/// Compares random statements on random stores with an evaluation that uses no index and reads no record in place.
+/// Compares random statements on random stores with an evaluation that uses no index and decodes all records.
 struct CompareCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compare", abstract: "Compares random statements with a plain evaluation.")

@@ -14,8 +14,10 @@ final class Scene: Sendable {
     /// Documents of things that it holds before, and bytes of the text in each.
     var documents = 0
     var documentBytes = 100
-    /// Whether the victim dials the honest peer, in place of the other way round; then the victim's site is the greater, so
-    /// that of two connections it keeps the one that came.
+    /// Whether the victim dials the honest peer, instead of the reverse.
+    ///
+    /// The victim's site is then the greater one, so that of two connections the victim keeps the incoming
+    /// one.
     var dialsHonest = false
   }
 
@@ -83,7 +85,8 @@ final class Scene: Sendable {
   private static func start(
     _ name: String, at path: String, _ program: String, options: [String] = []
   ) throws -> ChildPeer {
-    // What the allocator keeps, in one arena for each thread and of large blocks that are free again, is no figure of ours.
+    // Memory that the allocator keeps is not part of our figures: an arena for each thread, and large blocks
+    // that are free again.
     try ChildPeer(
       name: name, program: program, arguments: ["hostile", "peer", path, "--name", name] + options,
       environment: [

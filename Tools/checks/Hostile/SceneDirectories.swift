@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// Where the stores of all peers are: removed with each scene, and in any case when this process ends or is interrupted.
+/// The directories of all peers' stores; removed with each scene, and when this process ends or is stopped.
 enum SceneDirectories {
   private static let name = "hostile-\(ProcessInfo.processInfo.processIdentifier)"
 

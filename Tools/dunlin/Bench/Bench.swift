@@ -100,7 +100,9 @@ struct Bench {
     return times.sorted()
   }
 
-  /// Writes a document of a size, and another one behind it: when that is there, the first one is or does not come.
+  /// Writes a document of a size, and then a marker document.
+  ///
+  /// When the marker arrives, the first document is there or never comes.
   private func measure(_ bytes: Int, _ arrivals: Arrivals) async throws -> BenchResult.Size {
     let id = Value.string("of \(bytes)")
     let text = Prose.text(bytes - 100, seed: UInt64(bytes))

@@ -79,7 +79,9 @@ struct PeersCommand: AsyncParsableCommand {
     if peers.isEmpty { throw ExitCode(1) }
   }
 
-  /// Every peer that was there in the time, as it was last; no longer than until all that were named have said what they say.
+  /// Every peer that was present in the time, in its last state.
+  ///
+  /// The wait ends early when all the peers that the command names have reported their details.
   private func meet(_ dunlin: Dunlin) async -> [DunlinPeer] {
     let expected = discover ? Int.max : connect.count
     let looking = Task { () -> [String: DunlinPeer] in

@@ -94,7 +94,8 @@ struct ServeCommand: AsyncParsableCommand {
         query: "ALTER SYSTEM SET USER_COLLECTION_SYNC_SCOPES = :scopes", arguments: ["scopes": scopes])
     }
     guard !control else { return try await ControlServer(dunlin).run() }
-    // Closing the database ends subscriptions in order, whether the user has had enough or something fails here.
+    // Closing the database ends subscriptions in order, both when the user interrupts and when something
+    // fails here.
     let interruption = Interruption {
       do {
         try dunlin.close()

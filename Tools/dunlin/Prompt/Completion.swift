@@ -2,9 +2,10 @@ import CRDTCore
 import Facade
 import QueryEngine
 
-/// What Tab makes of a word: commands, words of the language, or names of the store, by what stands before it.
+/// Completes a word when the user presses Tab: with commands, keywords or names of the store.
 ///
-/// Names are learnt when they are first wanted, and anew once they may have changed.
+/// The text before the word decides between these. Names are read from the store when they are first needed,
+/// and again once they may have changed.
 final class Completion {
   /// The words of DQL that are typed most.
   private static let words = [
@@ -37,7 +38,8 @@ final class Completion {
 
   /// What a word may become; all of one kind.
   ///
-  /// Names come in the capitals they have, words of the language in any: who types capitals means those before names.
+  /// Names keep their case; keywords match in any case. Capitals select keywords before names.
+  ///
   /// - Parameters:
   ///   - word: What is typed of it.
   ///   - before: What stands before it in the statement.

@@ -30,7 +30,7 @@ struct KeyDecoder {
     return pending == [0x1B] ? [.escape] : []
   }
 
-  /// The key that the bytes begin with, and how many of them it takes; a sequence that nothing stands for is no key.
+  /// The key that the bytes begin with, and how many bytes it takes; the key is `nil` if none is known.
   private static func first(of bytes: [UInt8]) -> (Key?, Int)? {
     guard let first = bytes.first else { return nil }
     switch first {

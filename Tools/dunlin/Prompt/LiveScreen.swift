@@ -5,7 +5,7 @@ import Foundation
 struct LiveScreen {
   /// Rows that are shown where there is no screen to fit.
   private static let rowsElsewhere = 1_000
-  /// Lines of a screen beside the rows: the statement, the head of the table, what is left out, and the last line.
+  /// The screen's lines beside the rows: statement, table head, note on omitted rows, and last line.
   private static let otherLines = 6
 
   private let title: String

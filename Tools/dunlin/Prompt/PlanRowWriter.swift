@@ -1,7 +1,9 @@
 import CRDTCore
 import QueryEngine
 
-/// What EXPLAIN, ADVISE, PROFILE and SHOW answer, as text of as many lines as it needs; rows of a profiled statement are a table.
+/// Writes the answers of EXPLAIN, ADVISE, PROFILE and SHOW as text of as many lines as they need.
+///
+/// The rows of a profiled statement are a table.
 struct PlanRowWriter: RowWriter {
   /// The column that PROFILE adds behind the statement's own rows.
   private static let profile: TextKey = "~request_profile"

@@ -8,7 +8,9 @@ struct PromptHistory {
   private(set) var lines: [String]
   private let path: String?
 
-  /// Reads the file that `DUNLIN_HISTORY` names, else `.dunlin_history` in the user's directory; an empty name keeps nothing.
+  /// Reads the file that `DUNLIN_HISTORY` names, or `.dunlin_history` in the user's home directory.
+  ///
+  /// With an empty name, nothing is kept.
   static func ofUser() -> PromptHistory {
     let environment = ProcessInfo.processInfo.environment
     let path = environment["DUNLIN_HISTORY"] ?? environment["HOME"].map { $0 + "/.dunlin_history" }

@@ -4,8 +4,8 @@ import QueryEngine
 
 /// Runs the statements of a file or of standard input, those after one that fails too.
 ///
-/// A semicolon ends a statement. So does the end of a line, where the next one begins another statement: scripts with one
-/// statement on each line need no semicolons.
+/// A semicolon ends a statement. So does the end of a line, if the next line begins another statement.
+/// Scripts with one statement on each line therefore need no semicolons.
 struct Script {
   private static let beginnings: Set<String> = [
     "SELECT", "INSERT", "UPDATE", "DELETE", "EVICT", "TOMBSTONE", "CREATE", "DROP", "ALTER", "SHOW",
@@ -48,7 +48,9 @@ struct Script {
     if let statement = text.takeAll() { try execute(statement) }
   }
 
-  /// Whether a line begins another statement than the one at hand, which goes on where that alone makes sense of both.
+  /// Whether a line begins a new statement.
+  ///
+  /// It continues the current statement if only the two together make sense.
   private func begins(_ line: String) -> Bool {
     guard !text.isEmpty else { return false }
     let trimmed = line.drop(while: \.isWhitespace)

@@ -3,7 +3,7 @@ import Facade
 import Foundation
 import QueryEngine
 
-/// Runs statements and prints what they answer: rows as they are found, so that a result of any size takes little memory.
+/// Runs statements and prints each row as it is found, so that a result of any size takes little memory.
 final class StatementRunner {
   enum Format: String {
     case json, table

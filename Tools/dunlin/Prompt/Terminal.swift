@@ -7,7 +7,8 @@ final class Terminal {
   /// Pressed, or pasted, before what they belong to was asked for.
   private var waiting: ArraySlice<Key> = []
 
-  /// - Returns: `nil` where standard input and standard error are no terminal that can be written to anywhere.
+  /// - Returns: `nil` if standard input or standard error is not a terminal, or the terminal cannot move its
+  ///   cursor.
   init?() {
     let kind = ProcessInfo.processInfo.environment["TERM"] ?? ""
     guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1, !kind.isEmpty, kind != "dumb" else {

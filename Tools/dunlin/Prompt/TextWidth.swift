@@ -1,5 +1,5 @@
 extension Character {
-  /// How many columns of a terminal it takes: two for the wide ones of East Asia and for pictures, and one for the others.
+  /// The number of terminal columns: two for wide East Asian characters and pictures, one for the others.
   ///
   /// Source: the blocks of Unicode whose characters are wide or fullwidth (UAX #11), roughly.
   var columns: Int {

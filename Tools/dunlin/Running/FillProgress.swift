@@ -4,7 +4,7 @@ import Foundation
 import SyncProtocol
 import Transports
 
-/// Tells how a served peer fills: how many documents have come and how fast, and when it has all that its peers had.
+/// Reports how a served peer fills: the documents so far, their rate, and when it has all that its peers had.
 ///
 /// How much is left is not known before it has come: peers find out what differs as they go.
 struct FillProgress {

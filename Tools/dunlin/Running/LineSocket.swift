@@ -2,7 +2,8 @@ import Foundation
 import Synchronization
 
 /// A connected socket, read line by line; each call waits.
-// SAFETY: one thread at a time reads, as `RunningPeer` sees to; writing touches the descriptor alone, behind a lock.
+// SAFETY: `RunningPeer` ensures that one thread at a time reads; writing uses only the descriptor, behind a
+// lock.
 final class LineSocket: @unchecked Sendable {
   private let descriptor: Int32
   private var buffer: [UInt8] = []

@@ -22,7 +22,8 @@ extension RunningPeer {
   ///   - collection: Where they go.
   ///   - strategy: How to treat what is there.
   /// - Returns: What became of them, once that is durable.
-  /// - Throws: `ControlError`: its `document` is the index of the one that is wrong; `limit` for more than 64 MiB, as JSON.
+  /// - Throws: `ControlError`, whose `document` is the index of the wrong one; `limit` for more than 64 MiB
+  ///   of JSON.
   func insert(
     _ documents: [[TextKey: Value]], into collection: String, strategy: WriteStrategy = .merge
   ) async throws -> InsertedBatch {

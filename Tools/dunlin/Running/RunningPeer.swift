@@ -28,7 +28,7 @@ final class RunningPeer: Sendable {
   ///
   /// - Parameter store: The store's directory.
   /// - Returns: `nil` where no peer answers.
-  /// - Throws: `ToolError` for a socket of another user, and a peer that says something else than this command understands.
+  /// - Throws: `ToolError` for a socket of another user, and for a peer that speaks an unknown protocol.
   static func of(store: String) throws -> RunningPeer? {
     try connect(store).map { RunningPeer(store, $0) }
   }

@@ -14,7 +14,8 @@ enum StoreAccess {
 
   /// Reaches the store in a directory, which must be there.
   ///
-  /// - Throws: `ToolError` when there is no store, or the process that has it open does not answer; what opening throws.
+  /// - Throws: `ToolError` if there is no store, or if the process that has it open does not answer; what
+  ///   opening throws.
   static func open(_ path: String) throws -> StoreAccess {
     if let peer = try RunningPeer.of(store: path) { return .peer(peer) }
     for attempt in 1... {

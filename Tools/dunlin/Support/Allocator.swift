@@ -5,8 +5,9 @@ enum Allocator {
   /// The parameters of `mallopt` as <malloc.h> has them, which Swift does not import.
   private static let (trimThreshold, mapThreshold, mostArenas): (Int32, Int32, Int32) = (-1, -3, -8)
 
-  /// Has memory that is free again go back to the system, where the allocator is glibc's: by default it keeps up to 64 MiB of
-  /// it in each arena, and has eight arenas for each core.
+  /// Makes glibc's allocator return free memory to the system.
+  ///
+  /// By default it keeps up to 64 MiB of free memory in each arena, and has eight arenas for each core.
   static func keepLittle() {
     #if canImport(Glibc)
       guard let symbol = unsafe dlsym(nil, "mallopt") else { return }

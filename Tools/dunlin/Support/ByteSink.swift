@@ -2,8 +2,9 @@ import Foundation
 
 /// Where bytes go: a file, packed when its name ends in `.gz`, or standard output.
 ///
-/// A file is written beside its place and takes it when it is whole and durable; until then, and after a failure, what
-/// stood there is as it was. What is no regular file, such as `/dev/null` or a pipe, is written as it is.
+/// A file is written beside its final place, and moves there when it is complete and durable. Until then, and
+/// after a failure, the former file is unchanged. Anything other than a regular file, such as `/dev/null` or
+/// a pipe, is written directly.
 final class ByteSink {
   private let file: RawFile
   private let gzip: GzipWriter?

@@ -2,8 +2,8 @@ import ArgumentParser
 
 /// What the program's status says; the table of the page on the command line has each.
 ///
-/// Beside these are 64 for a command line that cannot be understood, and 128 and the signal's number for a program that
-/// a signal ended.
+/// There are also 64 for a command line that cannot be understood, and 128 plus the signal's number for a
+/// program that a signal ended.
 enum ExitStatus {
   /// It was done.
   static let done: Int32 = 0

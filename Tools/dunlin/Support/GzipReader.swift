@@ -1,6 +1,6 @@
 import CZlib
 
-/// A gzip file being unpacked (RFC 1952): members that follow one another are one stream, and zeros may follow them.
+/// Unpacks a gzip file (RFC 1952): successive members are one stream, and zeros may follow them.
 final class GzipReader {
   private enum State {
     /// Inside a member, of which the rest is still to come.

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Runs a clean-up when the user interrupts the program, then ends it with the shell's usual status.
 ///
-/// The signals' handler posts a semaphore that a thread waits for. That takes no file descriptor, so a program that has
-/// none left can be ended too.
+/// The signals' handler posts a semaphore that a thread waits for. That takes no file descriptor, so it can
+/// also end a program that has none left.
 struct Interruption {
   private let watch: SignalWatch
 

@@ -1,7 +1,7 @@
 import CRDTCore
 import Foundation
 
-/// What commands print: at once, so that a reader behind a pipe follows too, and with an error when it cannot be.
+/// What commands print: immediately, so that a reader of a pipe can follow, and with an error when it fails.
 enum Output {
   /// Prints a line on standard output.
   static func print(_ line: String) throws { try RawFile.output.write(Array((line + "\n").utf8)) }

@@ -1,7 +1,9 @@
 import CRDTCore
 import Foundation
 
-/// One line of progress on standard error: a bar, counts, the rate and the time left; silent when that is no terminal.
+/// One line of progress on standard error: a bar, counts, the rate and the time left.
+///
+/// It prints nothing if standard error is no terminal.
 struct Progress {
   /// Where progress shows.
   enum Place {

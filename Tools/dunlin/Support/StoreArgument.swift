@@ -43,6 +43,6 @@ extension StoreOptions {
 }
 
 extension DocumentID {
-  /// Reads an id as users write it: JSON, plain text for a string, or `hex:` and the digits that `verify` prints.
+  /// Reads an id as users write it: JSON, plain text for a string, or `hex:` and the digits from `verify`.
   init(argument text: String) throws { try self.init(written: text) }
 }

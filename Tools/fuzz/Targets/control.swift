@@ -1,7 +1,9 @@
 // with: Modules/Facade/Control/Requests
 import CRDTCore
 
-/// Any bytes as a line of a client of the control socket: refused with a reason, or a request of which every field is checked.
+/// Reads any bytes as a line of a client of the control socket.
+///
+/// The line is refused with a reason, or is a request of which every field is checked.
 enum Target {
   static let seeds: [[UInt8]] = [
     #"{"id":1,"do":"query","query":"SELECT * FROM cars WHERE km > :m","arguments":{"m":{"$counter":3}}}"#,
@@ -44,7 +46,7 @@ enum Target {
     one.map { ControlProtocol.line(["a": $0]) == ControlProtocol.line(["a": other]) } ?? false
   }
 
-  /// What an action was made of is what the message says, and nothing that it says was passed over for its type.
+  /// Checks that an action has exactly the message's values, and that none was ignored for its type.
   private static func check(_ action: ControlRequest.Action, _ message: [TextKey: Value]) {
     func isText(_ name: TextKey, _ text: String?) -> Bool {
       message[name] ?? .null == text.map { .string($0) } ?? .null

@@ -3,10 +3,10 @@ import DocStore
 import Glibc
 import QueryEngine
 
-/// Any text as a statement on a small store with indexes: it is answered or refused within its bounds, and the
-/// same with and without the indexes.
+/// Any text as a statement on a small store with indexes: it is answered or refused within its bounds.
 ///
-/// What it writes is rolled back, so that every input meets the same store.
+/// The result is the same with and without the indexes. What the statement writes is rolled back, so that
+/// every input meets the same store.
 enum Target {
   private struct RolledBack: Error {}
 

@@ -1,7 +1,7 @@
 import CRDTCore
 import SyncProtocol
 
-/// Any bytes as a stream of frames, and as the payload of a frame and of each message that has a decoder of its own.
+/// Any bytes as a stream of frames, as a frame's payload, and as each message that has its own decoder.
 enum Target {
   static let seeds: [[UInt8]] = {
     let hello = Hello(

@@ -5,10 +5,10 @@ import QueryEngine
 import Synchronization
 import SyncProtocol
 
-/// Any sequence of well-formed frames as a peer's side of a conversation: the session answers or ends, and lives.
+/// Any sequence of well-formed frames from a peer: the session answers or ends, and never traps.
 ///
-/// The input is a list of frames without checksums: type, length as two bytes, payload. What the session asks to
-/// apply is applied in a transaction that is rolled back, so that every input meets the same store.
+/// The input is a list of frames without checksums: type, length as two bytes, payload. What the session asks
+/// to apply is applied in a transaction that is rolled back, so that every input meets the same store.
 enum Target {
   static let seeds: [[UInt8]] = {
     let whole = conversation()
@@ -115,7 +115,8 @@ private final class Peer {
 
   func receive(_ bytes: [UInt8]) {
     take(session.receive(bytes, now: .seconds(1)))
-    // Whatever the bytes unfold to: what a session may hold, and one small group, which takes 86 times its bytes at most.
+    // The bound for any unpacked bytes: what a session may hold, and one small group, which takes at most 86
+    // times its bytes.
     let most = SessionConfiguration(kind: .small).arrivedBytes + 86 * SyncLimits.smallGroupBytes
     precondition(session.footprint.heldBytes <= most, "\(session.footprint.heldBytes) bytes are held")
     // What is put off goes on with each call, until it is looked at or waits for what is applied.

@@ -1,7 +1,7 @@
 import CRDTCore
 import QueryEngine
 
-/// Any bytes as a subscription from a peer: refused, or one that encodes to itself and matches without a trap.
+/// Any bytes as a subscription: refused, or one that encodes to itself and matches without a trap.
 enum Target {
   static let samples = Samples.records()
   static let seeds: [[UInt8]] = [

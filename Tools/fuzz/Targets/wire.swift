@@ -1,6 +1,8 @@
 import CRDTCore
 
-/// Any bytes as a document or delta from a peer: refused whole, or merged to a record that is valid and knows it.
+/// Any bytes as a document or delta from a peer: refused as a whole, or merged into a valid record.
+///
+/// The record then includes what was merged.
 enum Target {
   static let samples = Samples.documents()
   static let seeds: [[UInt8]] = {

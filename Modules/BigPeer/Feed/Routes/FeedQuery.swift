@@ -4,10 +4,10 @@
   import HTTPTypes
   import Hummingbird
 
-  /// Which changes a stream is to bring, and from where on.
+  /// Which changes a stream sends, and from which position on.
   struct FeedQuery {
     let filter: FeedFilter
-    /// `nil` is now.
+    /// `nil` means now.
     let start: Start?
 
     enum Start: Hashable {
@@ -74,7 +74,9 @@
       start = try Self.start(request, after)
     }
 
-    /// A client that comes back says by a header what it has; the address is that of its first request.
+    /// The start of the stream.
+    ///
+    /// A reconnecting client sends its position in a header, which overrides `after`.
     private static func start(_ request: Request, _ after: String?) throws(Problem) -> Start? {
       if let last = request.headers[.lastEventID], !last.isEmpty { return try Start(last) }
       return try after.map { text throws(Problem) in try Start(text) }
@@ -82,7 +84,7 @@
   }
 
   extension HTTPField.Name {
-    /// The position of the last event that a client of server-sent events has.
+    /// The position of the last event that a client of server-sent events has received.
     fileprivate static var lastEventID: HTTPField.Name {
       guard let name = HTTPField.Name("Last-Event-ID") else { preconditionFailure("a header has no name") }
       return name

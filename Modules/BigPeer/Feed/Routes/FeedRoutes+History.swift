@@ -61,7 +61,7 @@
 
     /// The collection of the path.
     ///
-    /// - Throws: `notFound` where no history of it is kept.
+    /// - Throws: `notFound` if no history of the collection is kept.
     private static func keptCollection(_ context: ServerContext, _ history: HistoryKeeper) throws -> String {
       let name = try collection(context)
       guard try history.policy(of: name) != nil else {

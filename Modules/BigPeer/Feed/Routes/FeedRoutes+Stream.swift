@@ -7,9 +7,9 @@
   import ServiceLifecycle
 
   extension FeedRoutes {
-    /// Answers with server-sent events, until the client goes or the server stops.
+    /// Responds with server-sent events, until the client disconnects or the server stops.
     ///
-    /// The stream counts as one, and no longer as a request.
+    /// The response counts as a stream, and no longer as a request.
     func stream(_ admission: Admission, _ query: FeedQuery, _ context: ServerContext) throws -> Response {
       let feed = admission.application.feed
       guard let seat = seats.take() else {
@@ -25,14 +25,14 @@
       let (gate, key, application) = (gate, admission.key, admission.application)
       let isAllowed: @Sendable () -> Bool = { gate.isValid(key, of: application) }
       var headers: HTTPFields = [.contentType: "text/event-stream", .cacheControl: "no-store"]
-      // Proxies that keep an answer back until it is whole are asked not to.
+      // Asks proxies that buffer a whole response not to do so.
       if let name = HTTPField.Name("X-Accel-Buffering") { headers[name] = "no" }
       let body = ResponseBody { writer in
         var output = writer
-        // Not by what hummingbird has for it: its source of the body ends the process where the client goes at a bad moment.
-        // The reader alone is held until then: the stream counts no more once it has ended.
+        // Not with hummingbird's own body source: it ends the process if the client disconnects at a bad
+        // moment. Only the reader is referenced: the stream no longer counts once it has ended.
         let reader = stream.reader
-        // The connection may stay for other requests, and holds the reader as long.
+        // The connection may be used for further requests, and keeps the reader as long.
         defer { reader.end() }
         context.channel.closeFuture.whenComplete { _ in reader.end() }
         try await withGracefulShutdownHandler {
@@ -50,7 +50,7 @@
   ///
   /// Source: WHATWG, "HTML Living Standard", section 9.2, Server-sent events.
   private enum EventStream {
-    /// How long a client waits before it comes back, in milliseconds.
+    /// How long a client waits before it reconnects, in milliseconds.
     private static let retry = 2_000
 
     @concurrent
@@ -61,7 +61,7 @@
       write(position: stream.reader.position, to: &buffer)
       try await writer.write(buffer)
       while let batch = try await stream.reader.next(waiting: stream.heartbeat) {
-        // A key that is revoked, or has expired, gets no more.
+        // A key that is revoked or expired gets no further events.
         guard isAllowed() else { return }
         buffer = ByteBuffer()
         for item in batch.items {
@@ -70,9 +70,9 @@
           buffer.writeString("\n\n")
         }
         if batch.items.isEmpty { buffer.writeString(": heartbeat\n") }
-        // An event without data only moves the position on.
+        // An event without data only advances the position.
         if batch.items.last?.position != batch.position { write(position: batch.position, to: &buffer) }
-        // The next batch is read when this one is on its way.
+        // The next batch is read after this one is sent.
         try await writer.write(buffer)
       }
     }

@@ -78,7 +78,7 @@
   }
 
   extension Webhooks.Entry {
-    /// What is told once, when the webhook is made.
+    /// The fields with the secret; they are sent only once, when the webhook is created.
     fileprivate var fieldsWithSecret: [TextKey: Value] {
       fields.merging(["secret": .string(webhook.secret)]) { $1 }
     }

@@ -34,7 +34,7 @@
       addHistory(to: group)
     }
 
-    /// Answers a request with a key that may; errors of the layers below become problems.
+    /// Responds to a request whose key has the right; errors of the layers below become problems.
     func answer(
       _ request: Request, _ context: ServerContext, needing right: APIKey.Right,
       _ body: (Admission) async throws -> Response

@@ -4,18 +4,18 @@
   import Foundation
   import Hummingbird
 
-  /// Which versions a client wants to read.
+  /// Which versions a client requests.
   struct HistoryQuery {
-    /// `nil` for those of all documents.
+    /// `nil` means the versions of all documents.
     private(set) var id: DocumentID?
-    /// The time for which one version is asked; `nil` for a list.
+    /// The time of the one version that is requested; `nil` for a list.
     private(set) var moment: UInt64?
     private(set) var place = HistoryPlace(time: 0, count: 0)
     private(set) var end = UInt64.max
     private(set) var limit = 100
 
     private static let limits = 1...1_000
-    /// Bytes that the text of a time may have.
+    /// The maximum length of a time, in bytes.
     private static let timeBytes = 64
 
     /// Reads the parameters `id`, `at`, `from`, `to`, `limit` and `cursor` of an address.
@@ -47,7 +47,7 @@
       Problem(.unprocessableContent, "argument", "the parameter \(name) \(what)")
     }
 
-    /// A JSON value, or else a string.
+    /// A JSON value; any other text is a string.
     private static func id(_ text: String) throws -> DocumentID {
       do {
         return try DocumentID((try? JSON.parse(text)) ?? .string(text))
@@ -56,7 +56,7 @@
       }
     }
 
-    /// Milliseconds since 1970, or a time as in `2026-01-31T12:00:00Z`.
+    /// Milliseconds since 1970, or a time such as `2026-01-31T12:00:00Z`.
     private static func time(_ text: String, _ name: Substring) throws -> UInt64 {
       guard text.utf8.count <= timeBytes else { throw wrong(name, "has at most \(timeBytes) bytes") }
       if let milliseconds = UInt64(text) { return milliseconds }
@@ -77,14 +77,14 @@
         throw wrong("cursor", "is none that an answer had")
       }
       let place = HistoryPlace(time: time, count: count)
-      // One place has one text.
+      // Each position has exactly one text.
       guard cursor(place).utf8.elementsEqual(text.utf8) else {
         throw wrong("cursor", "is none that an answer had")
       }
       return place
     }
 
-    /// Reads the versions, as the members of an answer.
+    /// Reads the versions, as the members of a response.
     ///
     /// - Throws: What reading the store throws.
     func fields(_ history: HistoryKeeper, _ collection: String) throws -> [TextKey: Value] {

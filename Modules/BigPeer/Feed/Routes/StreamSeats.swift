@@ -1,14 +1,16 @@
 #if Server
   import Synchronization
 
-  /// How many streams of changes one listener has, of all applications: a part of its connections stays free for requests.
+  /// The limit of streams of one listener, for all applications together.
+  ///
+  /// A part of the listener's connections stays free for requests.
   final class StreamSeats: Sendable {
     let limit: Int
     private let taken = Mutex(0)
 
     init(_ limits: HTTPLimits) { limit = max(1, limits.connections * 3 / 4) }
 
-    /// Takes one, for as long as it is held; `nil` when none is left.
+    /// Takes a seat for as long as it is referenced; `nil` when none is left.
     func take() -> StreamSeat? {
       let isThere = taken.withLock { taken in
         guard taken < limit else { return false }
@@ -21,7 +23,7 @@
     fileprivate func leave() { taken.withLock { $0 -= 1 } }
   }
 
-  /// The place of one stream.
+  /// The seat of one stream.
   final class StreamSeat: Sendable {
     private let seats: StreamSeats
 

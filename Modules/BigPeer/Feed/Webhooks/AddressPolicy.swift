@@ -1,15 +1,17 @@
 #if Server
   package import NIOCore
 
-  /// Which addresses a webhook may be at: those of the public internet, so that nobody reaches the server's own network by way of it.
+  /// The addresses that a webhook may have: only those of the public internet.
+  ///
+  /// Otherwise a client could reach the server's own network through a webhook.
   ///
   /// Source: RFC 6890, and IANA's registries of special-purpose addresses.
   package enum AddressPolicy {
-    /// Whether an address is one of the public internet.
+    /// Whether an address belongs to the public internet.
     package static func isPublic(_ address: SocketAddress) -> Bool {
       switch address {
       case .v4(let address):
-        // The address stands behind family and port, in the order of the network.
+        // The address follows family and port, in network byte order.
         let bytes = withUnsafeBytes(of: address.address) { Array($0[4..<8]) }
         return isPublic(v4: bytes.reduce(0) { $0 << 8 | UInt32($1) })
       case .v6(let address):
@@ -46,15 +48,15 @@
       if bytes[0..<10].allSatisfy({ $0 == 0 }), bytes[10] == 0xFF, bytes[11] == 0xFF {
         return isPublic(v4: v4(at: 12))
       }
-      // Only 2000::/3 is given out.
+      // Only 2000::/3 is allocated.
       guard bytes[0] >> 5 == 1 else { return false }
       switch (bytes[0], bytes[1]) {
-      // 2001::/23 is for protocols, among them tunnels.
+      // 2001::/23 is for protocols, tunnels among them.
       case (0x20, 0x01) where bytes[2] < 0x02: return false
       // Documentation.
       case (0x20, 0x01) where bytes[2] == 0x0D && bytes[3] == 0xB8: return false
       case (0x3F, 0xFF) where bytes[2] < 0x10: return false
-      // 6to4 leads to the IPv4 address in it.
+      // A 6to4 address leads to the IPv4 address in it.
       case (0x20, 0x02): return isPublic(v4: v4(at: 2))
       default: return true
       }

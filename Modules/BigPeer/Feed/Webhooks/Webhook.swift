@@ -3,24 +3,24 @@
   package import Facade
   import QueryEngine
 
-  /// Where changes are delivered to, and which.
+  /// The target of deliveries, and which changes it gets.
   package struct Webhook: Hashable, Sendable {
     package let id: String
     package let url: String
     /// The queries, as they were written.
     package let statements: [String]
     package let arguments: [TextKey: Value]
-    /// Signs deliveries.
+    /// The key that signs deliveries.
     package let secret: String
     /// In milliseconds since 1970.
     package let createdAt: UInt64
 
-    /// Bytes of a secret.
+    /// The allowed length of a secret, in bytes.
     static let secretBytes = 16...256
-    /// Bytes of the whole, as it is stored.
+    /// The maximum size of the stored webhook, in bytes.
     static let byteLimit = 512 << 10
 
-    /// Makes one that is new.
+    /// Makes a new webhook.
     ///
     /// - Throws: `argument`, `limit`; the codes of queries.
     init(
@@ -59,7 +59,7 @@
 
     private static let lossless = JSON.WriteOptions(isLossless: true)
 
-    /// Reads what is stored; `nil` for what a later release wrote otherwise.
+    /// Reads a stored webhook; `nil` for a format of a later release.
     init?(_ stored: [UInt8]) {
       guard case .map(let fields)? = try? JSON.parse(stored, options: .init(interpretsTags: true)),
         let id = fields.string("id"), let url = fields.string("url"), let secret = fields.string("secret"),
@@ -73,7 +73,7 @@
       arguments = fields.members("args") ?? [:]
     }
 
-    /// What is told of it: all but the secret.
+    /// The fields for clients: all but the secret.
     package var fields: [TextKey: Value] {
       [
         "id": .string(id), "url": .string(url), "statements": .array(statements.map { .string($0) }),
@@ -82,32 +82,32 @@
     }
   }
 
-  /// How far a webhook has got.
+  /// The progress of a webhook.
   package struct WebhookProgress: Hashable, Sendable {
-    /// Behind the last delivery that was acknowledged.
+    /// The position after the last delivery that was acknowledged.
     package var position: FeedPosition
-    /// Deliveries that were acknowledged.
+    /// The number of deliveries that were acknowledged.
     package var deliveries: UInt64 = 0
-    /// When the last one was, in milliseconds since 1970.
+    /// The time of the last acknowledged delivery, in milliseconds since 1970.
     package var deliveredAt: UInt64?
-    /// Attempts that have failed since then.
+    /// The number of attempts that have failed since then.
     package var failures: UInt64 = 0
-    /// When the first of them was.
+    /// The time of the first failure since then.
     package var failingSince: UInt64?
-    /// What went wrong with the last of them.
+    /// The error of the last failure.
     package var lastFailure: String?
-    /// Why nothing is delivered.
+    /// Why nothing is delivered; `nil` if the webhook is not paused.
     package var pause: Pause?
 
     /// Why a webhook is paused.
     package enum Pause: String, Sendable {
-      /// Somebody asked for it.
+      /// A client requested it.
       case requested
-      /// It has failed for too long.
+      /// The webhook has failed for too long.
       case failing
-      /// The receiver wants no more.
+      /// The receiver has refused further deliveries.
       case gone
-      /// The store is a copy that was restored; this is told, and never stored.
+      /// The store is a restored copy; this is reported, and never stored.
       case restored
     }
 
@@ -119,7 +119,7 @@
 
     init(position: FeedPosition) { self.position = position }
 
-    /// The same as it is told where the store may be a copy that keeps quiet.
+    /// The progress as it is reported, if deliveries are held because the store may be a copy.
     func shown(isHeld: Bool) -> WebhookProgress {
       guard isHeld else { return self }
       var shown = self
@@ -127,7 +127,7 @@
       return shown
     }
 
-    /// What is told and stored of it.
+    /// The fields that are reported and stored.
     package var fields: [TextKey: Value] {
       var fields: [TextKey: Value] = [
         "state": .string(state.rawValue), "position": .string(position.token),

@@ -3,19 +3,20 @@
   import NIOCore
   package import Transports
 
-  /// Where a webhook is: `https://host:port/path?query`, or `http://…` where that is allowed.
+  /// The address of a webhook: `https://host:port/path?query`, or `http://…` if that is allowed.
   package struct WebhookAddress: Hashable, Sendable {
     package let web: HTTPSAddress
 
-    /// Bytes of an address.
+    /// The maximum length of an address, in bytes.
     static let byteLimit = 2_048
 
     /// Reads an address.
     ///
     /// - Parameters:
     ///   - text: The address.
-    ///   - allowsPlain: Whether it may be without TLS; where such an address leads is checked for each delivery.
-    /// - Throws: `argument`, saying what is wrong; never with the address, which may hold a secret.
+    ///   - allowsPlain: Whether it may be without TLS; each delivery checks the target of such an address.
+    /// - Throws: `argument`, with what is wrong. The error never contains the address, which may contain a
+    ///   secret.
     package init(_ text: String, allowsPlain: Bool) throws(DunlinError) {
       guard text.utf8.count <= Self.byteLimit else {
         throw DunlinError(.argument, "the webhook's url has more than \(Self.byteLimit) bytes")
@@ -30,8 +31,9 @@
       }
     }
 
-    /// Sees to it that deliveries may go there, as far as the url says it: a name is looked up for each delivery.
+    /// Checks whether deliveries to this address are allowed, if the host is an IP address.
     ///
+    /// A host name is resolved and checked at each delivery.
     /// - Throws: `argument`, naming the setting.
     func check(allowsPrivateAddresses: Bool) throws(DunlinError) {
       guard let address = try? SocketAddress(ipAddress: web.host, port: web.port) else { return }

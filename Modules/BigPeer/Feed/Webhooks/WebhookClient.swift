@@ -7,15 +7,15 @@
     private let http: HTTPSClient
 
     /// - Parameters:
-    ///   - allowsPrivateAddresses: Whether addresses of this machine and of private networks are allowed, and there connections
-    ///     without TLS.
-    ///   - authorityFile: The file with the authorities (PEM) that are trusted; `nil` takes the system's.
-    ///   - limit: How long a delivery may take.
+    ///   - allowsPrivateAddresses: Whether addresses of this machine and of private networks are allowed,
+    ///     also without TLS.
+    ///   - authorityFile: The file with the trusted authorities (PEM); `nil` uses the system's.
+    ///   - limit: The maximum time of a delivery.
     init(allowsPrivateAddresses: Bool, authorityFile: String?, limit: Duration) {
       self.allowsPrivateAddresses = allowsPrivateAddresses
       var http = HTTPSClient(authorityFile: authorityFile)
       (http.limits.connecting, http.limits.answering) = (limit, limit)
-      // The status says all.
+      // The status contains all that is needed.
       http.readsBody = false
       self.http = http
     }

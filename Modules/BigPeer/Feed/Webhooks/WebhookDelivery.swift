@@ -6,24 +6,24 @@
 
   /// Events that are delivered together.
   struct WebhookDelivery: Sendable {
-    /// Names the delivery, by its position and its events: that of another attempt is the same.
+    /// The id of the delivery, from its position and its events; another attempt has the same id.
     let id: String
     let body: [UInt8]
-    /// Where the webhook stands once it is acknowledged.
+    /// The position of the webhook after this delivery is acknowledged.
     let position: FeedPosition
     private let events: [Event]
 
-    /// Writes an event, with its values or without.
+    /// Encodes an event, with its values or without.
     typealias Writer = (_ event: FeedEvent, _ hasValues: Bool) -> [UInt8]
 
-    /// Events, and bytes of them, that come together; and bytes of one event with its values.
+    /// The limits of one delivery, in events and bytes; and of one event with its values, in bytes.
     private enum Limit {
       static let events = 128
       static let bytes = 256 << 10
       static let eventBytes = 1 << 20
     }
 
-    /// Bytes of the events' hash in an id.
+    /// The length of the events' hash in an id, in bytes.
     private static let idBytes = 16
 
     private struct Event: Sendable {
@@ -43,7 +43,7 @@
       }
     }
 
-    /// Divides a batch: each delivery has as many events as fit, and at least one.
+    /// Divides a batch into deliveries; each has as many events as fit, and at least one.
     static func deliveries(
       of batch: FeedBatch, for webhook: Webhook, json: Writer
     ) -> [WebhookDelivery] {
@@ -65,9 +65,10 @@
       return deliveries
     }
 
-    /// The same events for a receiver that takes no such large delivery: each half of them, or the one without its values.
+    /// The same events in smaller deliveries, for a receiver that refuses this one as too large.
     ///
-    /// - Returns: `nil` when it is as small as can be.
+    /// Two halves of the events; or, for a single event, the event without its values.
+    /// - Returns: `nil` when it cannot be smaller.
     func smaller(for webhook: Webhook, json: Writer) -> [WebhookDelivery]? {
       if events.count > 1 {
         let (first, second) = (Array(events[..<(events.count / 2)]), Array(events[(events.count / 2)...]))
@@ -86,7 +87,7 @@
         if index > 0 { list.append(UInt8(ascii: ",")) }
         list += event.json
       }
-      // Within one commit positions are the same: what is in it tells deliveries apart.
+      // All positions within one commit are equal, so the id also depends on the events.
       let digits = SHA256.hash(data: list).prefix(Self.idBytes)
         .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
       id = "\(position.token)-\(digits)"
@@ -99,7 +100,7 @@
         + list + Array("]}".utf8)
     }
 
-    /// What stands in the head of a request.
+    /// The headers of a request.
     func headers(_ webhook: Webhook, at time: Date) -> [(name: String, value: String)] {
       [
         ("Dunlin-Webhook-Id", webhook.id), ("Dunlin-Delivery-Id", id),

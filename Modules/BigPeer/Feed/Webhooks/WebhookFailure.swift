@@ -1,13 +1,13 @@
 #if Server
-  /// Why a delivery has not been acknowledged.
+  /// Why a delivery was not acknowledged.
   struct WebhookFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// One sentence without a full stop.
     let description: String
     /// How long the receiver asks to wait.
     var retryAfter: Duration?
-    /// Whether the receiver says that it wants no more.
+    /// Whether the receiver refuses further deliveries.
     var isGone = false
-    /// Whether the receiver says that the delivery is too large for it.
+    /// Whether the receiver reports that the delivery is too large for it.
     var isTooLarge = false
 
     init(

@@ -8,20 +8,22 @@
   final class WebhookSender: Sendable {
     private struct State {
       var progress: WebhookProgress
-      /// Delivers; it ends by itself when the webhook pauses itself.
+      /// The task that delivers; it ends by itself when the webhook pauses itself.
       var task: Task<Void, Never>?
-      /// The last thing that was asked for, see ``inTurn(_:)``.
+      /// The last queued operation, see ``inTurn(_:)``.
       var turn: Task<Void, Never>?
-      /// The server stops.
+      /// Whether the server is stopping.
       var isOver = false
       var isRemoved = false
-      /// The store is a copy that keeps quiet: nothing is delivered, whatever is asked for.
+      /// Whether the store is a restored copy: nothing is delivered, whatever is requested.
       var isHeld = false
     }
 
-    /// Failures that are waited for at most double the wait so often.
+    /// The number of failures up to which the wait doubles.
     private static let doublings = 20
-    /// How often the position is kept where no change concerns the webhook, so that the log does not leave it behind.
+    /// How often the position is stored while no change concerns the webhook.
+    ///
+    /// This keeps the position within the log.
     private static let idleTime = Duration.seconds(300)
 
     let webhook: Webhook
@@ -51,14 +53,14 @@
 
     var progress: WebhookProgress { state.withLock { $0.progress } }
 
-    /// How it stands, for people.
+    /// The progress as it is reported to clients.
     var shown: WebhookProgress { state.withLock { $0.progress.shown(isHeld: $0.isHeld) } }
 
     func setHeld(_ isHeld: Bool) { state.withLock { $0.isHeld = isHeld } }
 
     // MARK: - Begin and end
 
-    /// Delivers from now on; nothing happens where it does so already, is paused, or is to do so no more.
+    /// Starts to deliver; does nothing if it already delivers, is paused, held, stopped or removed.
     func start() {
       state.withLock { state in
         guard state.task == nil, state.progress.pause == nil, !state.isOver, !state.isRemoved, !state.isHeld
@@ -67,7 +69,7 @@
       }
     }
 
-    /// Ends the delivery in flight and waits for that; it goes on with the server's next start.
+    /// Cancels the delivery in flight and waits for its end; delivery resumes at the server's next start.
     func stop() async {
       try? await inTurn { [self] in
         await halt()
@@ -75,9 +77,9 @@
       }
     }
 
-    /// Pauses or goes on, and keeps that.
+    /// Pauses or resumes delivery, and stores that.
     ///
-    /// - Returns: `false` where it has been removed.
+    /// - Returns: `false` if the webhook has been removed.
     func setPaused(_ isPaused: Bool) async throws -> Bool {
       try await inTurn { [self] in
         guard !state.withLock({ $0.isRemoved }) else { return false }
@@ -98,9 +100,9 @@
       }
     }
 
-    /// Ends it for good, and forgets how far it has got.
+    /// Ends delivery permanently, and deletes the webhook and its progress.
     ///
-    /// - Returns: `false` where it had been removed.
+    /// - Returns: `false` if the webhook had been removed before.
     func remove() async throws -> Bool {
       try await inTurn { [self] in
         guard !state.withLock({ $0.isRemoved }) else { return false }
@@ -112,7 +114,7 @@
       }
     }
 
-    /// Does one thing after another, each to its end: whoever asked for it may go away meanwhile.
+    /// Runs operations one after another, each to its end, even if the caller is cancelled meanwhile.
     private func inTurn<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) async throws -> R {
       let task = state.withLock { state in
         let before = state.turn
@@ -139,7 +141,7 @@
       state.withLock { body(&$0.progress) }
     }
 
-    /// Writes down how it stands then.
+    /// Stores the progress at that time.
     private func keep() async throws {
       try await WebhookTables.put(of: webhook.id, to: store) { [self] in progress }
     }
@@ -150,13 +152,13 @@
       while !Task.isCancelled {
         do {
           if progress.pause == nil { try await deliverAll() }
-          // That it has paused itself is kept before it ends.
+          // A pause by the sender itself is stored before the task ends.
           if progress.pause != nil { try await keep() }
           return
         } catch is CancellationError {
           return
         } catch {
-          // The store, not the receiver; it may be better later.
+          // The store failed, not the receiver; a later attempt may succeed.
           logger.error("Changes cannot be delivered now: \(error)")
           guard (try? await Task.sleep(for: settings.longestRetryTime)) != nil else { return }
         }
@@ -173,7 +175,7 @@
           guard try await deliver(delivery) else { return }
           kept = .now
         }
-        // What follows does not concern the webhook.
+        // The changes after the last delivery do not concern the webhook.
         change { $0.position = batch.position }
         guard batch.items.isEmpty, .now - kept >= Self.idleTime else { continue }
         try await keep()
@@ -189,7 +191,7 @@
       ApplicationFeed.json(event, store, withValues: hasValues)
     }
 
-    /// Delivers until that is acknowledged.
+    /// Attempts a delivery until it is acknowledged.
     ///
     /// - Returns: `false` when the webhook is paused instead.
     private func deliver(_ delivery: WebhookDelivery) async throws -> Bool {
@@ -204,7 +206,7 @@
         } catch let error as WebhookFailure {
           failure = error
         } catch let error as DunlinError where error.code == .argument {
-          // It was registered when other addresses were allowed.
+          // The webhook was registered when other addresses were allowed.
           failure = WebhookFailure(error.message)
         }
         try Task.checkCancellation()
@@ -229,13 +231,13 @@
         return wasFailing
       }
       if wasFailing { logger.notice("The webhook acknowledges deliveries again") }
-      // After the acknowledgement: a crash in between has the delivery come twice.
+      // After the acknowledgement: after a crash in between, the delivery is sent again.
       try await keep()
     }
 
-    /// Notes a failure, and waits until the next attempt.
+    /// Records a failure, and waits until the next attempt.
     ///
-    /// - Returns: `false` when there is to be none, for it has failed too long.
+    /// - Returns: `false` when there will be no further attempt, because the webhook has failed for too long.
     private func wait(after failure: WebhookFailure) async throws -> Bool {
       let time = milliseconds
       let pauseTime = UInt64(settings.pauseTime / .milliseconds(1))
@@ -256,13 +258,13 @@
         logger.error("The webhook is paused, since it has failed \(progress.failures) times: \(failure)")
         return false
       }
-      // Each time would write as often as it fails.
+      // Only the first failure is stored; otherwise each failure would cause a write.
       if isFirst { try await keep() }
       try await Task.sleep(for: pause(after: progress.failures, failure))
       return true
     }
 
-    /// Twice as long each time, and a part of that by chance, so that not all come back at once.
+    /// The wait doubles each time and has a random part, so that not all webhooks retry at once.
     private func pause(after failures: UInt64, _ failure: WebhookFailure) -> Duration {
       let doublings = min(failures - 1, UInt64(Self.doublings))
       let longest = min(settings.retryTime * Double(1 << doublings), settings.longestRetryTime)

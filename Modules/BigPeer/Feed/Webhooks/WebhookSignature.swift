@@ -4,8 +4,9 @@
 
   /// Proves to a receiver that a delivery comes from this server, and when it was sent.
   ///
-  /// The header is `Dunlin-Signature: t=1700000000,v1=<hex>`: HMAC-SHA256, with the webhook's secret as the key, of the seconds, a full stop
-  /// and the body. A receiver compares in constant time, and refuses what is older than it likes.
+  /// The header is `Dunlin-Signature: t=1700000000,v1=<hex>`. It has the HMAC-SHA256, with the webhook's
+  /// secret as the key, of the seconds, a full stop and the body. A receiver should compare in constant time,
+  /// and refuse signatures that are too old.
   package enum WebhookSignature {
     package static let header = "Dunlin-Signature"
 

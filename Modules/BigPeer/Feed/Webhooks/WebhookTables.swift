@@ -2,19 +2,19 @@
   import DocStore
   import Facade
 
-  /// Where webhooks and how far they have got are kept.
+  /// The side tables that store webhooks and their progress.
   enum WebhookTables {
     static let webhooks = SideTable("feed.webhooks")
     static let positions = SideTable("feed.positions")
 
     static func key(_ id: String) -> [UInt8] { Array(id.utf8) }
 
-    /// All that are stored, with how far they have got; what is damaged is left out.
+    /// All stored webhooks, with their progress; damaged entries are left out.
     ///
     /// - Parameters:
-    ///   - store: Where they are.
-    ///   - report: Takes a line about what is left out.
-    /// - Returns: The webhooks; one whose position is lost has none.
+    ///   - store: The store with the tables.
+    ///   - report: Gets a line about each entry that is left out.
+    /// - Returns: The webhooks; the progress is `nil` if the position is lost.
     /// - Throws: What reading the store throws.
     static func all(
       _ store: DunlinStore, report: @escaping (String) -> Void
@@ -56,7 +56,7 @@
       }
     }
 
-    /// Keeps how far a webhook has got when the transaction runs, unless it was removed.
+    /// Stores the progress that a webhook has when the transaction runs, unless the webhook was removed.
     static func put(
       of id: String, to store: DunlinStore, _ progress: @escaping @Sendable () -> WebhookProgress
     ) async throws {

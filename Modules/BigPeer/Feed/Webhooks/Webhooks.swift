@@ -8,12 +8,12 @@
 
   /// The webhooks of one application.
   package final class Webhooks: Sendable {
-    /// A webhook, and how it stands.
+    /// A webhook and its progress.
     package struct Entry: Sendable {
       package let webhook: Webhook
       package let progress: WebhookProgress
 
-      /// The same as an object of JSON; the secret is not in it.
+      /// The entry as a JSON object, without the secret.
       package var fields: [TextKey: Value] { webhook.fields.merging(progress.fields) { first, _ in first } }
     }
 
@@ -25,10 +25,10 @@
 
     private struct State {
       var senders: [String: WebhookSender] = [:]
-      /// Those that are on their way to the table.
+      /// The number of webhooks that are being added to the table.
       var adding = 0
       var isOver = false
-      /// The store is a copy that keeps quiet.
+      /// Whether deliveries are held because the store is a restored copy.
       var isHeld: Bool
     }
 
@@ -45,13 +45,14 @@
 
     // MARK: - Begin and end
 
-    /// Goes on with those that are stored.
+    /// Starts the stored webhooks.
     ///
     /// - Throws: What reading the store throws.
     package func start() throws {
       let stored = try WebhookTables.all(store) { [logger] in logger.error("\($0)") }
       for (webhook, progress) in stored {
-        // Without a position nobody knows what was delivered: the receiver is told to read all anew.
+        // Without a position it is unknown what was delivered, so the receiver is asked to read everything
+        // again.
         let progress = progress ?? WebhookProgress(position: .unknown)
         begin(webhook, progress)
       }
@@ -68,7 +69,7 @@
       if isNew { sender.start() }
     }
 
-    /// Lets deliveries begin that were held, each where it was.
+    /// Starts deliveries that were held, each from its position.
     package func release() {
       let all = state.withLock { state in
         state.isHeld = false
@@ -80,7 +81,7 @@
       }
     }
 
-    /// Ends all deliveries; they go on with the next start.
+    /// Ends all deliveries; they resume at the next start.
     package func stop() async {
       let all = state.withLock { state in
         state.isOver = true
@@ -94,14 +95,14 @@
 
     // MARK: - For the application
 
-    /// What a webhook is registered with.
+    /// The parameters of a registration.
     package struct Request: Sendable {
       package var url: String
       package var statements: [String]
       package var arguments: [TextKey: Value]
-      /// `nil` makes one.
+      /// `nil` generates one.
       package var secret: String?
-      /// Where to begin; `nil` is now.
+      /// The position from which to deliver; `nil` means now.
       package var position: FeedPosition?
 
       package init(
@@ -116,9 +117,9 @@
     /// Registers a webhook, which gets changes from now on.
     ///
     /// - Parameters:
-    ///   - request: What was asked for.
+    ///   - request: The parameters of the registration.
     ///   - alongside: Called in the transaction that stores the webhook.
-    /// - Returns: The webhook, whose secret is told this once.
+    /// - Returns: The webhook with its secret, which is returned only here.
     /// - Throws: `argument`, `limit`; the codes of queries; what `alongside` and writing throw.
     package func add(
       _ request: Request,
@@ -147,7 +148,7 @@
       return entry
     }
 
-    /// All webhooks, those registered first first.
+    /// All webhooks, in the order of registration.
     package var all: [Entry] {
       state.withLock { Array($0.senders.values) }.map { Entry(webhook: $0.webhook, progress: $0.shown) }
         .sorted { ($0.webhook.createdAt, $0.webhook.id) < ($1.webhook.createdAt, $1.webhook.id) }
@@ -158,7 +159,7 @@
       find(id).map { Entry(webhook: $0.webhook, progress: $0.shown) }
     }
 
-    /// Pauses a webhook, or goes on from where it was.
+    /// Pauses a webhook, or resumes it from its position.
     ///
     /// - Returns: The webhook; `nil` when there is none.
     package func setPaused(_ isPaused: Bool, _ id: String) async throws -> Entry? {
@@ -171,7 +172,7 @@
     /// - Returns: `false` when there is none.
     package func remove(_ id: String) async throws -> Bool {
       guard let sender = find(id), try await sender.remove() else { return false }
-      // Not before it is gone from the table: a removal that fails can be asked for again.
+      // Not before it is removed from the table, so that a removal that fails can be repeated.
       state.withLock { $0.senders[id] = nil }
       return true
     }

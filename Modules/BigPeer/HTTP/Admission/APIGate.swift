@@ -6,14 +6,14 @@
   import Synchronization
   import Transports
 
-  /// Who may use the HTTP API, and how much of it.
+  /// Decides who may use the HTTP API, and how much of it.
   package final class APIGate: Sendable {
     private struct Rates {
       let start = ContinuousClock.now
       var byKey: RateLimiter<String>
       var byAddress: RateLimiter<ConnectionOrigin>
 
-      /// Twice as many as in a second come at once.
+      /// A burst may have twice as many requests as one second allows.
       init(_ limits: HTTPLimits) {
         byKey = RateLimiter(
           atOnce: limits.requestsPerSecondByKey * 2, perSecond: limits.requestsPerSecondByKey)
@@ -43,12 +43,12 @@
       rates = Mutex(Rates(limits))
     }
 
-    /// Where a request comes from.
+    /// The client address of a request.
     func address(of request: Request, _ context: ServerContext) -> ClientAddress {
       ClientAddress(context.remoteAddress, request.headers, proxies: proxies)
     }
 
-    /// Counts a request of an address, whatever it asks for.
+    /// Counts a request of an address, whatever it requests.
     ///
     /// - Throws: `rateLimit`.
     func count(_ address: ClientAddress) throws(Problem) {
@@ -56,13 +56,13 @@
       if let wait { throw Problem.rateLimit("the address", wait) }
     }
 
-    /// Admits a request with a key that may do what it asks for.
+    /// Admits a request whose key has the required right.
     ///
     /// - Parameters:
-    ///   - request: The request, whose body was not looked at.
-    ///   - context: Learns whose key it is.
-    ///   - right: What it needs.
-    /// - Returns: Whose request it is; it counts until this is let go of.
+    ///   - request: The request, whose body has not been read.
+    ///   - context: Its record gets the application and the key.
+    ///   - right: The right that the request needs.
+    /// - Returns: The admission; the request counts until it is released.
     /// - Throws: `authentication`, `restored`, `permission`, `rateLimit`, `busy`.
     package func admit(
       _ request: Request, _ context: ServerContext, needing right: APIKey.Right
@@ -76,7 +76,7 @@
       return Admission(application, key, ledger, limits, context.record)
     }
 
-    /// Whether the key of a request may be used still: for answers that last.
+    /// Whether the key of a request is still valid; for long responses.
     func isValid(_ key: APIKey, of application: HostedApplication) -> Bool {
       application.keys.isValid(key.id, at: now())
     }
@@ -97,12 +97,12 @@
     }
   }
 
-  /// A request that is being answered: whose it is, and what it takes.
+  /// A request in progress: its application and key, and the resources that it uses.
   package final class Admission: Sendable {
     package let application: HostedApplication
     package let key: APIKey
     let limits: HTTPLimits
-    /// What becomes known of the request.
+    /// The record of the request for logs.
     let record: RequestRecord
     private let ledger: RequestLedger
     private let bytes = Atomic(0)
@@ -120,12 +120,12 @@
     }
 
     deinit {
-      // Relaxed: nobody else has this object any more.
+      // Relaxed: nothing else references this object now.
       ledger.end(
         of: key.id, bytes: bytes.load(ordering: .relaxed), readers: readers.load(ordering: .relaxed))
     }
 
-    /// Takes room for bytes of the body.
+    /// Reserves room for bytes of the body.
     ///
     /// - Throws: `busy`, `bodyTooLarge`.
     func reserve(_ count: Int) throws(Problem) {
@@ -134,11 +134,11 @@
       bytes.wrappingAdd(count, ordering: .relaxed)
     }
 
-    /// Begins to read a result, which takes a thread.
+    /// Begins to read a result, which needs a thread.
     ///
-    /// - Parameter begin: Begins, within the bounds of a statement of this request.
+    /// - Parameter begin: Begins the reading, within the limits of a statement of this request.
     /// - Returns: What `begin` returns.
-    /// - Throws: `busy` when as many are read as may be; what `begin` throws.
+    /// - Throws: `busy` when the maximum number of results is being read; what `begin` throws.
     func read<Element>(
       _ begin: (StatementContext) throws(DunlinError) -> RowReader<Element>
     ) throws -> RowReader<Element> {

@@ -3,11 +3,11 @@
   import NIOCore
   import Transports
 
-  /// Where a request comes from: the other end of the connection, or what a proxy that is believed says of it.
+  /// The client address of a request: the other end of the connection, or what a trusted proxy reports.
   struct ClientAddress: Sendable, Hashable {
-    /// What limits go by.
+    /// The origin that limits count by.
     let origin: ConnectionOrigin
-    /// What logs show.
+    /// The text for logs.
     let text: String
 
     init(_ remote: SocketAddress?, _ headers: HTTPFields, proxies: Set<String>) {

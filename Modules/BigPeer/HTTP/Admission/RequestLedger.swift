@@ -2,7 +2,7 @@
   import HTTPTypes
   import Synchronization
 
-  /// The requests that are being answered, and the bytes of their bodies, by key.
+  /// The requests in progress, and the bytes of their bodies, by key.
   final class RequestLedger: Sendable {
     private struct Account {
       var requests = 0
@@ -21,12 +21,12 @@
 
     init(_ limits: HTTPLimits) { self.limits = limits }
 
-    /// Requests that are being answered.
+    /// The number of requests in progress.
     var count: Int { state.withLock { $0.all.requests } }
 
     /// Counts a request until ``end(of:bytes:)``.
     ///
-    /// - Throws: `busy` when as many are being answered as may be.
+    /// - Throws: `busy` when the maximum number of requests is in progress.
     func begin(for key: String) throws(Problem) {
       let isAdmitted = state.withLock { state in
         guard state.all.requests < limits.requests,
@@ -41,9 +41,9 @@
       }
     }
 
-    /// Counts a result that is read, until ``end(of:bytes:readers:)``.
+    /// Counts a result that is being read, until ``end(of:bytes:readers:)``.
     ///
-    /// - Throws: `busy` when as many are read for the key as may be.
+    /// - Throws: `busy` when the key reads the maximum number of results.
     func beginReading(for key: String) throws(Problem) {
       let isAdmitted = state.withLock { state in
         guard
@@ -57,16 +57,16 @@
       guard isAdmitted else { throw Problem.tooManyReaders }
     }
 
-    /// Bytes that the requests of one key may take.
+    /// The maximum size of the bodies of one key's requests, in bytes.
     private var bytesByKey: Int { max(limits.allBodyBytes / 4, limits.bodyBytes) }
 
-    /// Takes room for bytes of a body.
+    /// Reserves room for bytes of a body.
     ///
     /// - Parameters:
-    ///   - bytes: How many more.
-    ///   - own: How many the request has already.
-    ///   - key: Whose request it is.
-    /// - Throws: `busy` when there is none; `bodyTooLarge` for a request that never has enough.
+    ///   - bytes: The number of additional bytes.
+    ///   - own: The number of bytes that the request has already reserved.
+    ///   - key: The key of the request.
+    /// - Throws: `busy` when there is no room now; `bodyTooLarge` for a request that can never have enough.
     func reserve(_ bytes: Int, beside own: Int, for key: String) throws(Problem) {
       guard own + bytes <= min(bytesByKey, limits.allBodyBytes) else {
         throw Problem(
@@ -84,7 +84,7 @@
       guard isThere else { throw Problem.busy("the bodies of requests take as much memory as they may") }
     }
 
-    /// A request is over.
+    /// Ends the counting of a request and its resources.
     func end(of key: String, bytes: Int, readers: Int) {
       state.withLock { state in
         state.all.requests -= 1
@@ -100,7 +100,7 @@
   }
 
   extension Problem {
-    /// No thread is free to read a result.
+    /// The problem when no thread is free to read a result.
     static let tooManyReaders = busy("as many results are being read as may be")
   }
 #endif

@@ -5,9 +5,9 @@
   import Hummingbird
   import NIOCore
 
-  /// The members of an answer beside its rows.
+  /// The members of a response besides its rows.
   struct Answer {
-    /// Warnings of one answer.
+    /// The maximum number of warnings in one response.
     static let warningLimit = 10
 
     enum QueryType: String {
@@ -20,19 +20,19 @@
     private(set) var mutatedDocumentIDs: [DocumentID] = []
     private var knownIDs: Set<DocumentID> = []
     var warnings: [String] = []
-    /// Members that only some answers have.
+    /// Members that only some responses have.
     var members: [(key: TextKey, value: Value)] = []
 
     init(transaction: TransactionToken, queryType: QueryType? = nil) {
       (self.transaction, self.queryType) = (transaction, queryType)
     }
 
-    /// Adds documents that were written, each once.
+    /// Adds documents that were written, each only once.
     mutating func addMutated(_ ids: [DocumentID]) {
       for id in ids where knownIDs.insert(id).inserted { mutatedDocumentIDs.append(id) }
     }
 
-    /// What stands before the rows, from the answer's beginning.
+    /// The bytes before the rows, from the beginning of the response.
     func opening(_ rows: TextKey) -> [UInt8] { beginning() + Array(",\"\(rows.text)\":[".utf8) }
 
     private func beginning() -> [UInt8] {
@@ -46,7 +46,7 @@
       return bytes
     }
 
-    /// What stands behind the rows, to the answer's end.
+    /// The bytes after the rows, to the end of the response.
     func closing() -> [UInt8] { [UInt8(ascii: "]")] + ending() }
 
     private func ending() -> [UInt8] {
@@ -61,7 +61,7 @@
       return bytes
     }
 
-    /// What stands behind the rows when they end before the last one.
+    /// The bytes after the rows when the response breaks off before the last row.
     static func breaking(_ problem: Problem) -> [UInt8] {
       var bytes = Array("],\"error\":".utf8)
       JSON.write(
@@ -70,10 +70,10 @@
       return bytes
     }
 
-    /// The whole answer, which has no rows.
+    /// The bytes of a response without rows.
     func bytesWithoutRows() -> [UInt8] { beginning() + ending() }
 
-    /// The whole answer.
+    /// The bytes of the whole response.
     func bytes(_ rows: TextKey = "items", _ values: [Value] = []) -> [UInt8] {
       var bytes = opening(rows)
       for (index, value) in values.enumerated() {
@@ -86,14 +86,14 @@
   }
 
   extension Response {
-    /// An answer whose bytes are all there.
+    /// A response whose bytes are complete.
     static func json(_ bytes: [UInt8], status: HTTPResponse.Status = .ok, transaction: String?) -> Response {
       Response(
         status: status, headers: jsonHeaders(transaction: transaction),
         body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
-    /// The headers of an answer in JSON.
+    /// The headers of a JSON response.
     static func jsonHeaders(transaction: String?) -> HTTPFields {
       var headers: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]
       if let transaction { headers[.transaction] = transaction }
@@ -102,7 +102,9 @@
   }
 
   extension JSON.WriteOptions {
-    /// How documents stand in answers: as bodies of requests are read, but that counters are numbers unless `areCountersTagged`.
+    /// The form of documents in responses: the same as in requests, but counters are plain numbers.
+    ///
+    /// With `areCountersTagged` counters are tagged, as in requests.
     static func answer(areCountersTagged: Bool = false) -> Self {
       Self(isLossless: areCountersTagged, escapesTags: true)
     }

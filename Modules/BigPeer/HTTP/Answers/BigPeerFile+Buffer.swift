@@ -3,7 +3,7 @@
   import NIOCore
 
   extension BigPeerFile {
-    /// A copy of the file's bytes, to be made once and shared by all answers.
+    /// A copy of the file's bytes, to be made once and shared by all responses.
     var buffer: ByteBuffer { ByteBuffer(bytes: UnsafeBufferPointer(start: bytes, count: count)) }
   }
 #endif

@@ -4,19 +4,19 @@
   import DocStore
   import HTTPTypes
 
-  /// The key that a client has given to a write, so that sending it again does not do it again.
+  /// The key that a client has given to a write, so that a repeated request does not write again.
   ///
   /// Source: "The Idempotency-Key HTTP Header Field", an Internet-Draft of the IETF's HTTPAPI group.
   struct IdempotencyKey: Sendable {
-    /// For how long the answer to a write is kept.
+    /// How long the response to a write is stored, in milliseconds.
     static let lifetime: Int64 = 24 * 3_600 * 1_000
-    /// Bytes of a key.
+    /// The maximum length of a key, in bytes.
     static let textBytes = 255
-    /// Records that have expired and go with one write.
+    /// The maximum number of expired records that one write removes.
     private static let purgedAtOnce = 64
 
     private static let answers = SideTable("http.idempotency")
-    /// The same keys by the time at which they expire.
+    /// The same keys, ordered by the time at which they expire.
     private static let expiries = SideTable("http.idempotency.expiry")
 
     private let hash: [UInt8]
@@ -26,10 +26,11 @@
     ///
     /// - Parameters:
     ///   - headers: The request's headers.
-    ///   - owner: Whose request it is, such as an API key's id: the same text of another one is another key.
-    ///   - path: What was asked for.
-    ///   - body: The bytes that were sent.
-    /// - Returns: `nil` where there is no such header.
+    ///   - owner: The owner of the request, such as an API key's id: the same text of another owner is
+    ///     another key.
+    ///   - path: The path of the request.
+    ///   - body: The bytes of the request's body.
+    /// - Returns: The key; `nil` if there is no such header.
     /// - Throws: `request` for a text that cannot be a key.
     static func read(
       _ headers: HTTPFields, of owner: String, path: String, body: [UInt8]
@@ -47,9 +48,9 @@
         fingerprint: Array(SHA256.hash(data: Array("\(path)\n".utf8) + body)))
     }
 
-    /// What was answered when the same write was done.
+    /// The stored response to the same write.
     ///
-    /// - Returns: `nil` when it was not done within the last 24 hours.
+    /// - Returns: `nil` when the write was not done within the last 24 hours.
     /// - Throws: `idempotencyKey` when another write was done with this key; `StoreError`.
     func answer(in transaction: WriteTransaction, at now: Int64) throws -> [UInt8]? {
       guard let bytes = try transaction.sideValue(Self.answers, key: hash),
@@ -62,9 +63,9 @@
       return record.answer
     }
 
-    /// Keeps the answer to a write, in the write's own transaction, and drops some that have expired.
+    /// Stores the response to a write, in the write's own transaction, and removes some expired records.
     ///
-    /// - Throws: `limit` for an answer that is too large to be kept; `StoreError`.
+    /// - Throws: `limit` for a response that is too large to be stored; `StoreError`.
     func keep(_ answer: [UInt8], in transaction: WriteTransaction, at now: Int64) throws {
       try Self.purge(transaction, at: now)
       let record = Record(expires: now + Self.lifetime, fingerprint: fingerprint, answer: answer)
@@ -82,7 +83,7 @@
       }
       for key in expired {
         let hash = Array(key.dropFirst(8))
-        // It may have been used again since.
+        // The key may have been used again since.
         let record = try transaction.sideValue(answers, key: hash).flatMap { Record(stored: $0) }
         if record.map({ $0.expires <= now }) ?? true {
           try transaction.setSideValue(nil, answers, key: hash)
@@ -95,7 +96,7 @@
       (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
     }
 
-    /// What is kept of a write.
+    /// The stored record of a write.
     private struct Record {
       private static let version: UInt8 = 1
 

@@ -2,10 +2,10 @@
   import DocStore
   import Hummingbird
 
-  /// A request that makes something: it is made once, however often the request is sent with one key, and each time the first
-  /// answer is given.
+  /// A request that creates something once, however often it is sent with the same key.
   ///
-  /// The answer is kept for 24 hours in the transaction that makes it, also where a secret is in it.
+  /// Each repetition gets the first response. The response is stored for 24 hours, in the transaction that
+  /// creates the thing, even if it contains a secret.
   struct IdempotentMaking: Sendable {
     /// Ends the transaction of a request that was carried out before.
     private struct Repeated: Error {
@@ -19,10 +19,11 @@
       (self.key, self.now) = (key, now)
     }
 
-    /// Keeps the answer; it belongs into the transaction that makes something.
+    /// Stores the response; must be called in the transaction that creates the thing.
     ///
-    /// - Throws: An error that nothing is to catch on its way to ``carryOut(in:_:make:)``, where the request was carried out before;
-    ///   `idempotencyKey` where another one was; `StoreError`.
+    /// - Throws: An error if the request was carried out before; it must reach ``carryOut(in:_:make:)``
+    ///   without being caught. `idempotencyKey` if another request was carried out with the key;
+    ///   `StoreError`.
     func keep(_ answer: [UInt8], in transaction: WriteTransaction) throws {
       guard let key else { return }
       let time = now()
@@ -30,19 +31,20 @@
       try key.keep(answer, in: transaction, at: time)
     }
 
-    /// Makes something, unless it was made before.
+    /// Creates something, unless an earlier request with the same key has created it.
     ///
     /// - Parameters:
-    ///   - store: Where it is made.
-    ///   - response: The response with an answer's bytes.
-    ///   - make: Makes it, with ``keep(_:in:)`` in the same transaction.
-    /// - Returns: The response, which says so where it is a former one.
-    /// - Throws: As ``keep(_:in:)``; what `make` throws; then nothing is made.
+    ///   - store: The store in which it is created.
+    ///   - response: Makes the response from its bytes.
+    ///   - make: Creates it, with ``keep(_:in:)`` in the same transaction.
+    /// - Returns: The response, with a header that marks a repeated one.
+    /// - Throws: The same as ``keep(_:in:)``; what `make` throws. Then nothing is created.
     func carryOut(
       in store: Store, _ response: ([UInt8]) throws -> Response, make: () async throws -> [UInt8]
     ) async throws -> Response {
       let (key, now) = (key, now)
-      // Before anything is looked at: there may be no room for another one by now.
+      // Before all other checks: the limit may be reached by now, and a repetition must still get its
+      // response.
       if let key, let known = try await store.write({ try key.answer(in: $0, at: now()) }).0 {
         return try Self.repeated(known, response)
       }

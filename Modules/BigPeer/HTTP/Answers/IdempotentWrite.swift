@@ -5,7 +5,9 @@
   import Hummingbird
   import QueryEngine
 
-  /// A write of one request: its documents, and the answer that is kept where the client has given a key, in one transaction.
+  /// A write of one request: its documents and its stored response, in one transaction.
+  ///
+  /// The response is stored if the client has given a key.
   struct IdempotentWrite: Sendable {
     private enum Outcome: Sendable {
       case done([UInt8], TransactionToken)
@@ -22,14 +24,14 @@
       self.now = now
     }
 
-    /// Writes, unless it was done before; the answer is of the same transaction either way.
+    /// Writes, unless the write was done before; the response belongs to the same transaction either way.
     ///
     /// - Parameters:
-    ///   - context: Is cancelled when the task is: what has not begun to write ends.
-    ///   - rows: The name of the answer's rows.
-    ///   - body: Writes, and completes the answer; returns its rows.
-    /// - Returns: The answer, which is durable with the documents.
-    /// - Throws: What `body` throws; `limit` for an answer that is too large; then nothing is written.
+    ///   - context: Is cancelled together with the task; a statement that has not begun to write then ends.
+    ///   - rows: The name of the response's rows.
+    ///   - body: Writes, and completes the response; returns its rows.
+    /// - Returns: The response, which is durable with the documents.
+    /// - Throws: What `body` throws; `limit` for a response that is too large. Then nothing is written.
     func carryOut(
       _ context: StatementContext, rows: TextKey = "items",
       _ body: @escaping @Sendable (WriteTransaction, inout Answer) throws -> [Value]
@@ -65,7 +67,7 @@
       }
     }
 
-    /// The transaction of an answer that was kept.
+    /// The transaction of a stored response.
     private static func transaction(in answer: [UInt8]) -> String? {
       guard case .map(let fields)? = try? JSON.parse(answer) else { return nil }
       return fields["transactionId"]?.stringValue

@@ -5,11 +5,11 @@
   import Hummingbird
   import NIOCore
 
-  /// An answer whose rows are sent as they are read, so that it takes little memory however many there are.
+  /// A response whose rows are sent as they are read, so that it needs little memory for any number of rows.
   struct StreamedAnswer: Sendable {
-    /// Answers up to about so many bytes are sent whole, with a status for whatever goes wrong on the way.
+    /// Responses up to about this many bytes are sent as a whole; an error then still changes the status.
     private static let wholeBytes = 64 << 10
-    /// Bytes that are gathered before they are sent.
+    /// Bytes that are collected before they are sent.
     private static let chunkBytes = 32 << 10
 
     /// The name of the member with the rows.
@@ -20,7 +20,7 @@
     private let admission: Admission
     private let record: RequestRecord
 
-    /// Ends the reading when nobody needs it any more.
+    /// Ends the reading when the response is released.
     private final class OpenRows: Sendable {
       let reader: RowReader<[UInt8]>
       init(_ reader: RowReader<[UInt8]>) { self.reader = reader }
@@ -38,9 +38,9 @@
       self.record = record
     }
 
-    /// Reads the first rows, and answers.
+    /// Reads the first rows, and responds.
     ///
-    /// - Throws: What goes wrong before anything is sent.
+    /// - Throws: Errors that occur before anything is sent.
     func response() async throws -> Response {
       var text = RowText(bytes: answer.opening(name), limit: admission.limits.rows)
       while text.bytes.count < Self.wholeBytes {
@@ -57,7 +57,7 @@
         body: ResponseBody { writer in try await send(begun, to: &writer) })
     }
 
-    /// The answer with what is known at its end.
+    /// The response with the members that are known only at its end.
     private var ended: Answer {
       var answer = answer
       answer.warnings += rows.reader.hints
@@ -78,7 +78,8 @@
           try text.append(more)
         }
       } catch {
-        // It is too late for a status. The connection ends without the end of the body, so that no client takes this for all.
+        // It is too late for a status. The connection ends without the end of the body, so that no client
+        // takes the response for complete.
         let problem = Problem(any: error)
         record.note(failure: problem.code)
         if let underlying = problem.underlying { record.note(error: underlying) }
@@ -90,7 +91,7 @@
     }
   }
 
-  /// The text of rows, as far as it is gathered.
+  /// The collected text of rows.
   private struct RowText {
     var bytes: [UInt8]
     let limit: Int

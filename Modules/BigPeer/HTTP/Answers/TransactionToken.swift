@@ -4,13 +4,15 @@
   package import HTTPTypes
   import Synchronization
 
-  /// Names a transaction to clients, who may demand that a later answer includes it; to them it is opaque.
+  /// Identifies a transaction for clients, which may require that a later response includes it.
+  ///
+  /// The token is opaque to clients.
   package struct TransactionToken: Hashable, Sendable, CustomStringConvertible {
-    /// Tells the log of one store from that of another.
+    /// Distinguishes the log of one store from that of another.
     let log: UInt64
     let sequence: UInt64
 
-    /// Bytes that the text of a token may have, with those of later releases.
+    /// The maximum length of a token, in bytes; it leaves room for tokens of later releases.
     static let textBytes = 256
 
     package var description: String { "\(String(log, radix: 16))-\(String(sequence, radix: 16))" }
@@ -19,26 +21,26 @@
 
     /// Reads a text.
     ///
-    /// - Returns: `nil` when it is no token's.
+    /// - Returns: `nil` for anything other than a token.
     package init?(_ text: String) {
       let parts = text.split(separator: "-", omittingEmptySubsequences: false)
       guard parts.count == 2, text.utf8.count <= Self.textBytes,
         let log = UInt64(parts[0], radix: 16), let sequence = UInt64(parts[1], radix: 16)
       else { return nil }
       self.init(log: log, sequence: sequence)
-      // One token has one text.
+      // Each token has exactly one text.
       guard description.utf8.elementsEqual(text.utf8) else { return nil }
     }
   }
 
   extension HTTPField.Name {
-    /// Demands a transaction, and names that of an answer.
+    /// In a request, requires a transaction; in a response, names its transaction.
     static let transaction = named("Dunlin-Transaction")
-    /// The name of the same demand in the product that the API is modelled on.
+    /// The name of the same header in the product that the API is modelled on.
     static let modelTransaction = named("X-DITTO-TXN-ID")
-    /// Names a write, so that sending it again does not do it again.
+    /// Identifies a write, so that a repeated request does not write again.
     static let idempotencyKey = named("Idempotency-Key")
-    /// Says that an answer is that of an earlier request with the same key.
+    /// Marks a response as that of an earlier request with the same key.
     static let replayed = named("Idempotency-Replayed")
 
     private static func named(_ text: String) -> HTTPField.Name {
@@ -47,7 +49,7 @@
     }
   }
 
-  /// The transactions of one store, for those who demand one that they have seen.
+  /// The transactions of one store, for clients that require one that they have seen.
   package final class TransactionWatch: Sendable {
     private struct State {
       var sequence: UInt64
@@ -56,7 +58,7 @@
       var listener: CommitListener?
     }
 
-    /// How long somebody waits for a transaction at most.
+    /// The longest wait for a transaction.
     package static let patience = Duration.seconds(2)
 
     private let store: Store
@@ -81,7 +83,7 @@
       TransactionToken(log: Self.log(of: store), sequence: sequence)
     }
 
-    /// What tells the log of a store from that of another.
+    /// The number that distinguishes the log of this store from others.
     static func log(of store: Store) -> UInt64 { store.site.high }
 
     private func record(_ sequence: UInt64) {
@@ -94,10 +96,10 @@
       for continuation in ready { continuation.resume() }
     }
 
-    /// Waits until what a request demands is here, if it demands something.
+    /// Waits until the transaction that a request requires is stored, if it requires one.
     ///
-    /// - Throws: `request` for a text that is too long; `unknownTransaction` for a token that is none, or of another store's log;
-    ///   `transactionBehind` when it has not come within two seconds.
+    /// - Throws: `request` for a text that is too long; `unknownTransaction` for an invalid token, or one of
+    ///   another store's log; `transactionBehind` when the transaction has not arrived within two seconds.
     package func satisfy(_ headers: HTTPFields) async throws {
       let texts = headers[values: .transaction] + headers[values: .modelTransaction]
       for text in texts {
@@ -105,7 +107,7 @@
           throw Problem.request(
             "the header that demands a transaction must have at most \(TransactionToken.textBytes) bytes")
         }
-        // To clients a token is opaque, so one that is none is one that this store does not know.
+        // Tokens are opaque to clients, so an invalid token is treated as one that this store does not know.
         try await wait(for: TransactionToken(text))
       }
     }
@@ -150,7 +152,7 @@
       }
     }
 
-    /// Ends the following.
+    /// Stops following the log.
     func end() {
       let listener = state.withLock { state in
         defer { state.listener = nil }

@@ -5,34 +5,37 @@
   import NIOHTTPTypes
   import Transports
 
-  /// Keeps one client of HTTP within its bounds: connections, the time that a body takes to come, and the time that it takes
-  /// nothing of an answer.
+  /// Enforces the limits of one HTTP client.
   ///
-  /// The time for headers and between requests is the library's; it stands behind this handler.
+  /// The limits are: connections, the time in which a body must arrive, and the time for which the client may
+  /// read nothing of a response. The library limits the time for headers and between requests; its handler is
+  /// behind this one.
   final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// How long a connection stays open behind its last answer, so that a client which still sends can read that.
+    /// How long a connection stays open after its last response.
+    ///
+    /// A client that still sends can then read that response.
     private static let lingering = TimeAmount.milliseconds(250)
 
     private let ledger: ConnectionLedger
     private let limits: HTTPLimits
-    /// Takes a report of each request that this handler answers itself, before any route.
+    /// Gets a report of each request that this handler answers itself, before any route.
     private let report: @Sendable (RequestReport) -> Void
     private var isCounted = false
-    /// Requests whose answer has not ended.
+    /// The number of requests whose response has not ended.
     private var owed = 0
-    /// Whether the end of the newest request's body has not come.
+    /// Whether the end of the newest request's body is still missing.
     private var isBodyPending = false
-    /// Whether an answer has begun and not ended.
+    /// Whether a response has begun and not ended.
     private var isAnswering = false
     private var closesBehindAnswer = false
-    /// Whether nothing that comes is looked at any more: requests that came whole are answered, and no others.
+    /// Whether further input is ignored; only requests that have arrived completely are answered.
     private var dropsInput = false
-    /// The answer to a request that cannot be read, once those before it are answered.
+    /// The response to a request that cannot be read, sent after those to the requests before it.
     private var refusal: Problem?
     private var isOver = false
     private var bodyDeadline: Scheduled<Void>?
@@ -81,7 +84,7 @@
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-      // Whoever ends a connection does not wait for its answers.
+      // A client that ends a connection does not wait for its responses.
       if event as? ChannelEvent == .inputClosed, owed > 0 { ledger.abandon(context.channel, .abandoned) }
       context.fireUserInboundEventTriggered(event)
     }
@@ -106,14 +109,14 @@
       context.fireChannelReadComplete()
     }
 
-    /// No more of the newest request's body is waited for.
+    /// Stops waiting for the rest of the newest request's body.
     private func endBody() {
       isBodyPending = false
       bodyDeadline?.cancel()
       bodyDeadline = nil
     }
 
-    /// Tells a client that asks before it sends a large body to go on, unless the body is too large.
+    /// Sends `100 Continue` to a client that asks for it before a large body, unless the body is too large.
     private func goOn(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
       guard owed == 1, head.headerFields[.expect]?.lowercased() == "100-continue",
         (head.headerFields[.contentLength].flatMap { Int($0) } ?? 0) <= limits.bodyBytes
@@ -121,7 +124,7 @@
       context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
     }
 
-    /// Gives the body its time from now on; that of a request which waits for the one before it has all time.
+    /// Starts the time limit of the body; a request that waits for the one before it has no limit yet.
     private func watchBody(_ context: ChannelHandlerContext) {
       guard isBodyPending, owed == 1, bodyDeadline == nil, !isOver else { return }
       bodyDeadline = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.bodyTime)) {
@@ -133,7 +136,7 @@
       }
     }
 
-    /// A request that cannot be read.
+    /// Handles a request that cannot be read.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
       guard !isOver, !dropsInput else { return }
       guard error is HTTPParserError || owed == 0 else { return context.fireErrorCaught(error) }
@@ -147,16 +150,16 @@
       dropsInput = true
       let whole = isBodyPending ? owed - 1 : owed
       if whole == 0 { return refuse(problem, context) }
-      // Requests that came whole may take effect, so they get their answers first.
+      // Requests that arrived completely may take effect, so they get their responses first.
       if isBodyPending { refusal = problem } else { tell(problem, context) }
       endBody()
     }
 
-    /// Answers with a problem, and ends the connection; nothing of the request takes effect.
+    /// Responds with a problem, and ends the connection; nothing of the request takes effect.
     private func refuse(_ problem: Problem, _ context: ChannelHandlerContext) {
       isOver = true
       ledger.abandon(context.channel, problem)
-      // A request that has reached its route is reported there.
+      // A request that has reached its route is reported by the route.
       if owed == 0 { tell(problem, context) }
       guard !isAnswering else { return context.close(promise: nil) }
       let body = problem.body
@@ -190,7 +193,7 @@
       case .head(var head) where head.status.kind != .informational:
         isAnswering = true
         if owed == 1, isBodyPending {
-          // What is left of the body is not read, so that there is no next request.
+          // The rest of the body is not read, so there is no next request.
           dropsInput = true
           endBody()
         }

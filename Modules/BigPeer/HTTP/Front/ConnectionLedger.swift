@@ -5,13 +5,13 @@
   import Synchronization
   import Transports
 
-  /// The connections of one listener: how many there are by address, and what each is answered.
+  /// The connections of one listener: their number by address, and the request in progress of each.
   final class ConnectionLedger: Sendable {
     private struct Connection {
       let origin: ConnectionOrigin
-      /// The request that is being answered.
+      /// The request in progress.
       var record: RequestRecord?
-      /// Why no request of it is carried out any more.
+      /// Why no further request of it is carried out.
       var ending: Problem?
     }
 
@@ -26,7 +26,7 @@
     private static let tellingPace = Duration.seconds(1)
 
     private let limits: HTTPLimits
-    /// Web proxies, whose connections are many clients'.
+    /// Web proxies, whose connections carry many clients.
     private let proxies: Set<String>
     private let logger: Logger
     private let state = Mutex(State())
@@ -37,10 +37,10 @@
       self.logger = logger
     }
 
-    /// Connections that are open.
+    /// The number of open connections.
     var count: Int { state.withLock { $0.connections.count } }
 
-    /// Connections that there was no room for.
+    /// The number of connections that were refused for lack of room.
     var refusedCount: UInt64 { state.withLock { $0.refused } }
 
     // MARK: - Connections
@@ -75,7 +75,7 @@
       return isOpen
     }
 
-    /// A connection that was counted is over: what it asked for is not needed any more.
+    /// Ends the counting of a connection; its requests are no longer needed.
     func close(_ channel: any Channel) {
       let record = state.withLock { state -> RequestRecord? in
         guard let connection = state.connections.removeValue(forKey: ObjectIdentifier(channel)) else {
@@ -90,7 +90,7 @@
 
     // MARK: - Requests
 
-    /// A request of a connection is being answered, until ``end(_:on:)``.
+    /// Records that a request of a connection is in progress, until ``end(_:on:)``.
     func begin(_ record: RequestRecord, on channel: any Channel) {
       let id = ObjectIdentifier(channel)
       let ending = state.withLock { state -> Problem? in
@@ -101,7 +101,7 @@
       if let ending { record.abandon(ending) }
     }
 
-    /// A request was answered.
+    /// Records that the response to a request has ended.
     func end(_ record: RequestRecord, on channel: any Channel) {
       let id = ObjectIdentifier(channel)
       state.withLock { state in
@@ -109,7 +109,7 @@
       }
     }
 
-    /// No request of a connection is carried out any more, not the one either that is being read.
+    /// Stops all further requests of a connection, also the one that is being read.
     func abandon(_ channel: any Channel, _ problem: Problem) {
       let record = state.withLock { state in
         state.connections[ObjectIdentifier(channel)]?.ending = problem
@@ -120,7 +120,7 @@
   }
 
   extension Problem {
-    /// Nobody waits for the answer.
+    /// The problem of a request whose connection has ended.
     static let abandoned = Problem(.requestTimeout, "connection", "the connection ended before the answer")
   }
 #endif

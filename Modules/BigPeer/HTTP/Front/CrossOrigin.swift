@@ -2,7 +2,7 @@
   import HTTPTypes
   import Hummingbird
 
-  /// Which web pages may call the API from a browser: those that the configuration lists, and no others.
+  /// Which web pages may call the API from a browser: only those that the configuration lists.
   ///
   /// Source: the Fetch Standard of WHATWG, "CORS protocol".
   struct CrossOrigin: Sendable {
@@ -11,15 +11,15 @@
     private static let allowedHeaders =
       "Authorization, Content-Type, Dunlin-Transaction, Idempotency-Key, X-DITTO-TXN-ID"
     private static let exposedHeaders = "Dunlin-Transaction, Idempotency-Replayed, Retry-After"
-    /// Seconds for which a browser may keep what it was told.
+    /// How long a browser may cache a preflight response, in seconds.
     private static let age = 600
 
-    /// The origin of a request, where it may call.
+    /// The origin of a request, if it may call the API.
     private func origin(of request: Request) -> String? {
       request.headers[.origin].flatMap { origins.contains($0) ? $0 : nil }
     }
 
-    /// The answer to a browser's question before a request; `nil` for other requests.
+    /// The response to a browser's preflight request; `nil` for other requests.
     func preflight(_ request: Request, _ routes: RouteList) -> Response? {
       guard request.method == .options, request.headers[.accessControlRequestMethod] != nil,
         origin(of: request) != nil, let methods = routes.route(of: request.uri.path)?.methods
@@ -32,7 +32,7 @@
         ])
     }
 
-    /// Adds what a browser needs to hand the answer to the page.
+    /// Adds the headers that a browser needs to pass the response to the page.
     func complete(_ response: inout Response, for request: Request) {
       guard !origins.isEmpty else { return }
       response.headers[.vary] = "Origin"

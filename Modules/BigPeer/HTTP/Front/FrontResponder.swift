@@ -5,7 +5,9 @@
   import NIOCore
   import Transports
 
-  /// What stands before all routes of a listener: it counts and logs, and answers with a problem where a route fails or there is none.
+  /// Handles all requests of a listener before its routes: it counts, logs, and reports problems.
+  ///
+  /// It responds with a problem if a route fails or if there is no route.
   struct FrontResponder: HTTPResponder {
     let router: RouterResponder<ServerContext>
     let routes: RouteList
@@ -26,7 +28,7 @@
       } catch {
         response = Problem(any: error).response(from: request, context: context)
       }
-      // Problems have no body there either.
+      // Problems have no body in a response to HEAD either.
       if request.method == .head { response = response.createHeadResponse() }
       crossOrigin.complete(&response, for: request)
       let status = response.status.code
@@ -63,7 +65,7 @@
     ) async throws -> Response {
       if let gate { try gate.count(gate.address(of: request, context)) }
       if let preflight = crossOrigin.preflight(request, routes) { return preflight }
-      // A route that has failed by an error of the library's answers without a body.
+      // A route that fails with an error of the library's responds without a body.
       guard let methods else {
         throw Problem(.notFound, "notFound", "there is nothing at this path")
       }
@@ -80,11 +82,11 @@
     }
   }
 
-  /// What is known of a request once it is answered.
+  /// The data of a request that has been answered.
   struct RequestReport: Sendable {
-    /// `nil` for what could not be read.
+    /// `nil` for a request that could not be read.
     let method: HTTPRequest.Method?
-    /// The path as the route has it: nothing of what a client has written into it.
+    /// The path as the route declares it, without anything that a client has sent.
     let route: String
     /// The number of the route at its listener.
     let routeNumber: Int
@@ -92,15 +94,15 @@
     let address: String
     let application: String?
     let key: String?
-    /// Why the answer ended before its end.
+    /// Why the response broke off before its end.
     let failure: String?
-    /// What the server failed with.
+    /// The server's error.
     let error: (any Error)?
     let time: Duration
   }
 
   extension RequestReport {
-    /// Writes a line, without anything of what was sent and answered.
+    /// Logs a line, without any contents of the request or the response.
     func log(to logger: Logger) {
       let milliseconds = (time / .milliseconds(1) * 10).rounded() / 10
       var metadata: Logger.Metadata = [
@@ -121,7 +123,7 @@
       let parts: [String]
       var methods: Set<HTTPRequest.Method>
 
-      /// Parts that stand for whatever a client writes.
+      /// The number of variable parts.
       var variables: Int { parts.count { Route.isVariable($0) } }
 
       static func isVariable(_ part: String) -> Bool {
@@ -129,7 +131,7 @@
       }
     }
 
-    /// The number of no route.
+    /// The route number when no route matches.
     static let none = -1
 
     private var routes: [Route] = []
@@ -137,7 +139,7 @@
     init(_ router: Router<ServerContext>) {
       for route in router.routes {
         let parts = Self.parts(of: "\(route.path)")
-        // HEAD is answered wherever GET is.
+        // HEAD is supported wherever GET is.
         let methods: Set<HTTPRequest.Method> = route.method == .get ? [.get, .head] : [route.method]
         if let index = routes.firstIndex(where: { $0.parts == parts }) {
           routes[index].methods.formUnion(methods)
@@ -145,13 +147,13 @@
           routes.append(Route(parts: parts, methods: methods))
         }
       }
-      // As the router does: what is written out comes first.
+      // As in the router: literal parts take precedence.
       routes.sort { $0.variables < $1.variables }
     }
 
     private static func parts(of path: String) -> [String] { path.split(separator: "/").map(String.init) }
 
-    /// The route of a path, with its methods; `nil` when there is nothing.
+    /// The route of a path, with its methods; `nil` when there is none.
     func route(of path: String) -> (number: Int, methods: Set<HTTPRequest.Method>)? {
       let parts = Self.parts(of: path)
       let found = routes.firstIndex { route in

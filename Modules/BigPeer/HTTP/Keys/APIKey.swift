@@ -1,44 +1,44 @@
 #if Server
   package import CRDTCore
 
-  /// What lets a web back end use the HTTP API of one application; only the hash of its secret is kept.
+  /// The right of a web back end to use the HTTP API of one application; only its secret's hash is stored.
   package struct APIKey: Hashable, Sendable {
-    /// What a key may do.
+    /// What a key permits.
     package enum Right: String, Sendable, Hashable {
       case read
-      /// Reads too.
+      /// Permits reading too.
       case write
 
-      /// Whether a key with this right may do what needs another.
+      /// Whether a key with this right permits a request that needs another right.
       func covers(_ needed: Right) -> Bool { self == .write || needed == .read }
     }
 
-    /// Names the key, in logs too: 16 hexadecimal digits.
+    /// Identifies the key, in logs too: 16 hexadecimal digits.
     package let id: String
-    /// What whoever made it calls it.
+    /// The name that its creator gave it.
     package let name: String
     package let right: Right
     /// Milliseconds since 1970.
     package let created: Int64
-    /// Milliseconds since 1970 from which on it is refused; `nil` is never.
+    /// The time from which on it is refused, in milliseconds since 1970; `nil` means never.
     package let expires: Int64?
     /// SHA-256 of the secret.
     let hash: [UInt8]
-    /// The site of the store in which it was made; empty for one of an earlier release.
+    /// The site of the store in which it was made; empty for a key of an earlier release.
     let site: String
 
-    /// Whether it is refused at a time.
+    /// Whether it has expired at a time.
     package func isOver(at milliseconds: Int64) -> Bool { expires.map { $0 <= milliseconds } ?? false }
   }
 
-  /// A key as its owner has it: `dk1.ID.SECRET`, with a secret of 256 random bits.
+  /// The text that a key's owner has: `dk1.ID.SECRET`, with a secret of 256 random bits.
   struct APIKeyToken {
     let id: String
     private let secret: Secret
 
     private static let prefix = "dk1"
 
-    /// Makes a new one.
+    /// Makes a new token.
     init() {
       var generator = SystemRandomNumberGenerator()
       let digits = String(generator.next() as UInt64, radix: 16)
@@ -48,7 +48,7 @@
 
     /// Reads a text.
     ///
-    /// - Returns: `nil` when it is no key's.
+    /// - Returns: `nil` for anything other than a key.
     init?(_ text: Substring) {
       let parts = text.split(separator: ".", omittingEmptySubsequences: false)
       guard parts.count == 3, parts[0].utf8.elementsEqual(Self.prefix.utf8), parts[1].utf8.count == 16,
@@ -62,17 +62,17 @@
     /// The text, which is secret.
     var text: String { "\(Self.prefix).\(id).\(secret.text)" }
 
-    /// What is kept of the secret.
+    /// The hash of the secret, which is stored.
     var hash: [UInt8] { SecretHash(of: secret.bytes).bytes }
 
-    /// Whether this is the token of a key; takes as long for any other secret.
+    /// Whether this is the token of a key; takes equally long for a wrong secret.
     func opens(_ key: APIKey) -> Bool {
       SecretHash(of: secret.bytes).isSame(as: SecretHash(kept: key.hash))
     }
   }
 
   extension APIKey {
-    /// The bytes that are kept of it.
+    /// The bytes of the key as it is stored.
     var stored: [UInt8] {
       var fields: [TextKey: Value] = [
         "id": .string(id), "name": .string(name), "right": .string(right.rawValue), "created": .int(created),
@@ -84,7 +84,7 @@
       return bytes
     }
 
-    /// Reads what was kept.
+    /// Reads a stored key.
     ///
     /// - Returns: `nil` when it is damaged.
     init?(stored: [UInt8]) {
@@ -98,7 +98,7 @@
       if case .int(let expires)? = fields["expires"] { self.expires = expires } else { expires = nil }
     }
 
-    /// What may be shown of it.
+    /// The public fields.
     package var values: [TextKey: Value] {
       [
         "id": .string(id), "name": .string(name), "right": .string(right.rawValue), "created": .int(created),

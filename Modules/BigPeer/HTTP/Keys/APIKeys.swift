@@ -3,22 +3,22 @@
   package import DocStore
   import Synchronization
 
-  /// The API keys of one application, kept in its store.
+  /// The API keys of one application, stored in its store.
   package final class APIKeys: Sendable {
-    /// Keys that an application may have.
+    /// The maximum number of keys of an application.
     package static let limit = 10_000
     private static let table = SideTable("http.keys")
 
     private let store: Store
     private let known = Mutex<[String: APIKey]>([:])
-    /// Keys that are refused, although it is not certain that they are gone from the store.
+    /// Keys that are refused, although their removal from the store is not yet certain.
     private let revoking = Mutex<Set<String>>([])
 
     /// Reads the keys of a store.
     ///
     /// - Parameters:
     ///   - store: The application's store.
-    ///   - report: Takes a line about a key that is damaged, and is then left out.
+    ///   - report: Gets a line about each damaged key, which is left out.
     /// - Throws: `StoreError`.
     init(_ store: Store, report: @escaping @Sendable (String) -> Void) throws {
       self.store = store
@@ -42,7 +42,7 @@
       known.withLock { Array($0.values) }.sorted { ($0.created, $0.id) < ($1.created, $1.id) }
     }
 
-    /// The key that a token opens; `nil` when it opens none of this application.
+    /// The key of a token; `nil` when the application has no such key.
     func key(for token: APIKeyToken) -> APIKey? {
       guard let key = known.withLock({ $0[token.id] }), token.opens(key) else { return nil }
       return key
@@ -51,12 +51,12 @@
     /// Makes a key; it is durable when this returns.
     ///
     /// - Parameters:
-    ///   - name: What it is called.
-    ///   - right: What it may do.
+    ///   - name: Its name.
+    ///   - right: Its right.
     ///   - now: Milliseconds since 1970.
-    ///   - expires: From when on it is refused; `nil` is never.
+    ///   - expires: The time from which on it is refused; `nil` means never.
     ///   - alongside: Called with key and token in the transaction that stores the key.
-    /// - Returns: The key, and its token, which is not kept here.
+    /// - Returns: The key, and its token, which is not stored.
     /// - Throws: `Problem` when there are too many; `StoreError`; what `alongside` throws.
     package func make(
       name: String, right: APIKey.Right, now: Int64, expires: Int64?,
@@ -78,12 +78,12 @@
       return (key, token.text)
     }
 
-    /// Whether a key is there still, and may be used at a time: for answers that last.
+    /// Whether a key still exists and is valid at a time; for long responses.
     func isValid(_ id: String, at milliseconds: Int64) -> Bool {
       known.withLock { $0[id] }.map { !$0.isOver(at: milliseconds) } ?? false
     }
 
-    /// Revokes a key: it is refused from now on, and for good once this returns.
+    /// Revokes a key: it is refused from now on, and permanently once this returns.
     ///
     /// - Returns: `false` when there is no such key.
     /// - Throws: `StoreError`; then the key is refused until the next start, and it can be revoked again.

@@ -2,13 +2,13 @@
   import Crypto
   import Foundation
 
-  /// 256 random bits, as a text that only whoever it was made for has.
+  /// A secret of 256 random bits, as a text that only its owner has.
   struct Secret {
     private static let byteCount = 32
 
     let bytes: [UInt8]
 
-    /// Makes a new one.
+    /// Makes a new secret.
     init() {
       var generator = SystemRandomNumberGenerator()
       bytes = (0..<Self.byteCount / 8).flatMap { _ in
@@ -18,7 +18,7 @@
 
     /// Reads a text.
     ///
-    /// - Returns: `nil` when it is no secret's.
+    /// - Returns: `nil` for anything other than a secret.
     init?(_ text: Substring) {
       guard text.utf8.count == 43,
         let data = Data(base64Encoded: text.replacing("-", with: "+").replacing("_", with: "/") + "="),
@@ -34,17 +34,17 @@
     }
   }
 
-  /// What is kept of a secret: its SHA-256.
+  /// The stored form of a secret: its SHA-256.
   struct SecretHash: Hashable {
     let bytes: [UInt8]
 
     /// The hash of a secret's bytes.
     init(of secret: [UInt8]) { bytes = Array(SHA256.hash(data: secret)) }
 
-    /// A hash that was kept.
+    /// A stored hash.
     init(kept bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Whether both are of the same secret; takes as long for any other.
+    /// Whether both are of the same secret; takes equally long for a different one.
     func isSame(as other: SecretHash) -> Bool {
       guard bytes.count == other.bytes.count else { return false }
       return zip(bytes, other.bytes).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0

@@ -3,17 +3,17 @@
   import DocStore
   import QueryEngine
 
-  /// Which documents of a collection a request names, in the language of the query builder.
+  /// The documents of a collection that a request selects, in the language of the query builder.
   struct DocumentQuery: Sendable {
-    /// Bytes of a query's text.
+    /// The maximum length of a query, in bytes.
     private static let textBytes = 16 << 10
-    /// Keys of an order.
+    /// The maximum number of sort keys.
     private static let orderKeys = 16
 
     let collection: String
     let arguments: [TextKey: Value]
     private let predicate: Expression?
-    /// Whether the request has a query, if only one for all documents.
+    /// Whether the request has a query, even one for all documents.
     let isGiven: Bool
     private var order: [SortKey] = []
     var limit: Int?
@@ -46,7 +46,7 @@
       return name
     }
 
-    /// Reads the id of a document, as `id` or `_id`; `nil` where there is none.
+    /// Reads the id of a document, as `id` or `_id`; `nil` if there is none.
     static func id(_ fields: inout RequestFields) throws -> DocumentID? {
       let (id, other) = (fields.value("id"), fields.value("_id"))
       guard id == nil || other == nil else { throw Problem.request("id and _id are the same: give one") }

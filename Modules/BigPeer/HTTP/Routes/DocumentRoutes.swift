@@ -6,7 +6,7 @@
   import Hummingbird
   import QueryEngine
 
-  /// `find`, `findbyid` and `count`, in the language of the query builder.
+  /// The routes `find`, `findbyid` and `count`, in the language of the query builder.
   struct DocumentRoutes: ServerRoute {
     let gate: APIGate
 
@@ -81,7 +81,7 @@
       return .json(bytes, transaction: answer.transaction.description)
     }
 
-    /// A document as answers show it.
+    /// The form of a document in responses.
     private static func document(_ id: DocumentID?, _ fields: [TextKey: Value]) -> Value {
       .map(["id": id?.value ?? .null, "fields": .map(fields.filter { $0.key != "_id" })])
     }

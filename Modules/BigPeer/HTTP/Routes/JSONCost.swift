@@ -1,12 +1,12 @@
 #if Server
   import CRDTCore
 
-  /// The memory that a JSON text takes once it is parsed, without parsing it.
+  /// Estimates the memory of a parsed JSON text, without parsing it.
   enum JSONCost {
-    /// What a value takes in an array or under a name, about.
+    /// The approximate memory of a value in an array or under a name, in bytes.
     private static let valueBytes = 32
 
-    /// About the bytes of the values of a text, beside those of its own characters.
+    /// The approximate memory of the values of a text, besides that of its characters, in bytes.
     ///
     /// - Complexity: O(*n*)
     static func bytes(of text: [UInt8]) -> Int {

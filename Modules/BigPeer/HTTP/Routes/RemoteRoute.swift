@@ -5,15 +5,15 @@
   import Hummingbird
   import SyncProtocol
 
-  /// `/api/v4/sync/remote_execute`: a SELECT that connected devices run on what they hold.
+  /// The route `/api/v4/sync/remote_execute`: a SELECT that connected devices run on their own data.
   ///
-  /// A device answers none unless its application has switched that on.
+  /// A device answers only if its application has enabled that.
   struct RemoteRoute: ServerRoute {
-    /// Devices that are asked in one request.
+    /// The maximum number of devices that one request queries.
     private static let deviceLimit = 1_000
-    /// Devices that are asked at once.
+    /// The maximum number of devices that are queried at the same time.
     private static let width = 128
-    /// Rows of one device.
+    /// The maximum number of rows of one device.
     private static let rowLimit = 10_000
     private static let longestTime = 60
 
@@ -23,7 +23,7 @@
       router.post("/api/v4/sync/remote_execute") { request, context in try await execute(request, context) }
     }
 
-    /// What is asked of each device.
+    /// The query for each device.
     private struct Question: Sendable {
       let statement: String
       let arguments: [TextKey: Value]
@@ -44,7 +44,7 @@
       try await admission.application.transactions.satisfy(request.headers)
       let application = admission.application
       do {
-        // A mistake is found here, and not once by each device.
+        // A mistake is reported here, and not once by each device.
         guard try application.dunlin.store.engine.prepare(statement).statement.isQuery else {
           throw Problem(.forbidden, "unsupported", "devices run SELECT alone for others")
         }
@@ -70,7 +70,7 @@
       return names
     }
 
-    /// The devices that are connected, or those of them with an id, a key or a name.
+    /// The connected devices, or those of them with an id, a key or a name.
     private static func peers(of application: HostedApplication, _ names: [String]?) throws -> [DunlinPeer] {
       let all = application.dunlin.presence.graph.remotePeers.filter { !$0.connections.isEmpty }
       guard let names else { return Array(all.prefix(deviceLimit)) }
@@ -87,11 +87,11 @@
       return chosen
     }
 
-    /// Asks all devices within the time of the request; those that are late are said to be late.
+    /// Queries all devices within the time of the request; late devices are reported as late.
     private static func ask(_ peers: [DunlinPeer], _ question: Question, _ dunlin: Dunlin) async -> [[UInt8]]
     {
       let end = ContinuousClock.now + question.time
-      // A device that says nothing does not end the statement either.
+      // A device that does not respond does not end the statement either.
       let answers = await TimedRound.run(peers, within: question.time + .seconds(1), width: width) { peer in
         var question = question
         question.time = max(end - .now, .milliseconds(1))
@@ -100,7 +100,7 @@
       return zip(peers, answers).map { json(of: $0, $1) }
     }
 
-    /// The answer of one device as JSON: its rows, or why there are none or no more.
+    /// The response of one device as JSON: its rows, or why there are none or no more.
     private static func json(of peer: DunlinPeer, _ answer: (bytes: [UInt8], failure: Problem?)?) -> [UInt8] {
       let late = Problem(.serviceUnavailable, "timeout", "the device did not answer in time")
       let failure = answer == nil ? late : answer?.failure
@@ -120,7 +120,7 @@
       return bytes
     }
 
-    /// The rows of one device as JSON, with commas between them, and why there are no more.
+    /// The rows of one device as JSON, separated by commas, and why there are no more.
     private static func rows(
       of peer: DunlinPeer, _ question: Question, _ dunlin: Dunlin
     ) async -> (bytes: [UInt8], failure: Problem?) {

@@ -4,7 +4,9 @@
   package import Hummingbird
   import NIOCore
 
-  /// The members of a JSON object that a request has sent, read one by one; one that nobody reads is a mistake.
+  /// The members of a JSON object in a request, read one by one.
+  ///
+  /// A member that is never read is reported as a mistake.
   package struct RequestFields {
     private var fields: [TextKey: Value]
     private let place: String
@@ -13,8 +15,8 @@
     ///
     /// - Parameters:
     ///   - value: The object.
-    ///   - place: Where it stands in the request, for messages.
-    /// - Throws: `request` when it is none.
+    ///   - place: Its place in the request, for messages.
+    /// - Throws: `request` when the value is not an object.
     package init(_ value: Value, at place: String = "") throws(Problem) {
       guard case .map(let fields) = value else {
         throw Problem.request("\(place.isEmpty ? "the body" : place) must be a JSON object")
@@ -32,10 +34,10 @@
       Problem.request("\(place.isEmpty ? "" : "\(place).")\(name) \(message)")
     }
 
-    /// Any value; `nil` where there is none, or null.
+    /// Any value; `nil` if the member is missing, or null.
     package mutating func value(_ name: TextKey) -> Value? { take(name) }
 
-    /// A text; `nil` where there is none.
+    /// A text; `nil` if the member is missing.
     package mutating func text(_ name: TextKey, bytes: Int = 1 << 20) throws(Problem) -> String? {
       guard let value = take(name) else { return nil }
       guard case .string(let text) = value else { throw fault(name, "must be a text") }
@@ -43,20 +45,20 @@
       return text
     }
 
-    /// A text that must be there.
+    /// A required text.
     package mutating func requiredText(_ name: TextKey, bytes: Int = 1 << 20) throws(Problem) -> String {
       guard let text = try text(name, bytes: bytes) else { throw fault(name, "is missing") }
       return text
     }
 
-    /// True or false; `nil` where there is none.
+    /// True or false; `nil` if the member is missing.
     package mutating func flag(_ name: TextKey) throws(Problem) -> Bool? {
       guard let value = take(name) else { return nil }
       guard case .bool(let flag) = value else { throw fault(name, "must be true or false") }
       return flag
     }
 
-    /// A whole number within bounds; `nil` where there is none.
+    /// A whole number within bounds; `nil` if the member is missing.
     package mutating func integer(_ name: TextKey, in range: ClosedRange<Int>) throws(Problem) -> Int? {
       guard let value = take(name) else { return nil }
       guard let number = value.wholeNumber.flatMap({ Int(exactly: $0) }), range.contains(number) else {
@@ -65,14 +67,14 @@
       return number
     }
 
-    /// The members of an object, such as arguments; none where there is no object.
+    /// The members of an object, such as arguments; `nil` if the member is missing.
     package mutating func map(_ name: TextKey) throws(Problem) -> [TextKey: Value]? {
       guard let value = take(name) else { return nil }
       guard case .map(let map) = value else { throw fault(name, "must be an object") }
       return map
     }
 
-    /// A list; `nil` where there is none.
+    /// A list; `nil` if the member is missing.
     package mutating func list(_ name: TextKey, count: ClosedRange<Int>) throws(Problem) -> [Value]? {
       guard let value = take(name) else { return nil }
       guard case .array(let list) = value else { throw fault(name, "must be a list") }
@@ -84,7 +86,7 @@
 
     /// Ends the reading.
     ///
-    /// - Throws: `request` with a member that nobody has read.
+    /// - Throws: `request` with a member that was not read.
     package func finish() throws(Problem) {
       guard let unknown = fields.keys.min() else { return }
       throw fault(unknown, "is no member that is known here")
@@ -92,7 +94,7 @@
   }
 
   extension Value {
-    /// The number, where it is whole: to JSON, 3.0 is.
+    /// The number, if it is whole: in JSON, 3.0 is a whole number.
     var wholeNumber: Int64? {
       switch self {
       case .int(let number): number
@@ -105,15 +107,16 @@
   extension Request {
     /// The JSON of the body.
     ///
-    /// - Parameter admission: Bounds it, and counts its bytes.
-    /// - Returns: The value, in which tags stand for what JSON has no form for, and its bytes.
-    /// - Throws: `contentType`, `bodyTooLarge`, `busy`, `request`; `connection`, `timeout` where it did not come whole.
+    /// - Parameter admission: Limits the body, and counts its bytes.
+    /// - Returns: The value, with tags for values that JSON cannot express, and its bytes.
+    /// - Throws: `contentType`, `bodyTooLarge`, `busy`, `request`; `connection`, `timeout` if the body did
+    ///   not arrive completely.
     package func json(_ admission: Admission) async throws -> (value: Value, bytes: [UInt8]) {
       try checkContentType()
       let bytes = try await collect(atMost: admission.limits.bodyBytes) { count throws(Problem) in
         try admission.reserve(count)
       }
-      // A body that was cut off may look whole.
+      // A truncated body may look complete.
       try admission.record.checkIsNeeded()
       try admission.reserve(JSONCost.bytes(of: bytes))
       do {
@@ -128,10 +131,10 @@
     /// The bytes of the body.
     ///
     /// - Parameters:
-    ///   - limit: Bytes that it may have.
-    ///   - reserve: Takes room for more of them.
-    /// - Returns: All of them.
-    /// - Throws: `bodyTooLarge`; `connection` where it did not come whole; what `reserve` throws.
+    ///   - limit: The maximum size of the body, in bytes.
+    ///   - reserve: Reserves room for more bytes.
+    /// - Returns: All bytes.
+    /// - Throws: `bodyTooLarge`; `connection` if the body did not arrive completely; what `reserve` throws.
     func collect(
       atMost limit: Int, _ reserve: (Int) throws(Problem) -> Void = { _ in }
     ) async throws -> [UInt8] {

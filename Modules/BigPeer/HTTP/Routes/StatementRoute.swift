@@ -6,9 +6,9 @@
   import Hummingbird
   import QueryEngine
 
-  /// `/api/v4/store/execute` and `/api/v5/store/execute`: one DQL statement.
+  /// The routes `/api/v4/store/execute` and `/api/v5/store/execute`: one DQL statement.
   ///
-  /// Both do the same: this engine has one dialect.
+  /// Both do the same, because this engine has one dialect.
   struct StatementRoute: ServerRoute {
     let gate: APIGate
     let now: @Sendable () -> Int64
@@ -97,7 +97,7 @@
   }
 
   extension Admission {
-    /// The bounds of a statement of this request, which ends with the connection.
+    /// The limits of a statement of this request; the statement ends with the connection.
     var statementContext: StatementContext {
       let context = application.dunlin.store.engine.makeContext(
         within: limits.statementTime, memoryBytes: limits.statementBytes)
@@ -108,7 +108,7 @@
   }
 
   extension Response {
-    /// An answer that is not streamed.
+    /// A response that is not streamed.
     ///
     /// - Throws: `limit` when it is too large.
     static func whole(_ bytes: [UInt8], _ answer: Answer, _ admission: Admission) throws(Problem) -> Response
@@ -128,7 +128,7 @@
     }
   }
 
-  /// What a statement needs to be executed for a web back end.
+  /// How a statement must be executed for a web back end.
   private enum StatementNeeds {
     case rows
     case reading

@@ -1,14 +1,14 @@
 #if Server
-  /// Asks many at once, so many at a time, and goes on without those that are late.
+  /// Queries many items, a limited number at a time, and does not wait for late ones.
   package enum TimedRound {
     /// Calls `body` with each item.
     ///
     /// - Parameters:
-    ///   - items: The devices or peers to ask.
-    ///   - time: How long all of it may take; `body` is cancelled then.
-    ///   - width: How many are asked at once.
-    ///   - body: Asks one.
-    /// - Returns: The answers in the order of the items; `nil` for each that did not come in time.
+    ///   - items: The devices or peers to query.
+    ///   - time: The time limit for all of them; `body` is cancelled then.
+    ///   - width: The number of items that are queried at the same time.
+    ///   - body: Queries one item.
+    /// - Returns: The responses in the order of the items; `nil` for each that did not arrive in time.
     package static func run<Item: Sendable, Answer: Sendable>(
       _ items: [Item], within time: Duration, width: Int,
       _ body: @escaping @Sendable (Item) async -> Answer

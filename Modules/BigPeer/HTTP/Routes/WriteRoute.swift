@@ -5,9 +5,9 @@
   import Hummingbird
   import QueryEngine
 
-  /// `/api/v4/store/write`: commands that upsert, update and remove documents, in one transaction.
+  /// The route `/api/v4/store/write`: upserts, updates and removes documents in one transaction.
   struct WriteRoute: ServerRoute {
-    /// Commands of one request.
+    /// The maximum number of commands in one request.
     static let commandLimit = 10_000
 
     let gate: APIGate
@@ -51,7 +51,7 @@
       }
     }
 
-    /// Says in an error which command is meant.
+    /// Adds the command's index to an error.
     private static func locating<R>(_ index: Int, _ body: () throws -> R) throws -> R {
       do { return try body() } catch { throw Problem(any: error).within("commands[\(index)]") }
     }
@@ -61,11 +61,11 @@
   struct WriteCommand: Sendable {
     enum Method: String, Sendable { case upsert, update, remove }
 
-    /// Which documents it is about.
+    /// The documents that the command concerns.
     private enum Target: Sendable {
       case id(DocumentID)
       case query(DocumentQuery)
-      /// A new one.
+      /// A new document.
       case new
     }
 
@@ -76,7 +76,7 @@
     private let edits: [Edit]
     private let strategy: WriteStrategy
 
-    /// Edits of one command.
+    /// The maximum number of edits in one command.
     private static let editLimit = 1_000
 
     /// Reads a command.
@@ -133,7 +133,7 @@
       }
     }
 
-    /// Makes counters of the numbers at paths.
+    /// Converts the numbers at some paths to counters.
     private static func override(
       _ fields: inout [TextKey: Value], _ overrides: [TextKey: Value], _ place: String
     ) throws(Problem) {
@@ -163,7 +163,7 @@
       }
     }
 
-    /// Reads `value`, whose members are set, and `commands`, which say more.
+    /// Reads `value`, whose members are set, and `commands`, which have further edits.
     private static func edits(_ members: inout RequestFields, _ place: String) throws(Problem) -> [Edit] {
       var edits = (try members.map("value") ?? [:]).sorted { $0.key < $1.key }.map { Edit.set([$0], $1) }
       for (index, value) in (try members.list("commands", count: 1...editLimit) ?? []).enumerated() {
@@ -197,7 +197,7 @@
       }
     }
 
-    /// Writes inside a transaction.
+    /// Carries out the command inside a transaction.
     ///
     /// - Returns: The documents that were written.
     /// - Throws: The codes of writes and queries.
@@ -232,7 +232,7 @@
       case .new: return []
       case .query(let query):
         var select = query.select
-        // No more of a document is copied than its id.
+        // Only the id of each document is copied.
         select.projection = .columns([Select.Column(expression: .path([.key("_id")]), name: "_id")])
         return try engine.execute(
           .select(select), arguments: query.arguments, in: transaction, context: context

@@ -4,9 +4,9 @@ import Foundation
 import SyncProtocol
 import Transports
 
-/// What a running peer says of itself and of others.
+/// What a running peer reports about itself and about others.
 extension ControlActions {
-  /// Everything that one screen shows of the peer.
+  /// Everything that the status screen shows of the peer.
   func status() throws -> [TextKey: Value] {
     let graph = core.presence.graph
     let own = graph.localPeer
@@ -56,11 +56,11 @@ extension ControlActions {
     return values
   }
 
-  /// How far sync over one connection has come, and what it has moved.
+  /// How far sync over one connection has progressed, and how much it has transferred.
   private static func figures(of standing: PeerStanding, _ sequence: UInt64) -> [TextKey: Value] {
     let statistics = standing.connection.statistics
     let served = standing.delivery.servedSequence
-    // A peer that pulls nothing is owed nothing.
+    // This peer need not send anything to a peer that pulls nothing.
     let lag: UInt64? = standing.delivery.pullsNothing ? 0 : served.map { sequence - min($0, sequence) }
     return [
       "bytesSent": .count(statistics.bytesSent), "bytesReceived": .count(statistics.bytesReceived),
@@ -72,7 +72,7 @@ extension ControlActions {
     ]
   }
 
-  /// Why a document is, or is not, at another peer, or has not come from there.
+  /// Explains why a document is or is not at another peer, or has not arrived from there.
   func why(
     _ text: String, in collection: String, _ name: String, isIncoming: Bool
   ) throws -> [TextKey: Value] {
@@ -85,9 +85,9 @@ extension ControlActions {
     return ["text": .string(explanation.description), "isThere": .bool(explanation.isThere)]
   }
 
-  /// A peer that is there, by its name or its id.
+  /// Finds a connected peer by its name or its id.
   ///
-  /// - Throws: `notFound` with those that are there; `argument` for a name that several have.
+  /// - Throws: `notFound` with the peers that are present; `argument` for a name that several peers have.
   private func peer(named name: String) throws(ControlError) -> DunlinPeer {
     let peers = core.presence.graph.remotePeers
     let named = peers.filter { $0.id == name || $0.deviceName == name }
@@ -103,7 +103,7 @@ extension ControlActions {
 }
 
 extension DunlinPeer {
-  /// What commands print of it as JSON.
+  /// The fields that commands print of the peer as JSON.
   package var values: [TextKey: Value] {
     [
       "id": .string(id), "name": .string(deviceName), "kind": .string("\(kind)"), "system": .string(system),

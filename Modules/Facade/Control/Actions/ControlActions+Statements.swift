@@ -2,9 +2,11 @@ import CRDTCore
 import DocStore
 import QueryEngine
 
-/// Statements, and documents that come in batches.
+/// Runs statements, and writes batches of documents.
 extension ControlActions {
-  /// Runs a statement: rows go as fast as the client reads them, so that a result of any size takes little memory.
+  /// Runs a statement.
+  ///
+  /// Rows are sent as fast as the client reads them, so that a result of any size takes little memory.
   func query(
     _ text: String, _ arguments: [TextKey: Value], _ send: @escaping Send
   ) async throws -> [TextKey: Value] {
@@ -63,7 +65,9 @@ extension ControlActions {
 
   // MARK: - Watching
 
-  /// Sends a query's first rows now and whenever they may have changed, until the request is cancelled; a slow client gets the newest.
+  /// Sends a query's first rows now and after each possible change, until the request is cancelled.
+  ///
+  /// A slow client gets only the newest result.
   func watch(
     _ text: String, _ arguments: [TextKey: Value], limit: Int, _ send: @escaping Send
   ) async throws -> [TextKey: Value] {
@@ -108,7 +112,7 @@ extension ControlActions {
 }
 
 extension ControlError {
-  /// What keeps a batch from being written: one of its documents, or the state of the store.
+  /// Makes the error for a failed batch, caused by one of its documents or by the state of the store.
   fileprivate init(inserting error: any Error, _ index: Int) {
     guard let error = error as? StoreError else {
       self.init(any: error, document: index)

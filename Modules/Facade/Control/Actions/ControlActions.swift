@@ -2,7 +2,7 @@ import CRDTCore
 import DocStore
 import Synchronization
 
-/// What a running peer does for its clients.
+/// Performs the requests of a running peer's control clients.
 struct ControlActions: Sendable {
   /// Sends a part of an answer, as fast as the client reads.
   typealias Send = @Sendable ([TextKey: Value]) async throws -> Void
@@ -10,12 +10,12 @@ struct ControlActions: Sendable {
   let core: Core
   let control: ControlSocket
 
-  /// Does what is asked.
+  /// Performs a request.
   ///
   /// - Parameters:
-  ///   - request: What is asked.
-  ///   - documents: What came with it.
-  ///   - send: Takes parts of the answer before its end.
+  ///   - request: The request.
+  ///   - documents: The documents that came with it.
+  ///   - send: Sends parts of the answer before its end.
   /// - Returns: The end of the answer.
   /// - Throws: What the action throws.
   func perform(
@@ -47,7 +47,7 @@ struct ControlActions: Sendable {
     }
   }
 
-  /// Runs `body` beside tasks; its parameter throws when the client wants the answer no more.
+  /// Runs `body` on a thread that blocks no task; its parameter throws once the request is cancelled.
   private func reading(
     _ body: @escaping @Sendable (() throws -> Void) throws -> [TextKey: Value]
   ) async throws -> [TextKey: Value] {
@@ -65,7 +65,7 @@ struct ControlActions: Sendable {
   }
 
   private func backup(to target: String, _ send: @escaping Send) async throws -> [TextKey: Value] {
-    // A path says nothing that is relative to another process's directory.
+    // A path that is relative to another process's directory has no meaning here.
     guard target.hasPrefix("/") else {
       throw ControlError(.argument, "backup needs the absolute path of a directory as \"target\"")
     }
@@ -86,7 +86,7 @@ struct ControlActions: Sendable {
 
   // MARK: - Progress
 
-  /// Runs `body`, and sends the progress that it reports now and then.
+  /// Runs `body`, and sends the progress that it reports from time to time.
   func reporting<R: Sendable>(
     _ send: @escaping Send,
     _ body: (@escaping @Sendable (MaintenanceProgress) -> Void) async throws -> R
@@ -104,13 +104,13 @@ struct ControlActions: Sendable {
     let result: Result<R, any Error>
     do { result = .success(try await body { newest.put($0) }) } catch { result = .failure(error) }
     teller.cancel()
-    // What it sends stands before the end of the answer.
+    // The progress must be sent before the end of the answer.
     _ = await teller.result
     return try result.get()
   }
 }
 
-/// The progress that nobody has been told of yet.
+/// The latest progress that has not been sent yet.
 private final class NewestProgress: Sendable {
   private let progress = Mutex<MaintenanceProgress?>(nil)
 

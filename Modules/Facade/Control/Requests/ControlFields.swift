@@ -1,16 +1,16 @@
 import CRDTCore
 
-/// The fields of a request by their types; one that is null counts as missing.
+/// Reads the fields of a request by their types; a field that is null counts as missing.
 struct ControlFields {
   private let owner: String
   private let values: [TextKey: Value]
 
   /// - Parameters:
-  ///   - owner: What errors call the request.
+  ///   - owner: The name of the request in error messages.
   ///   - values: The fields.
   init(of owner: String, _ values: [TextKey: Value]) { (self.owner, self.values) = (owner, values) }
 
-  /// A text that the request needs.
+  /// A text that the request requires.
   func text(_ name: TextKey) throws(ControlError) -> String {
     guard let text = try optionalText(name) else {
       throw ControlError(.argument, "\(owner) needs the text \"\(name.text)\"")
@@ -33,7 +33,7 @@ struct ControlFields {
     }
   }
 
-  /// A boolean that is false where it is missing.
+  /// A boolean; false where it is missing.
   func flag(_ name: TextKey) throws(ControlError) -> Bool {
     try value(name, "true or false") { if case .bool(let flag) = $0 { flag } else { nil } } ?? false
   }
@@ -42,14 +42,14 @@ struct ControlFields {
     try value(name, "a JSON array") { if case .array(let values) = $0 { values } else { nil } }
   }
 
-  /// A map that is empty where it is missing.
+  /// A map; empty where it is missing.
   func map(_ name: TextKey) throws(ControlError) -> [TextKey: Value] {
     try value(name, "a JSON object") { if case .map(let values) = $0 { values } else { nil } } ?? [:]
   }
 
   /// A field of one type.
   ///
-  /// - Throws: `argument` where it has another type, with its name and what it must be.
+  /// - Throws: `argument` where the field has another type, with its name and the type that it must have.
   private func value<Result>(
     _ name: TextKey, _ kind: String, _ convert: (Value) -> Result?
   ) throws(ControlError) -> Result? {

@@ -1,7 +1,7 @@
 package import CRDTCore
 
 extension ControlProtocol {
-  /// A message as a line, which keeps the type of every value.
+  /// Encodes a message as a line, which preserves the type of every value.
   package static func line(_ message: [TextKey: Value]) -> [UInt8] {
     var line: [UInt8] = []
     JSON.write(.map(message), to: &line, options: .init(isLossless: true))
@@ -9,9 +9,9 @@ extension ControlProtocol {
     return line
   }
 
-  /// The message of a line.
+  /// Decodes the message of a line.
   ///
-  /// - Throws: `syntax` when it is no JSON object.
+  /// - Throws: `syntax` when the line is not a JSON object.
   package static func message(_ line: [UInt8]) throws(ControlError) -> [TextKey: Value] {
     do {
       guard case .map(let message) = try JSON.parse(line, options: .init(interpretsTags: true)) else {

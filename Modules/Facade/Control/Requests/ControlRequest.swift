@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// What a client asks for, with every field of it checked.
+/// A request of a client, whose fields have all been checked.
 struct ControlRequest: Sendable {
   enum Action: Sendable {
     case query(String, arguments: [TextKey: Value])
@@ -18,19 +18,19 @@ struct ControlRequest: Sendable {
     case why(collection: String, document: String, peer: String, isIncoming: Bool)
   }
 
-  /// Rows of a watched query that are sent where the client names no number.
+  /// The number of rows of a watched query to send if the client gives none.
   static let watchedRows = 1_000
 
-  /// Names the request in its answers.
+  /// The number that identifies the request in its answers.
   let id: Int
   let action: Action
 }
 
-/// A line of a client.
+/// A line from a client.
 enum ControlLine {
   /// A request, with the documents that came with it.
   case request(ControlRequest, [Value], isLast: Bool)
-  /// More of a request whose documents come in several lines.
+  /// More documents of a request whose documents come in several lines.
   case documents(id: Int, [Value], isLast: Bool)
   case cancel(id: Int)
 
@@ -101,9 +101,9 @@ extension ControlRequest.Action {
 }
 
 extension WriteStrategy {
-  /// A strategy by its name in a request.
+  /// Reads the name of a strategy in a request.
   ///
-  /// - Throws: `argument` for another one.
+  /// - Throws: `argument` for an unknown name.
   fileprivate init(named name: String) throws(ControlError) {
     switch name {
     case "merge": self = .merge

@@ -1,41 +1,42 @@
 import DocStore
 
 extension DunlinSync {
-  /// Says why a document of this peer is, or is not, at another one.
+  /// Explains why a document of this peer is, or is not, at another one.
   ///
-  /// It asks nobody: it goes by what this peer knows at the moment.
+  /// It asks no other peer: it uses only what this peer knows at the moment.
   /// - Parameters:
   ///   - id: The document's id.
   ///   - collection: Its collection.
   ///   - peer: A peer of the presence graph.
-  /// - Returns: The first reason that holds.
+  /// - Returns: The first reason that applies.
   /// - Throws: `invalidDocumentID`; `corrupt`, `io`, `closed`.
-  /// - Complexity: O(*n*) in the documents that wait to go before it, up to 10,000, and in the peer's queries.
+  /// - Complexity: O(*n*) in the documents that wait to be sent before it, up to 10,000, and in the peer's
+  ///   queries.
   public func explain(
     _ id: DunlinDocumentID, in collection: String, at peer: DunlinPeer
   ) throws -> DunlinSyncExplanation {
     try explain(id, collection, peer, .outgoing)
   }
 
-  /// Says why a document of this peer is, or is not, at another one.
+  /// Explains why a document of this peer is, or is not, at another one.
   ///
-  /// - Throws: As the form for an id.
+  /// - Throws: The same as the form for an id.
   public func explain(
     _ document: DunlinDocument, in collection: String, at peer: DunlinPeer
   ) throws -> DunlinSyncExplanation {
     try explain(document.id, in: collection, at: peer)
   }
 
-  /// Says why a document that another peer may have has, or has not, come from there.
+  /// Explains why a document that another peer may have has, or has not, come from there.
   ///
-  /// It asks nobody: whether the peer has such a document this peer does not know. Where it is not here, of the
-  /// subscriptions only conditions on `_id` can be judged.
+  /// It asks no other peer, so this peer does not know whether the other one has such a document. If the
+  /// document is not here, only conditions on `_id` of the subscriptions can be evaluated.
   /// - Parameters:
   ///   - id: The document's id.
   ///   - collection: Its collection.
   ///   - peer: A peer of the presence graph.
-  /// - Returns: The first reason that holds.
-  /// - Throws: As the form for the other direction.
+  /// - Returns: The first reason that applies.
+  /// - Throws: The same as the form for the other direction.
   public func explain(
     _ id: DunlinDocumentID, in collection: String, from peer: DunlinPeer
   ) throws -> DunlinSyncExplanation {

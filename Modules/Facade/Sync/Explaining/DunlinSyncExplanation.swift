@@ -1,45 +1,47 @@
 public import SyncProtocol
 
-/// Why a document is, or is not, at another peer, or has not come from there, as far as this peer knows by itself.
+/// Why a document is, or is not, at another peer, or has not come from there.
 ///
-/// `description` says it in a sentence, without what is in the document. It says nothing of what other peers may keep to
-/// themselves: this peer does not know.
+/// It contains only what this peer knows by itself. `description` gives it as a sentence, without the
+/// contents of the document. It does not cover what other peers may withhold: this peer does not know that.
 public struct DunlinSyncExplanation: Hashable, Sendable {
-  /// Which way the document would go.
+  /// The direction in which the document would travel.
   public enum Direction: Hashable, Sendable {
-    /// From here to the other peer.
+    /// From this peer to the other one.
     case outgoing
-    /// From the other peer to here.
+    /// From the other peer to this one.
     case incoming
   }
 
-  /// What keeps the document, or that nothing does.
+  /// What prevents the transfer, or that nothing does.
   public enum Reason: Hashable, Sendable {
-    /// There is no such document here; it may have been evicted.
+    /// The document does not exist here; it may have been evicted.
     case noSuchDocument
     /// The document was deleted.
     case deleted
-    /// The document's record here is damaged: it cannot be sent.
+    /// The document's record here is damaged, so it cannot be sent.
     case damagedHere
-    /// One of both peers cannot read, or take in, all documents, so that it is not certain what the other has.
+    /// It is not certain what the other peer has.
+    ///
+    /// One of the two peers cannot read, or cannot store, all documents.
     case uncertain
     /// The peer is not connected.
     case notConnected
-    /// The receiver subscribes to nothing of the collection.
+    /// The receiver has no subscription to the collection.
     case notSubscribed
-    /// The receiver subscribes to others of the collection.
+    /// The receiver subscribes to other documents of the collection.
     case noMatch([UnmetSubscription])
     /// The collection's sync scope here keeps the document from peers of that kind.
     case scope(String)
-    /// The document is larger than one may be that is sent, in bytes, and the peer holds nothing of it.
+    /// The document exceeds the size limit for sending, in bytes, and the peer has no version of it.
     case tooLarge(byteCount: Int, limit: Int)
-    /// It is to go, or may be about to come: behind what else is to go before it, where that is known.
+    /// The document is yet to be sent, or may be about to arrive; with the backlog before it, if known.
     case waiting(Backlog?)
-    /// The receiver has it, as it is since a commit of this store.
+    /// The receiver has the document in its state since a commit of this store.
     case arrived(commitID: UInt64)
-    /// The peer keeps back so many documents that are too large to be sent, and this may be one of them.
+    /// The peer withholds this number of documents that are too large to be sent; this may be one of them.
     case heldBack(documents: Int)
-    /// All that the peer had for the subscriptions is here, and the document is not among it.
+    /// This peer has all that the other had for the subscriptions, and the document is not among it.
     case notBrought
   }
 
@@ -47,28 +49,28 @@ public struct DunlinSyncExplanation: Hashable, Sendable {
   public struct UnmetSubscription: Hashable, Sendable {
     /// The subscription: `SELECT * FROM cars WHERE …`.
     public let subscription: String
-    /// Its conditions that are not true of the document, with the values of arguments: at least one.
+    /// Its conditions that the document does not meet, with the values of arguments: at least one.
     public let conditions: [String]
   }
 
-  /// Documents that go before another one.
+  /// Documents that are sent before another one.
   public struct Backlog: Hashable, Sendable {
-    /// How many, up to 10,000.
+    /// The number of documents, up to 10,000.
     public let documents: Int
-    /// Bytes of their records here.
+    /// The size of their records here, in bytes.
     public let byteCount: Int
   }
 
   public let collection: String
   public let documentID: DunlinDocumentID
-  /// What the other peer calls itself.
+  /// The other peer's name for itself.
   public let peerName: String
-  /// A device or the cloud peer.
+  /// Whether the other peer is a device or the cloud peer.
   public let peerKind: DunlinPeerKind
   public let direction: Direction
   public let reason: Reason
 
-  /// Whether the receiver has the document as it is.
+  /// Whether the receiver has the document in its current state.
   public var isThere: Bool { if case .arrived = reason { true } else { false } }
 }
 

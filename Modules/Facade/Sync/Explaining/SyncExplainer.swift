@@ -5,13 +5,13 @@ import ScopePolicy
 import SyncProtocol
 import Transports
 
-/// Finds out from the store, the scopes and the sessions why a document is, or is not, at another peer.
+/// Determines from the store, the scopes and the sessions why a document is, or is not, at another peer.
 ///
-/// What lasts comes first: a scope before a connection, a connection before a subscription.
+/// Reasons that last are checked first: a scope before a connection, a connection before a subscription.
 struct SyncExplainer {
   typealias Reason = DunlinSyncExplanation.Reason
 
-  /// So many documents are counted that go before another one.
+  /// The maximum number of documents that a backlog counts.
   private static let countedDocuments = 10_000
 
   let core: Core
@@ -19,12 +19,12 @@ struct SyncExplainer {
   let id: DocumentID
   let peer: DunlinPeer
 
-  /// How the document stands here.
+  /// The local state of the document.
   private enum Local {
     case unknown
     case deleted
     case damaged
-    /// It lives, as it is since a commit.
+    /// The document lives, and has not changed since a commit.
     case alive(sequence: UInt64)
   }
 
@@ -98,7 +98,7 @@ struct SyncExplainer {
 
   // MARK: - What is known
 
-  /// How far sync with the peer has come; what is over comes first.
+  /// The progress of sync with the peer; ended connections come first.
   private var standings: [PeerStanding] {
     core.network.standings.filter { DunlinSyncTarget.peer(peer).covers($0) }
   }
@@ -118,7 +118,7 @@ struct SyncExplainer {
     return isDamaged ? .damaged : .unknown
   }
 
-  /// Why no query finds the document; `nil` where one does.
+  /// Why no query matches the document; `nil` if one does.
   private func mismatch(
     _ queries: [SubscriptionQuery], _ known: Collection, _ transaction: borrowing ReadTransaction
   ) throws -> Reason? {
@@ -137,13 +137,13 @@ struct SyncExplainer {
     DunlinSyncExplanation.UnmetSubscription(subscription: query.statement, conditions: conditions)
   }
 
-  /// The document's size, where it is too large to be sent.
+  /// The document's size, if it is too large to be sent.
   private func oversizeBytes(_ transaction: borrowing ReadTransaction) throws -> Int? {
     try transaction.oversizeDocuments()
       .first { $0.id == id && $0.collection.isSame(as: collection) }?.byteCount
   }
 
-  /// What of the commits between two the peer subscribes to.
+  /// The documents of the commits between two numbers that the peer subscribes to.
   private func backlog(
     after served: UInt64, before sequence: UInt64, queries: [SubscriptionQuery],
     _ transaction: borrowing ReadTransaction

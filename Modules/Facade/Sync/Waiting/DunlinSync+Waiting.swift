@@ -6,16 +6,17 @@ import Transports
 extension DunlinSync {
   /// Waits until all that the connected peers have for a subscription is here, applied and durable.
   ///
-  /// It counts what each peer that is connected now had when it heard of the subscription; later changes follow live, and are
-  /// not waited for. A peer that leaves meanwhile is waited for no longer, as long as another one has brought all it had.
-  /// Peers that come meanwhile are not waited for. Where no peer is connected it waits for the first that has brought
-  /// all it has.
+  /// It covers what each peer that is connected now had when it received the subscription. Later changes
+  /// follow live, and are not waited for. A peer that disconnects meanwhile is no longer waited for, as long
+  /// as another one has sent all it had. Peers that connect meanwhile are not waited for. If no peer is
+  /// connected, it waits for the first one that sends all it has.
   /// - Parameters:
   ///   - subscription: A subscription of this database.
-  ///   - timeout: How long to wait at most; `nil` for ever, be it that a peer cannot send all it has.
-  /// - Throws: `timeout`, whose message says what of which peer is missing; `cancelled` as soon as the subscription is
-  ///   cancelled; `notSyncing` where sync is not started, and as soon as it stops; `closed` as soon as the database
-  ///   closes; `CancellationError`.
+  ///   - timeout: The longest time to wait. With `nil` it waits for ever, even if a peer cannot send all it
+  ///     has.
+  /// - Throws: `timeout`, whose message says what is missing from which peer; `cancelled` as soon as the
+  ///   subscription is cancelled; `notSyncing` if sync is not started, and as soon as it stops; `closed` as
+  ///   soon as the database closes; `CancellationError`.
   public func waitUntilHere(_ subscription: DunlinSubscription, timeout: Duration? = nil) async throws {
     let (core, wait) = (core, try SyncWait(core))
     guard core.subscriptions.active.contains(where: { $0 === subscription }) else {
@@ -40,19 +41,22 @@ extension DunlinSync {
     }
   }
 
-  /// Waits until a write has reached another peer: it is durable there.
+  /// Waits until a write has reached another peer and is durable there.
   ///
-  /// A peer has a write when it has all of it that it subscribes to, and that is at least one document. A peer that subscribes
-  /// to nothing of it, or to which a sync scope lets nothing of it, does not count. It does no harm that the peer has left
-  /// since. Of `nil`, everything up to now, it counts that the peer subscribes to anything, and that nothing at all is
-  /// kept back from it.
+  /// A peer has a write when it has all documents of the write that it subscribes to, and at least one. A
+  /// peer does not count if it subscribes to none of them, or if a sync scope lets none of them through. A
+  /// peer that has disconnected since still counts.
+  ///
+  /// With `nil`, which means everything up to now, the peer must subscribe to something, and no document at
+  /// all may be withheld from it.
   /// - Parameters:
   ///   - commitID: The `commitID` of a statement's result; `nil` for all that was written here up to now.
-  ///   - target: Which peers are meant; one of them is enough.
-  ///   - timeout: How long to wait at most; `nil` for ever, be it that a document is too large to be sent.
-  /// - Throws: `timeout`, whose message says how far each of the peers is; `argument` for a commit that there is not;
-  ///   `notSyncing` where sync is not started, and as soon as it stops; `closed` as soon as the database closes;
-  ///   `CancellationError`.
+  ///   - target: The peers in question; one of them is enough.
+  ///   - timeout: The longest time to wait. With `nil` it waits for ever, even if a document is too large to
+  ///     be sent.
+  /// - Throws: `timeout`, whose message says how far each of the peers is; `argument` for a commit that does
+  ///   not exist; `notSyncing` if sync is not started, and as soon as it stops; `closed` as soon as the
+  ///   database closes; `CancellationError`.
   public func waitUntilArrived(
     _ commitID: UInt64? = nil, at target: DunlinSyncTarget = .anyPeer, timeout: Duration? = nil
   ) async throws {
@@ -76,15 +80,15 @@ extension DunlinSync {
     }
   }
 
-  /// Waits until this peer and another one have all of each other: what each had for the other's subscriptions.
+  /// Waits until this peer and another one each have all that the other had for their subscriptions.
   ///
-  /// What is written here before the call has arrived there then, and all that the other peer had when it heard of the
-  /// subscriptions of now is here. Later changes follow live, and are not waited for.
+  /// All that was written here before the call is then there. All that the other peer had when it received
+  /// the current subscriptions is then here. Later changes follow live, and are not waited for.
   /// - Parameters:
-  ///   - peer: A peer of the presence graph; where it is not connected, its next connection is waited for.
-  ///   - timeout: How long to wait at most; `nil` for ever.
-  /// - Throws: `timeout`, whose message says what is missing in which direction; `notSyncing` where sync is not started, and
-  ///   as soon as it stops; `closed` as soon as the database closes; `CancellationError`.
+  ///   - peer: A peer of the presence graph. If it is not connected, its next connection is waited for.
+  ///   - timeout: The longest time to wait; `nil` for ever.
+  /// - Throws: `timeout`, whose message says what is missing in which direction; `notSyncing` if sync is not
+  ///   started, and as soon as it stops; `closed` as soon as the database closes; `CancellationError`.
   public func waitUntilInSync(with peer: DunlinPeer, timeout: Duration? = nil) async throws {
     let (core, wait) = (core, try SyncWait(core))
     let last = try translatingErrors { try core.store.read { $0.sequence } }
@@ -106,7 +110,7 @@ extension DunlinSync {
 }
 
 extension PeerStanding {
-  /// What is missing until the peer has a commit, or all up to the last one; `nil` where it has.
+  /// What the peer lacks of a commit, or of all up to the last one; `nil` if it lacks nothing.
   fileprivate func missing(
     _ commit: WrittenCommit?, or last: UInt64, _ core: Core, _ transaction: borrowing ReadTransaction
   ) throws -> String? {

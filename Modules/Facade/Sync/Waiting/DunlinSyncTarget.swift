@@ -2,15 +2,15 @@ import CRDTCore
 import SyncProtocol
 import Transports
 
-/// The peers of which one is to have what is waited for.
+/// A set of peers, one of which must meet the condition of a wait.
 public enum DunlinSyncTarget: Hashable, Sendable {
   /// Any peer that is, or was, connected with this one.
   case anyPeer
-  /// A big peer that is, or was, connected with this one itself.
+  /// A big peer that is, or was, directly connected with this one.
   case bigPeer
-  /// This peer, by its store: after a restore or a copy it is another one.
+  /// This peer, by its store; after a restore or a copy it is another peer.
   case peer(DunlinPeer)
-  /// The device with this public key, which it has proved to have.
+  /// The device with this public key, which it has proved to own.
   case peerKey(String)
 
   func covers(_ standing: PeerStanding) -> Bool {
@@ -22,7 +22,7 @@ public enum DunlinSyncTarget: Hashable, Sendable {
     }
   }
 
-  /// What an error says where none of them is connected.
+  /// The text of an error when none of them is connected.
   var absence: String {
     switch self {
     case .anyPeer: "no peer is connected"

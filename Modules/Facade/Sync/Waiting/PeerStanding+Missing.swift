@@ -2,7 +2,7 @@ import SyncProtocol
 import Transports
 
 extension PeerStanding {
-  /// What is missing until all that the peer has for a set of subscriptions is here; `nil` where it is.
+  /// What this device still lacks of the peer's data for a set of subscriptions; `nil` if nothing.
   func missingHere(_ number: UInt64) -> String? {
     if let damage { return damage }
     let withheld = connection.progress.documentsWithheldByPeer
@@ -18,8 +18,8 @@ extension PeerStanding {
   ///
   /// - Parameters:
   ///   - sequence: The commit.
-  ///   - withheld: How many of the documents in question are too large to be sent.
-  /// - Returns: `nil` where the peer has it.
+  ///   - withheld: How many of these documents are too large to be sent.
+  /// - Returns: A text; `nil` if the peer lacks nothing.
   func missingThere(_ sequence: UInt64, withheld: Int) -> String? {
     if let damage { return damage }
     guard let served = delivery.servedSequence else { return "\(peer.name) is still being compared with" }

@@ -1,10 +1,10 @@
 import Transports
 
-/// Looks at the status of sync now and after each change of it, until what is waited for has come.
+/// Checks the status of sync now and after each change of it, until a condition is met.
 ///
-/// Nothing is polled: the sessions ring when what they know has changed.
+/// It does not poll: the sessions signal each change of what they know.
 struct SyncWait: Sendable {
-  /// What a look at the status finds.
+  /// The result of a check of the status.
   enum Finding: Sendable {
     case reached
     /// What is still missing, as the end of a sentence.
@@ -12,22 +12,22 @@ struct SyncWait: Sendable {
   }
 
   private let core: Core
-  /// From which start of sync until which end it waits.
+  /// The number of the run of sync, from a start to the next stop, to which the wait belongs.
   private let run: UInt64
 
-  /// - Throws: `closed`; `notSyncing` where sync is not started.
+  /// - Throws: `closed`; `notSyncing` if sync is not started.
   init(_ core: Core) throws(DunlinError) {
     self.core = core
     run = try core.currentRun()
   }
 
-  /// Waits until a look finds that what is waited for has come.
+  /// Waits until a check reports that the condition is met.
   ///
   /// - Parameters:
-  ///   - timeout: How long to wait at most; `nil` for ever.
-  ///   - look: Looks at the status; quick, and on any thread.
-  /// - Throws: `timeout`, with what is missing; `notSyncing` as soon as sync stops, `closed` as soon as the database
-  ///   closes; `CancellationError`; what `look` throws.
+  ///   - timeout: The longest time to wait; `nil` for ever.
+  ///   - look: Checks the status; must be quick, and runs on any thread.
+  /// - Throws: `timeout`, with what is missing; `notSyncing` as soon as sync stops, `closed` as soon as the
+  ///   database closes; `CancellationError`; what `look` throws.
   func wait(_ timeout: Duration?, until look: @escaping @Sendable () throws -> Finding) async throws {
     if case .reached = try checked(look) { return }
     let isReached = try await withThrowingTaskGroup(of: Bool.self) { group in

@@ -4,13 +4,15 @@ import QueryEngine
 import SyncProtocol
 import Transports
 
-/// The documents of one commit, by which it is settled whose concern it is.
+/// The documents of one commit, which decide which peers it concerns.
 struct WrittenCommit {
-  /// So many documents are looked at for a peer; beyond them it counts that it asks for something of their collections.
+  /// The maximum number of documents that are checked for a peer.
+  ///
+  /// Beyond them, a peer that subscribes to anything of their collections counts as concerned.
   private static let visitedDocuments = 10_000
 
   let sequence: UInt64
-  /// What it wrote, by collection and number; `nil` where the log does not go back to it.
+  /// The written documents, by collection and number; `nil` if the log no longer reaches back to the commit.
   private let runs: [LogRun]?
 
   /// - Throws: What the store throws.
@@ -22,7 +24,7 @@ struct WrittenCommit {
     }
     var runs: [LogRun] = []
     var found: UInt64?
-    // Writes that were made durable together may have one entry, under the last of their numbers.
+    // Writes that were made durable together may share one log entry, under the last of their numbers.
     try transaction.changes(after: sequence - 1) { entry in
       guard entry.sequence == found ?? entry.sequence else { return false }
       found = entry.sequence
@@ -34,9 +36,10 @@ struct WrittenCommit {
 
   private var collections: Set<UInt32> { Set((runs ?? []).map(\.collection)) }
 
-  /// Whether a peer subscribes to any of the documents, which may go to it.
+  /// Whether a peer subscribes to any of the documents that may be sent to it.
   ///
-  /// Of a document that was deleted, or changed since, it counts that the peer subscribes to anything of its collection.
+  /// For a document that was deleted, or changed since, any subscription of the peer to its collection
+  /// counts.
   /// - Complexity: O(*n*) in the documents, up to 10,000, and the peer's queries.
   func concerns(
     _ queries: [SubscriptionQuery], where maySend: (String) -> Bool,
@@ -76,7 +79,7 @@ struct WrittenCommit {
     return matches || judged < visited
   }
 
-  /// How many of the documents are kept back from a peer, since they are too large to be sent.
+  /// How many of the documents are withheld from a peer because they are too large to be sent.
   func withheld(_ delivery: PeerDelivery, _ transaction: borrowing ReadTransaction) throws -> Int {
     guard delivery.withheldDocuments > 0, let runs else { return delivery.withheldDocuments }
     return try delivery.withheldDocuments(of: collections) { key in

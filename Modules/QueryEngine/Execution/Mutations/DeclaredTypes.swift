@@ -2,12 +2,12 @@ import CRDTCore
 
 /// How the fields of a write merge, where the statement declares it.
 ///
-/// A register is replaced as a whole; a number becomes a counter where one is declared. What is not declared
-/// merges as ever: objects field by field, everything else as a whole.
+/// A register is replaced as a whole. A number becomes a counter where a counter is declared. Undeclared
+/// fields merge as usual: objects field by field, everything else as a whole.
 struct DeclaredTypes: Sendable {
   private let fields: [FieldDeclaration]
 
-  /// - Throws: `argument` for a field that is declared twice, or for the id.
+  /// - Throws: `argument` for a field that is declared twice, and for a declaration of the id.
   init(_ fields: [FieldDeclaration]) throws(QueryError) {
     self.fields = fields
     try Self.check(fields, isRoot: true)
@@ -36,7 +36,9 @@ struct DeclaredTypes: Sendable {
     return type
   }
 
-  /// Checks that a path can be changed by itself, and is not inside what is replaced as a whole.
+  /// Checks that a path can be changed by itself, and is not inside a register.
+  ///
+  /// A register is replaced as a whole.
   func check(_ path: [TextKey]) throws(QueryError) {
     for count in 1..<max(path.count, 1) where type(at: Array(path.prefix(count))) == .register {
       let name = path.prefix(count).map(\.text).joined(separator: ".")
@@ -44,7 +46,7 @@ struct DeclaredTypes: Sendable {
     }
   }
 
-  /// What SET makes of a value.
+  /// The edits that SET makes of a value.
   func edits(setting path: [TextKey], to value: Value) -> [Edit] { Self.edits(path, value, type(at: path)) }
 
   private static func edits(_ path: [TextKey], _ value: Value, _ type: FieldType?) -> [Edit] {
@@ -57,7 +59,7 @@ struct DeclaredTypes: Sendable {
         guard let member = members.removeValue(forKey: field.$name) else { continue }
         edits += Self.edits(path + [field.$name], member, field.type)
       }
-      // Even of nothing, the object itself is set.
+      // An empty object is set too.
       return members.isEmpty && !edits.isEmpty ? edits : [.set(path, .map(members))] + edits
     default: return [.set(path, value)]
     }
@@ -80,9 +82,10 @@ struct DeclaredTypes: Sendable {
     return members
   }
 
-  /// Splits what is written: what merges, and the registers, which are replaced.
+  /// Splits what is written into fields that merge and registers, which are replaced.
   ///
-  /// In a document that is not there, only objects need to be: what is written to it apart would mix with them.
+  /// In a document that does not exist, only objects need the split: other fields written separately would
+  /// mix with theirs.
   func split(
     _ members: [TextKey: Value], onlyObjects: Bool
   ) -> (merged: [TextKey: Value], replacements: [Edit]) {

@@ -1,7 +1,7 @@
 import CRDTCore
 import DocStore
 
-/// CREATE INDEX and DROP INDEX, which take transactions of their own, slice by slice.
+/// CREATE INDEX and DROP INDEX, which use transactions of their own, one for each chunk of work.
 extension Engine {
   func execute(_ index: CreateIndex, _ context: StatementContext) throws -> QueryResult {
     let definition = try index.definition()
@@ -13,7 +13,7 @@ extension Engine {
         environment.indexProgress(progress)
       }
     } catch let error as StoreError where error.code == .indexExists && index.allowsExisting {
-      // Somebody else was faster.
+      // Another caller has created the index meanwhile.
     }
     return QueryResult()
   }
@@ -23,12 +23,12 @@ extension Engine {
     do {
       try store.dropIndex(index.name, on: index.collection)
     } catch let error as StoreError where error.code == .indexNotFound && index.allowsMissing {
-      // There is none, which is what was asked for.
+      // There is no such index, and IF EXISTS allows that.
     }
     return QueryResult()
   }
 
-  /// As the form that blocks.
+  /// Executes it as the blocking form does.
   @concurrent
   func execute(_ index: CreateIndex, _ context: StatementContext) async throws -> QueryResult {
     let definition = try index.definition()
@@ -40,19 +40,19 @@ extension Engine {
         environment.indexProgress(progress)
       }
     } catch let error as StoreError where error.code == .indexExists && index.allowsExisting {
-      // Somebody else was faster.
+      // Another caller has created the index meanwhile.
     }
     return QueryResult()
   }
 
-  /// As the form that blocks.
+  /// Executes it as the blocking form does.
   @concurrent
   func execute(_ index: DropIndex, _ context: StatementContext) async throws -> QueryResult {
     try context.poll()
     do {
       try await store.dropIndex(index.name, on: index.collection)
     } catch let error as StoreError where error.code == .indexNotFound && index.allowsMissing {
-      // There is none, which is what was asked for.
+      // There is no such index, and IF EXISTS allows that.
     }
     return QueryResult()
   }
@@ -66,7 +66,7 @@ extension Engine {
 }
 
 extension CreateIndex {
-  /// The index as the store makes it.
+  /// The index definition for the store.
   func definition() throws(QueryError) -> IndexDefinition {
     if try SystemCollection.named(collection) != nil {
       throw QueryError(.unsupported, "the virtual collection '\(collection)' cannot have an index")

@@ -2,7 +2,7 @@ import CRDTCore
 import DocStore
 
 extension Engine {
-  /// All documents are worked out and checked before the first is written.
+  /// Evaluates and checks all documents before it writes the first.
   func execute(
     _ insert: Insert, _ arguments: [TextKey: Value], in transaction: WriteTransaction,
     _ context: StatementContext
@@ -104,9 +104,9 @@ extension Engine {
   }
 }
 
-/// A document to insert, checked as far as that can be done before it is written.
+/// A document to insert, with all checks done that are possible before it is written.
 private struct NewDocument {
-  /// `nil`: one is made when it is written.
+  /// `nil`: an id is made when the document is written.
   let id: DocumentID?
   let fields: [TextKey: Value]
 

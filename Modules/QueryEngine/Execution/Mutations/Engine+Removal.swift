@@ -5,7 +5,7 @@ import Failpoints
 extension Engine {
   /// DELETE and EVICT, which differ in what they do to each document.
   ///
-  /// What RETURNING answers is worked out before the first is gone.
+  /// The rows of RETURNING are evaluated before the first document is removed.
   func execute(
     _ removal: Removal, _ arguments: [TextKey: Value], in transaction: WriteTransaction,
     _ context: StatementContext, as mutation: PlanNode.Mutation
@@ -45,6 +45,6 @@ extension Engine {
 }
 
 extension Removal {
-  /// Whether it says nothing but the collection.
+  /// Whether it names the collection and nothing more.
   fileprivate var isWhole: Bool { self == Removal(from: target) }
 }

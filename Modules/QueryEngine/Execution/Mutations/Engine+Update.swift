@@ -3,7 +3,7 @@ import DocStore
 import Failpoints
 
 extension Engine {
-  /// All edits are worked out from the documents as they were before the first is written.
+  /// Evaluates all edits, on the documents as they were, before it writes the first.
   func execute(
     _ update: Update, _ arguments: [TextKey: Value], in transaction: WriteTransaction,
     _ context: StatementContext

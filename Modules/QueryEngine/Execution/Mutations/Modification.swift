@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// What an UPDATE does to each document it finds, ready to be worked out from the document's record.
+/// What an UPDATE does to each document it finds, ready to be evaluated on the document's record.
 struct Modification: Sendable {
   private enum Operation: Sendable { case set, increment, restart }
 
@@ -17,8 +17,8 @@ struct Modification: Sendable {
 
   /// Binds an UPDATE, in the order in which its clauses take effect.
   ///
-  /// - Throws: `argument`, for a parameter without a value, two changes of one path, or one that cannot be
-  ///   changed; what cannot be stored is refused here if it is a constant.
+  /// - Throws: `argument`, for a parameter without a value, for two changes of one path, and for a path that
+  ///   cannot be changed. A constant that cannot be stored is refused here too.
   init(_ update: Update, _ arguments: [TextKey: Value], _ context: StatementContext? = nil) throws(QueryError)
   {
     removals = update.removals
@@ -101,7 +101,9 @@ struct Modification: Sendable {
     }
   }
 
-  /// What a SET writes: a counter that is read is a number, one that is given starts a counter.
+  /// The value that SET writes.
+  ///
+  /// A counter that is read from a document becomes a number. A counter that is a constant starts a counter.
   private static func stored(_ value: Value, _ step: Step) throws(QueryError) -> Value {
     if case .counter(let sum) = value, !step.value.isConstant { return .int(sum) }
     let value = value.withoutDecimals

@@ -1,14 +1,18 @@
 import CRDTCore
 import DocStore
 
-/// What RETURNING answers of the documents that a statement writes: a row for each, or one row of aggregates.
+/// The rows of RETURNING for the documents that a statement writes.
+///
+/// There is one row for each document, or one row of aggregates.
 struct Returning: Sendable {
-  /// What is read of each document: the columns, or what the aggregates are of.
+  /// What is read of each document: the columns, or the operands of the aggregates.
   private let projection: Select.Projection
   private let summary: Summary?
   private let context: StatementContext
 
-  /// The one row of aggregates over all documents, each of which is a frame of the aggregates' operands.
+  /// The one row of aggregates over all documents.
+  ///
+  /// Each document is a frame of the aggregates' operands.
   private struct Summary: Sendable {
     let grouping: Grouping
     let columns: [Select.Column]
@@ -42,7 +46,7 @@ struct Returning: Sendable {
     summary = Summary(grouping: grouping, columns: columns)
   }
 
-  /// The rows of documents as they are now; of those that are not here, none.
+  /// The rows of documents as they are now; a document that does not exist has none.
   func rows(
     of ids: [DocumentID], in name: String, _ transaction: WriteTransaction
   ) throws -> [(id: DocumentID, row: Row)] {
@@ -58,7 +62,7 @@ struct Returning: Sendable {
     }
   }
 
-  /// What the statement answers, given the rows of its documents.
+  /// The result of the statement, made from the rows of its documents.
   func answer(_ rows: [Row]) throws -> [Row] {
     guard let summary else { return rows }
     var groups = GroupTable(summary.grouping, context)
@@ -75,7 +79,7 @@ struct Returning: Sendable {
     }
   }
 
-  /// What the statement answers of the documents that it has written.
+  /// The rows of RETURNING for the documents that the statement has written.
   ///
   /// A transaction in which this fails cannot go on, since its last statement must not take effect in part.
   func rows(ofWritten ids: [DocumentID], in name: String, _ transaction: WriteTransaction) throws -> [Row] {

@@ -3,7 +3,7 @@ import DocStore
 import Failpoints
 
 extension AccessPath {
-  /// Visits the records that the path leads to, tombstones too, until `body` returns `false`.
+  /// Visits the records that the path finds, also tombstones, until `body` returns `false`.
   func forEachRecord(
     in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
     _ context: StatementContext, _ body: (_ id: RawSpan, _ record: borrowing RecordView) throws -> Bool

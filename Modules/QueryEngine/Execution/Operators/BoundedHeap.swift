@@ -1,13 +1,13 @@
 import CRDTCore
 
-/// The first rows of an order, kept while more are offered: a binary heap with the last of them on top.
+/// The first rows of an order, kept while more are offered: a binary heap with the last of them at the top.
 ///
 /// Source: Knuth, "The Art of Computer Programming", volume 3, section 5.2.3; O(log *n*) for each row kept.
 struct BoundedHeap {
   private let order: RowOrder
   private let capacity: Int
   private var rows: [SortedRow] = []
-  /// Of the last row that is kept, once there are enough.
+  /// The prefix of the last row that is kept, once there are enough rows.
   private var lastPrefix = UInt64.max
 
   init(order: RowOrder, capacity: Int) {
@@ -15,18 +15,19 @@ struct BoundedHeap {
     self.capacity = capacity
   }
 
-  /// Whether a row that is kept takes the place of another.
+  /// Whether the heap is full, so that a new row replaces another.
   var isFull: Bool { rows.count == capacity }
 
-  /// Whether a row with these keys that arrives after all others would be kept.
+  /// Whether a row with these keys would be kept if it arrived after all others.
   func accepts(_ keys: [Value?]) -> Bool {
     guard rows.count == capacity else { return true }
     guard let last = rows.first else { return false }
     return order.compare(keys, last.keys) < 0
   }
 
-  /// Whether a row with this number of ``RowOrder/prefix(_:)`` comes after all that are kept, of which there are
-  /// enough; where it says no, ``accepts(_:)`` decides.
+  /// Whether a row with this ``RowOrder/prefix(_:)`` surely comes after all that are kept.
+  ///
+  /// It is `false` until enough rows are kept. Where it is `false`, ``accepts(_:)`` decides.
   func refuses(_ prefix: UInt64) -> Bool { rows.count == capacity && prefix > lastPrefix }
 
   mutating func insert(_ row: SortedRow) {

@@ -1,12 +1,12 @@
 import CRDTCore
 
-/// Rows of which no two show the same values; numbers are the same by value.
+/// Rows of which no two show the same values; numbers are compared by value.
 struct DistinctRows {
   private(set) var rows: [SortedRow] = []
   private var seen = KeySet()
   private var key: [UInt8] = []
 
-  /// Keeps the row unless one like it is here; what is kept stands for no document any more.
+  /// Keeps the row, without its document, unless there is an equal row.
   ///
   /// - Throws: `limit` when the rows take more memory than the statement may have.
   mutating func insert(_ row: SortedRow, _ context: StatementContext) throws(QueryError) {
@@ -21,7 +21,7 @@ struct DistinctRows {
     rows.append(SortedRow(keys: row.keys, row: try row.row.withoutDocument, position: rows.count))
   }
 
-  /// Keeps what a projection makes of a document, which it does only where the row is new.
+  /// Keeps the row that a projection makes of a document; the row is made only if it is new.
   mutating func insert(
     _ id: RawSpan, _ record: borrowing RecordView, _ projector: Projector, _ context: StatementContext
   ) throws(QueryError) {
@@ -37,7 +37,7 @@ struct DistinctRows {
 }
 
 extension Row {
-  /// What tells the row from others that show other values.
+  /// The key that distinguishes the row from rows with other values.
   var key: [ValueKey] {
     get throws(QueryError) {
       if let columns { return columns.map { ValueKey($0) } }

@@ -3,7 +3,7 @@ import DocStore
 
 /// UNION, INTERSECT and EXCEPT: rows are the same when they show the same values.
 extension Engine {
-  /// The rows of queries put together, in order and within their bounds; a row stands for no document.
+  /// The rows of queries combined by set operators, in order and within their bounds, without documents.
   func rows(
     of compound: CompoundSelect, _ arguments: [TextKey: Value],
     in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext
@@ -23,7 +23,7 @@ extension Engine {
     for row in found {
       let keys = order.isEmpty ? [] : try rowOrder.read(row.values())
       let shown = try row.withoutDocument
-      // The rows themselves were counted when they were found.
+      // The memory of the rows themselves was counted when they were found.
       if row.id != nil { try context.reserveGathered(shown.memoryBytes) }
       sorted.append(SortedRow(keys: keys, row: shown, position: sorted.count))
     }
@@ -52,7 +52,7 @@ extension CompoundSelect.SetOperator {
     _ left: [Row], _ right: [Row], all: Bool, _ context: StatementContext
   ) throws(QueryError) -> [Row] {
     if self == .union, all { return left + right }
-    // How often each row of the right side is still there to be taken.
+    // The number of times that each row of the right side can still be matched.
     var counts: [ValueKey: Int] = [:]
     if self != .union {
       for row in right { counts[try row.shownKey(context), default: 0] += 1 }
@@ -78,7 +78,7 @@ extension CompoundSelect.SetOperator {
 }
 
 extension Row {
-  /// What the row shows, by name.
+  /// The values of the row, by name.
   fileprivate func shownKey(_ context: StatementContext) throws(QueryError) -> ValueKey {
     let values = Value.map(try values())
     try context.reserve(values.memoryBytes)

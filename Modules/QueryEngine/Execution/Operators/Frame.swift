@@ -7,7 +7,7 @@ typealias Frame = [Value?]
 /// An expression over the slots of frames.
 struct FrameExpression: Sendable {
   private let expression: Expression
-  /// The slot that it is, where it is nothing more.
+  /// The slot that the expression reads, where it is a slot and nothing more.
   private let slot: Int?
   private let scope: EvaluationScope
 
@@ -26,7 +26,7 @@ struct FrameExpression: Sendable {
     return try Evaluator.evaluate(expression, row: { frame.value(at: $0) }, in: scope)
   }
 
-  /// Whether it is true, not NULL or MISSING.
+  /// Whether the expression is true, and not NULL or MISSING.
   func accepts(_ frame: Frame) throws(QueryError) -> Bool { try evaluate(frame) == .bool(true) }
 }
 
@@ -36,17 +36,17 @@ extension Frame {
     return self[slot]?.value(at: path.dropFirst())
   }
 
-  /// About the bytes of memory that the values take.
+  /// About the bytes of memory that the values use.
   var memoryBytes: Int { reduce(32) { $0 + ($1?.memoryBytes ?? 16) } }
 }
 
-/// Reads what a query needs of one source's documents into their slots.
+/// Reads the fields that a query needs of one source's documents into their slots.
 struct SlotReader: Sendable {
   private let paths: [FieldPath]
   private var fields: [ResolvedField?]
   private let keys: KeyTable
   private let firstSlot: Int
-  /// Where the rows of the index have what is read, if they are read.
+  /// Where the rows of the index have the fields, if the index's rows are read.
   private let places: [(field: Int, rest: FieldPath)?]
 
   init(_ input: StagedPlan.Input, _ keys: KeyTable) {
@@ -78,7 +78,7 @@ struct SlotReader: Sendable {
     }
   }
 
-  /// Reads the values of an index's row, which has all that is read here.
+  /// Reads the values of an index's row, which has all fields that are needed here.
   func read(_ cover: borrowing IndexCover, _ frame: inout Frame) {
     for (index, place) in places.enumerated() {
       frame[firstSlot + index] = place.flatMap { cover.value(at: $0) }
@@ -92,7 +92,7 @@ struct SlotReader: Sendable {
     }
   }
 
-  /// Leaves everything MISSING.
+  /// Sets all its slots to MISSING.
   func clear(_ frame: inout Frame) { for slot in slots { frame[slot] = nil } }
 
   private func whole(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> Value {

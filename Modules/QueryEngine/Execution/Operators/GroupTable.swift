@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// The groups of a query, in the order in which their first rows came.
+/// The groups of a query, in the order in which their first rows arrived.
 struct GroupTable {
   private let keys: [FrameExpression]
   private let operands: [FrameExpression?]
@@ -9,7 +9,7 @@ struct GroupTable {
   private let context: StatementContext
   private var groups: [(keys: [Value?], accumulators: [Accumulator], rowCount: Int64)] = []
   private var places = KeySet()
-  /// The key of the row that is being added, whose memory is used again.
+  /// The key of the row that is being added; its memory is reused.
   private var key: [UInt8] = []
 
   init(_ grouping: Grouping, _ context: StatementContext) {
@@ -18,7 +18,7 @@ struct GroupTable {
     operands = grouping.calls.map { $0.operand.map { FrameExpression($0, context) } }
     condition = grouping.condition.map { FrameExpression($0, context) }
     self.context = context
-    // Without keys all rows are one group, also when there are none.
+    // Without keys all rows are one group, even if there are no rows.
     if keys.isEmpty { groups.append(([], Self.accumulators(calls), 0)) }
   }
 
@@ -60,7 +60,7 @@ struct GroupTable {
     groups.append((values.map { $0?.withoutCounter }, Self.accumulators(calls), 0))
   }
 
-  /// Adds a document to its group, by what programs find in its record.
+  /// Adds a document to its group, with the values that programs read from its record.
   mutating func add(
     _ document: borrowing DocumentView, _ keys: [ScalarProgram], _ operands: [ScalarProgram?]
   ) throws(QueryError) {
@@ -73,7 +73,7 @@ struct GroupTable {
       let scalar = try operand.scalar(0, document, &scratch)
       var value = scalar.plainValue
       if !scalar.isPlain {
-        // What is merely counted need not be made.
+        // COUNT needs no value, only whether there is one.
         value =
           calls[index].aggregate == .count && !calls[index].distinct
           ? .bool(true) : try operand.value(of: scalar, document, scratch)

@@ -2,13 +2,15 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Reads the fields of an index from its rows, and from the documents where the rows have not all of them.
+/// Reads the fields of an index from its rows.
+///
+/// Where a row does not have all of them, it reads the document.
 struct IndexCover {
   private let fields: [IndexField]
   private let resolved: [ResolvedField]
   private let keys: KeyTable
   private let filter: FrameExpression?
-  /// Whether the filter accepts the documents of all rows but cut ones.
+  /// Whether the filter accepts the documents of all rows except cut ones.
   private let isExact: Bool
   /// The values of the row that was read last.
   private(set) var values: Frame
@@ -44,15 +46,16 @@ struct IndexCover {
     return try filter?.accepts(values) ?? true
   }
 
-  /// What stands at a path of the documents.
+  /// The value at a path of the documents.
   func value(at place: (field: Int, rest: FieldPath)) -> Value? {
     place.rest.isEmpty ? values[place.field] : values[place.field]?.value(at: place.rest)
   }
 }
 
 extension Plan {
-  /// Calls `body` with the fields of the index for each document that the filter accepts, until it returns
-  /// `false`.
+  /// Calls `body` with the fields of the index, until it returns `false`.
+  ///
+  /// There is one call for each document that the filter accepts.
   func forEachCovered(
     in source: borrowing some RecordSource & ~Copyable, place: Int = 0, _ collection: DocStore.Collection,
     _ context: StatementContext,

@@ -2,19 +2,19 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Puts together the frames of a query's sources: a nested loop over them, from the first to the last.
+/// Joins the frames of a query's sources: a nested loop over them, from the first to the last.
 ///
-/// A source is gone through by id or by index for each row before it; where it is hashed or tried as a whole, what
-/// it has is kept in memory from the first row on.
+/// A source is read by id or by index for each row of the sources before it. Where a source is hashed, or
+/// tried as a whole, its documents are kept in memory from the first row on.
 struct Joiner {
   /// A source, ready to be read from one snapshot.
   private struct Level {
-    /// Its place among the sources.
+    /// Its position among the sources.
     let place: Int
     let input: StagedPlan.Input
-    /// Rows that were joined with its documents.
+    /// The number of rows that were joined with its documents.
     var joined = 0
-    /// `nil` for a virtual collection, and for one that was never written.
+    /// `nil` for a virtual collection, and for a collection that was never written.
     let collection: DocStore.Collection?
     let reader: SlotReader
     var matcher: RecordMatcher
@@ -22,7 +22,7 @@ struct Joiner {
     let probe: FrameExpression?
     /// The slots of its documents, once they are read.
     var partners: [[Value?]]?
-    /// The places in `partners` of those with a value.
+    /// The positions in `partners` of the documents with each value.
     var table: [ValueKey: [Int]] = [:]
   }
 
@@ -100,7 +100,7 @@ struct Joiner {
   ) throws -> Bool {
     let step = levels[level]
     let value = try step.probe?.evaluate(frame)
-    // Nothing equals what is null or missing.
+    // Nothing equals NULL or MISSING.
     if step.probe != nil, value == nil || value == .null { return true }
     switch method {
     case .id:
@@ -138,7 +138,7 @@ struct Joiner {
     return try visit(&self, &frame)
   }
 
-  /// Reads all documents of a source once, and makes a table of them where there is a key.
+  /// Reads all documents of a source once, and builds a hash table of them where there is a key.
   private mutating func readPartners<S: RecordSource & ~Copyable>(
     _ level: Int, in source: borrowing S, _ frame: Frame, key: FrameExpression?
   ) throws {
@@ -213,7 +213,7 @@ struct Joiner {
     return goesOn ?? true
   }
 
-  /// What fails on a row fails on the document that completes it.
+  /// Reports a failure on a row as a failure on the document that completes the row.
   private func visiting(_ id: RawSpan, _ body: () throws -> Bool) throws -> Bool {
     do {
       return try body()
@@ -224,7 +224,7 @@ struct Joiner {
 }
 
 extension StagedPlan.JoinMethod {
-  /// What is looked up of each row.
+  /// The expression whose value is looked up for each row.
   fileprivate func probe(_ context: StatementContext) -> FrameExpression? {
     switch self {
     case .id(let value), .index(_, let value), .hash(_, let value): FrameExpression(value, context)
@@ -234,7 +234,7 @@ extension StagedPlan.JoinMethod {
 }
 
 extension Value {
-  /// Whether equal values, and they alone, stand under one key of an index.
+  /// Whether values that are equal, and no others, have the same key in an index.
   fileprivate var standsUnderOneKey: Bool {
     switch self {
     case .bool, .int, .string, .bytes, .counter: true

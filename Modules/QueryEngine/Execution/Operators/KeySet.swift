@@ -1,18 +1,18 @@
 import CRDTCore
 
-/// Byte strings, each kept once and numbered in the order in which they came: a table with open addressing.
+/// Byte strings, each kept once and numbered in order of arrival: a hash table with open addressing.
 struct KeySet: Sendable {
   private var bytes: [UInt8] = []
   private var ends: [Int] = []
   private var hashes: [UInt64] = []
-  /// The number of the key that stands in a place, and one; zero is free.
+  /// The number of the key in each slot, plus one; zero means free.
   private var slots = [Int32](repeating: 0, count: 64)
-  /// Whoever chooses values cannot know which of them meet.
+  /// A random seed, so that the author of the values cannot provoke collisions.
   private let seed = UInt64.random(in: .min ... .max)
 
   var count: Int { ends.count }
 
-  /// The number of a key, which is taken in unless it is here.
+  /// The number of a key; the key is added if it is new.
   mutating func insert(_ key: [UInt8]) -> (number: Int, isNew: Bool) {
     let hash = HashLanes(key.span.bytes, seed: seed).first
     var place = Int(truncatingIfNeeded: hash) & (slots.count - 1)
@@ -29,7 +29,7 @@ struct KeySet: Sendable {
     return (count - 1, true)
   }
 
-  /// Whether a key is here.
+  /// Whether the set contains a key.
   func contains(_ key: RawSpan) -> Bool {
     let hash = HashLanes(key, seed: seed).first
     var place = Int(truncatingIfNeeded: hash) & (slots.count - 1)

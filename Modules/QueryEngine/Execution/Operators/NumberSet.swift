@@ -1,7 +1,7 @@
 import CRDTCore
 import DocStore
 
-/// The numbers of documents that rows of indexes lead to.
+/// The numbers of the documents of rows of indexes.
 struct NumberSet {
   private var numbers: [DocumentNumber] = []
   private var isSorted = true
@@ -17,7 +17,7 @@ struct NumberSet {
     try source.withIndex(scan.index, of: collection) { reader in
       try scan.forEachRow(reader) { row in
         try pace.step()
-        // The rows of one value come by number, so that most scans need no sorting.
+        // Rows with the same value are ordered by number, so that most scans need no sorting.
         if let last = numbers.last, last >= row.document { isSorted = false }
         numbers.append(row.document)
         return true
@@ -27,7 +27,7 @@ struct NumberSet {
 
   /// The same numbers, ascending, each once.
   ///
-  /// - Complexity: O(*n* log *n*); O(1) where they came like that.
+  /// - Complexity: O(*n* log *n*); O(1) where they arrived in that order.
   consuming func sorted() -> NumberSet {
     if isSorted { return self }
     numbers.sort()
@@ -41,7 +41,7 @@ struct NumberSet {
     return self
   }
 
-  /// What is in both; both are sorted.
+  /// The numbers that are in both sets; both are sorted.
   consuming func intersection(_ other: NumberSet) -> NumberSet {
     var kept = 0
     var place = 0

@@ -2,11 +2,11 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Queries on one collection that read rows of an index and no documents.
+/// Queries on one collection that read only rows of an index, and no documents.
 extension Plan {
   /// The rows in order, between OFFSET and LIMIT.
   ///
-  /// - Returns: `nil` where the index has them in order but for values that are too long for it.
+  /// - Returns: `nil` where values that are too long for the index break its order.
   func coveredRows(
     in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
     _ context: StatementContext
@@ -30,7 +30,7 @@ extension Plan {
     return isOutOfOrder ? nil : Array(try rows.finished().dropFirst(offset).prefix(limit ?? .max))
   }
 
-  /// Whether a search for the next different row costs less than reading those that are equal.
+  /// Whether a search for the next different row is cheaper than reading the equal rows.
   private func skipsRepeats(_ scan: IndexScan) -> Bool {
     guard distinct, filter == nil, !scan.isReversed, isOrdered || order.isEmpty,
       case .columns(let columns) = projection, let statistics = scan.index.statistics
@@ -43,15 +43,15 @@ extension Plan {
   }
 }
 
-/// Collects rows that are made of an index's values.
+/// Collects rows that are made from an index's values.
 private struct CoveredRows {
   let shape: RowShape
   let columns: [FrameExpression]
-  /// Empty where the rows come as they are wanted.
+  /// Empty where the rows arrive in the wanted order.
   let order: [FrameExpression]
   let sorted: RowOrder
   let isDistinct: Bool
-  /// Rows that are wanted at most, OFFSET among them.
+  /// The most rows that are wanted, those of OFFSET included.
   let wanted: Int?
   let context: StatementContext
   private var rows: [SortedRow] = []
@@ -106,7 +106,7 @@ private struct CoveredRows {
     return SortedRow(keys: keys, row: Row(shape, shown), position: count)
   }
 
-  /// Adds one row for each value of the index's first fields, passing over those that repeat it.
+  /// Adds one row for each distinct value of the index's first fields, and skips the repeats.
   ///
   /// - Returns: Whether that was possible; if not, nothing is added.
   mutating func addDistinct(

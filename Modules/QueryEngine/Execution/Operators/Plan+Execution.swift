@@ -4,8 +4,8 @@ import DocStore
 extension Plan {
   /// The rows of a SELECT.
   ///
-  /// - Throws: What reading the store throws; a `QueryError` when an expression fails on a document, or the
-  ///   statement may not go on.
+  /// - Throws: What reading the store throws; a `QueryError` when an expression fails on a document, or when
+  ///   the statement has exceeded its bounds.
   func rows(
     in source: borrowing some RecordSource & ~Copyable, _ facts: SystemFacts, _ context: StatementContext
   ) throws -> [Row] {
@@ -19,7 +19,9 @@ extension Plan {
     return try sortedRows(in: source, context).map(\.row)
   }
 
-  /// Calls `body` with each living document that the filter accepts, until it returns `false`.
+  /// Calls `body` with each document that the filter accepts, until it returns `false`.
+  ///
+  /// Tombstones are left out.
   func forEachMatch(
     in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
     _ context: StatementContext, _ body: (_ id: RawSpan, _ record: borrowing RecordView) throws -> Bool
@@ -39,17 +41,17 @@ extension Plan {
     meter.finish()
   }
 
-  /// Whether the ids that the documents are found by are all that the filter asks for.
+  /// Whether the ids that find the documents are the whole filter.
   private var isSettledByIDs: Bool {
     if case .ids = access { coversFilter } else { false }
   }
 
-  /// The documents that DELETE and EVICT concern, in the statement's order.
+  /// The ids of the documents that DELETE and EVICT remove, in the statement's order.
   package func ids(
     in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext = StatementContext()
   ) throws -> [DocumentID] {
     var plan = self
-    // No more of a document is copied than its id.
+    // Only the id of each document is copied.
     plan.projection = .columns([])
     return try plan.sortedRows(in: source, context, namingDocuments: true).compactMap(\.row.id)
   }
@@ -63,7 +65,7 @@ extension Plan {
     return try count(in: source, context)
   }
 
-  /// How many documents of an ordinary collection there are that the filter accepts.
+  /// The number of documents of an ordinary collection that the filter accepts.
   package func count(
     in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext = StatementContext()
   ) throws -> Int {

@@ -2,7 +2,7 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Plans whose rows come in order from an index.
+/// Plans that read their rows in order from an index.
 extension Plan {
   /// The first rows in order, as many as OFFSET and LIMIT need.
   func rowsInIndexOrder(
@@ -50,7 +50,7 @@ extension Plan {
     return rows
   }
 
-  /// How many rows a scan has that needs no documents but those of cut rows.
+  /// The number of rows of a scan that reads no documents except those of cut rows.
   func count(
     _ scan: IndexScan, in source: borrowing some RecordSource & ~Copyable,
     _ collection: DocStore.Collection, _ context: StatementContext
@@ -81,7 +81,7 @@ extension Plan {
   }
 }
 
-/// Rows of an index that stand under the same beginnings of values, which are too long for a key.
+/// Rows of an index with the same cut values: values that are too long for a key are cut.
 private struct CutRun {
   private var values: [UInt8] = []
   var rows: [SortedRow] = []
@@ -90,7 +90,7 @@ private struct CutRun {
 
   mutating func begin(_ other: RawSpan) { values = unsafe other.withUnsafeBytes { unsafe Array($0) } }
 
-  /// Appends the rows in their order.
+  /// Appends the rows in order.
   mutating func end(into all: inout [SortedRow], _ order: RowOrder) {
     guard !rows.isEmpty else { return }
     all += QueryDefect.cutRowsUnsorted.isPlanted ? rows : order.sorted(rows)

@@ -2,7 +2,7 @@ import CRDTCore
 import DocStore
 
 extension Plan {
-  /// The rows in order, between OFFSET and LIMIT; those of columns tell their documents if they are asked to.
+  /// The rows in order, between OFFSET and LIMIT; rows of columns have their document's id on request.
   func sortedRows(
     in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext,
     namingDocuments: Bool = false
@@ -47,14 +47,14 @@ extension Plan {
     }
   }
 
-  /// Whether each row is known when its document is visited.
+  /// Whether each row is complete when its document is visited.
   var findsRowsInTurn: Bool {
     if case .countAll = projection { return false }
     if case .virtual = access { return false }
     return order.isEmpty && !distinct && !isCovering
   }
 
-  /// Calls `body` with the rows of a plan that finds them in turn, until it returns `false`.
+  /// Calls `body` with the rows of a plan that finds them one by one, until it returns `false`.
   func forEachRow(
     in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext,
     _ body: (Row) throws -> Bool

@@ -2,7 +2,7 @@ import CRDTCore
 
 /// Makes the rows of a projection from the documents of one collection.
 struct Projector: Sendable {
-  /// One part of a projection with whole documents in it.
+  /// One element of a projection that contains whole documents.
   private enum Part: Sendable {
     case document
     case without(FieldPath)
@@ -10,17 +10,17 @@ struct Projector: Sendable {
   }
 
   private let keys: KeyTable
-  /// Whether rows of columns tell which documents they are of.
+  /// Whether rows of columns have the ids of their documents.
   private let namesDocuments: Bool
   private let shape: RowShape?
   private var columns: [ScalarProgram] = []
   private var parts: [Part] = []
 
   /// - Parameters:
-  ///   - projection: What the rows show; counts are made elsewhere.
+  ///   - projection: What the rows show; the projection of COUNT is made elsewhere.
   ///   - keys: The field names of the collection.
   ///   - context: The statement that makes the rows.
-  ///   - namesDocuments: Whether rows of columns tell which documents they are of.
+  ///   - namesDocuments: Whether rows of columns have the ids of their documents.
   init(
     _ projection: Select.Projection, _ keys: KeyTable, _ context: StatementContext? = nil,
     namesDocuments: Bool = true
@@ -52,7 +52,7 @@ struct Projector: Sendable {
     return expression
   }
 
-  /// The row of a document in the store's memory, which is copied where the row shows it whole.
+  /// The row of a document in the store's memory; the document is copied where the row shows all of it.
   func row(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> Row {
     if let shape {
       return Row(shape, try values(id, record), id: namesDocuments ? DocumentID(copying: id) : nil)
@@ -61,7 +61,7 @@ struct Projector: Sendable {
     return Row(try members(id, record), id: DocumentID(copying: id))
   }
 
-  /// The row of a document that is copied already.
+  /// The row of a document that is already copied.
   func row(_ id: DocumentID, _ record: Record) throws(QueryError) -> Row {
     if shape == nil, parts.isEmpty { return Row(id, record, keys) }
     return try record.withView { (view) throws(QueryError) in try row(id.bytes.span.bytes, view) }
@@ -87,7 +87,9 @@ struct Projector: Sendable {
     return Row(shape, values)
   }
 
-  /// Appends what tells the row of a document from others; `false` for rows that are more than columns.
+  /// Appends the key that distinguishes the document's row from others.
+  ///
+  /// It returns `false` for rows that are more than columns.
   func appendKey(_ id: RawSpan, _ record: borrowing RecordView, to key: inout [UInt8]) throws(QueryError)
     -> Bool
   {
@@ -132,7 +134,7 @@ struct Projector: Sendable {
 }
 
 extension Select.Projection {
-  /// Whether a row belongs to one document in the eyes of whoever reads it: with columns alone, `_id` is one.
+  /// Whether the reader of a row can see its document: among columns alone, `_id` shows it.
   var namesDocuments: Bool {
     guard case .columns(let columns) = self else { return true }
     return columns.contains { $0.expression == .path([.key("_id")]) }
@@ -140,7 +142,7 @@ extension Select.Projection {
 }
 
 extension [TextKey: Value] {
-  /// Takes out what stands at a path of names, if something does.
+  /// Removes the value at a path of names, if there is one.
   mutating func remove(_ path: some Collection<PathComponent>) {
     guard case .key(let name)? = path.first else { return }
     let rest = path.dropFirst()

@@ -2,13 +2,14 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Groups the documents of one collection by what stands in their records: no frame is made for a row.
+/// Groups the documents of one collection by values in their records, without a frame for each row.
 struct RecordGrouping {
   private var keys: [ScalarProgram] = []
   private var operands: [ScalarProgram?] = []
   private let input: StagedPlan.Input
 
-  /// - Returns: `nil` for a query of several sources, of a virtual collection, or one that reads whole documents.
+  /// - Returns: `nil` for a query of several sources or of a virtual collection, and for a query that reads
+  ///   whole documents.
   init?(_ plan: StagedPlan, _ grouping: Grouping, _ context: StatementContext) throws(QueryError) {
     guard plan.inputs.count == 1, plan.filter == nil, let input = plan.inputs.first, !input.plan.isCovering,
       try SystemCollection.named(input.plan.collection) == nil, !input.paths.contains([])
@@ -20,9 +21,9 @@ struct RecordGrouping {
     }
   }
 
-  /// Puts the documents into their groups.
+  /// Adds the documents to their groups.
   ///
-  /// - Returns: How many there are.
+  /// - Returns: The number of documents.
   mutating func fill(
     _ groups: inout GroupTable, in source: borrowing some RecordSource & ~Copyable,
     _ context: StatementContext
@@ -51,7 +52,7 @@ struct RecordGrouping {
 }
 
 extension StagedPlan.Input {
-  /// An expression over the source's slots as one over its documents.
+  /// An expression over the source's slots, rewritten to one over its documents.
   fileprivate func onDocument(_ expression: Expression) -> Expression {
     expression.rewritten { (node) throws(Never) -> Expression in
       guard case .path(let path) = node, case .index(let slot)? = path.first,

@@ -1,10 +1,10 @@
 import CRDTCore
 
-/// The order of a result: by its sort keys, then as the rows arrived, so that pages of it do not overlap.
+/// The order of a result: by its sort keys, then by arrival, so that pages of the result do not overlap.
 struct RowOrder: Sendable {
   let isDescending: [Bool]
   private var keys: [ScalarProgram]
-  /// The field that is the first key, where it is one.
+  /// The first key, where it is a field.
   private var firstField: ResolvedField?
 
   init(_ order: [SortKey], _ context: StatementContext? = nil) {
@@ -16,7 +16,7 @@ struct RowOrder: Sendable {
     }
   }
 
-  /// Whether rows stand as they arrived.
+  /// Whether rows stay in the order of their arrival.
   var isEmpty: Bool { keys.isEmpty }
 
   mutating func resolve(_ table: KeyTable) {
@@ -24,7 +24,7 @@ struct RowOrder: Sendable {
     firstField?.resolve(table)
   }
 
-  /// Puts a document's sort keys into `values`, whose memory is used again.
+  /// Reads a document's sort keys into `values`, whose memory is reused.
   func read(
     _ id: RawSpan, _ record: borrowing RecordView, _ table: KeyTable, into values: inout [Value?]
   ) throws(QueryError) {
@@ -32,8 +32,9 @@ struct RowOrder: Sendable {
     for key in keys { values.append(try key.evaluate(id, record)) }
   }
 
-  /// A number by which most rows can be told apart without making their keys: of two rows that differ in it,
-  /// the one with the smaller number comes first.
+  /// A number that distinguishes most rows without making their keys.
+  ///
+  /// Of two rows that differ in it, the row with the smaller number comes first.
   ///
   /// - Returns: `nil` where the first key is not read in place.
   func prefix(_ record: borrowing RecordView) -> UInt64? {
@@ -42,7 +43,7 @@ struct RowOrder: Sendable {
     return turned(SortOrder.prefix(of: value))
   }
 
-  /// The same number of a row whose keys are made.
+  /// The same number for a row whose keys are already made.
   func prefix(_ keys: [Value?]) -> UInt64 { turned(SortOrder.prefix(keys.first ?? nil)) }
 
   private func turned(_ prefix: UInt64) -> UInt64 { isDescending.first == true ? ~prefix : prefix }
@@ -53,7 +54,7 @@ struct RowOrder: Sendable {
     return values
   }
 
-  /// Below, equal to or above zero as the left keys come before, with or after the right ones.
+  /// Below zero if the left keys come before the right ones, zero if they are equal, else above zero.
   func compare(_ left: [Value?], _ right: [Value?]) -> Int {
     for index in isDescending.indices {
       let order = SortOrder.compare(left[index], right[index])
@@ -68,10 +69,10 @@ struct RowOrder: Sendable {
   }
 }
 
-/// A row and what it is sorted by.
+/// A row and its sort keys.
 struct SortedRow: Sendable {
   var keys: [Value?] = []
   var row: Row
-  /// The row's place in the order of arrival.
+  /// The row's position in the order of arrival.
   var position = 0
 }

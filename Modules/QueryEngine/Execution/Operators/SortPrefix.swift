@@ -3,8 +3,8 @@ package import CRDTCore
 extension RowOrder {
   /// The rows in order.
   ///
-  /// What is sorted is one number for each row that orders most rows alone, so that few comparisons look at
-  /// values and no row moves before its place is known.
+  /// It sorts one number for each row. The numbers alone order most rows, so that few comparisons read
+  /// values, and no row moves before its position is known.
   func sorted(_ rows: consuming [SortedRow]) -> [SortedRow] {
     let rows = rows
     guard let isDescending = isDescending.first else { return rows.sorted { precedes($0, $1) } }
@@ -65,7 +65,7 @@ extension SortOrder {
     }
   }
 
-  /// A double's bits in the order of doubles; both zeros are one, and NaN comes first.
+  /// A double's bits in the order of doubles; both zeros are equal, and NaN comes first.
   private static func beginning(_ number: Double) -> UInt64 {
     if number.isNaN { return 0 }
     let bits = (number == 0 ? 0 : number).bitPattern

@@ -2,12 +2,11 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// The least and the greatest value of a field stand at the ends of an index.
+/// Finds the least and the greatest value of a field at the ends of an index.
 extension StagedPlan {
-  /// The one group of a query that asks for no more than the least and the greatest values of an index's first
-  /// field.
+  /// The one group of a query for the least and the greatest values of an index's first field.
   ///
-  /// - Returns: `nil` where it asks for something else, or where the ends do not tell.
+  /// - Returns: `nil` where it asks for something else, or where the ends do not show the values.
   func groupOfEnds(
     _ grouping: Grouping, in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext
   ) throws -> GroupTable? {
@@ -43,10 +42,11 @@ extension Grouping.Call {
 }
 
 extension IndexScan {
-  /// The rows that have a value that is neither NULL nor MISSING: the first and the last of these.
+  /// The values of the first and the last row that are neither NULL nor MISSING.
   ///
-  /// Among numbers that are equal the integer counts, so that rows are read up to one.
-  /// - Returns: `nil` where a row does not have its value.
+  /// Among equal numbers the integer is the result, so that rows are read until one is found.
+  ///
+  /// - Returns: `nil` where a row does not contain its value.
   fileprivate func ends(_ reader: borrowing IndexReader) throws -> [Value]? {
     let fields = index.definition.fields
     let known = ValueSet.range(.beginning, .before(.null))

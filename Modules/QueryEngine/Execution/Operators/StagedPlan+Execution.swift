@@ -40,7 +40,7 @@ extension StagedPlan {
   }
 }
 
-/// Makes rows of frames, keeps them in order, and leaves out what DISTINCT, LIMIT and OFFSET do.
+/// Makes rows of frames, keeps them in order, and applies DISTINCT, LIMIT and OFFSET.
 struct FrameSink {
   private let projection: FrameProjector
   private let order: [FrameExpression]
@@ -77,7 +77,7 @@ struct FrameSink {
     return (isDistinct ? distinct.rows.count : rows.count) - offset < limit
   }
 
-  /// The rows of groups, into which `accepted` rows went.
+  /// The rows of groups, to which `accepted` rows were added.
   mutating func rows(of groups: inout GroupTable, _ accepted: Int) throws(QueryError) -> [Row] {
     let frames = try groups.frames()
     context.profile?.note { section in

@@ -1,12 +1,12 @@
 import CRDTCore
 import DocStore
 
-/// PROFILE: the statement is run, and says what each operator did.
+/// PROFILE: runs the statement, and reports what each operator did.
 extension Engine {
-  /// The column of the row behind the statement's own rows.
+  /// The column of the profile, in the row after the statement's own rows.
   private static let column = "~request_profile"
 
-  /// Runs `body`, which executes a statement, with operators that count and take their times.
+  /// Runs `body`, which executes a statement, with operators that count and measure their times.
   func profiling(
     _ statement: Statement, _ context: StatementContext, _ body: () throws -> QueryResult
   ) throws -> QueryResult {
@@ -32,8 +32,9 @@ extension Engine {
 }
 
 extension StatementProfile.Section {
-  /// The operators as EXPLAIN shows them, each with the `rows` that it gave on, and the `ns` that it took where
-  /// that was measured: what is not finds its time in the operator that ends the query.
+  /// The operators as EXPLAIN shows them, each with its number of `rows`, and its `ns` if measured.
+  ///
+  /// The time of an operator that is not measured is part of the operator that ends the query.
   var steps: [Value] {
     let nodes = root.inOrder
     var source = 0

@@ -1,20 +1,22 @@
 import CRDTCore
 
-/// Counts and times the documents of one source where a profile is made; else it does nothing but ask its filter.
+/// Counts and times the documents of one source for a profile.
+///
+/// Without a profile it only evaluates its filter.
 struct ScanMeter {
   private let profile: StatementProfile?
   private let source: Int
   private var scan = StatementProfile.Scan()
   private var start: UInt64 = 0
-  /// When the row that was found last was given on.
+  /// The time when the last row was passed on.
   private var given: UInt64 = 0
   private var givenNanoseconds: UInt64 = 0
 
   /// Starts the clock.
   ///
   /// - Parameters:
-  ///   - context: The statement that scans.
-  ///   - source: The place of the source among those of the query.
+  ///   - context: The context of the statement that scans.
+  ///   - source: The position of the source among those of the query.
   init(_ context: StatementContext, source: Int = 0) {
     profile = context.profile
     self.source = source
@@ -35,21 +37,21 @@ struct ScanMeter {
     return accepts
   }
 
-  /// Counts a row that is found and needs no filter, or of which it is known what the filter says.
+  /// Counts a row that needs no filter, or for which the filter's result is already known.
   mutating func count(isAccepted: Bool = true) {
     guard profile != nil else { return }
     scan.found += 1
     if isAccepted { scan.accepted += 1 }
   }
 
-  /// What follows is the work of operators above, until ``resume()``.
+  /// Stops the clock: the operators above work until ``resume()``.
   @inline(__always)
   mutating func pause() { if let profile { given = profile.now() } }
 
   @inline(__always)
   mutating func resume() { if let profile { givenNanoseconds += profile.now() - given } }
 
-  /// Hands over what was counted; once, at the end.
+  /// Adds the counts to the profile; call it once, at the end.
   func finish() {
     guard let profile else { return }
     let all = profile.now() - start

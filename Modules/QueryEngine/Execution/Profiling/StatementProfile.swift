@@ -1,18 +1,18 @@
 import Synchronization
 
-/// What the operators of one statement did, for PROFILE: how many rows they gave on, and how long they took.
+/// What the operators of one statement did, for PROFILE: their numbers of rows, and their times.
 ///
-/// Each query that the statement runs, also one inside of another, is a section of its own.
+/// Each query that the statement runs is a section of its own, also a query inside of another.
 final class StatementProfile: Sendable {
   /// The documents of one source.
   struct Scan: Sendable {
-    /// Living documents that were found.
+    /// The number of documents that were found, without tombstones.
     var found = 0
-    /// Those that the filter of the source accepts.
+    /// The number of those that the source's filter accepted.
     var accepted = 0
     var scanNanoseconds: UInt64 = 0
     var filterNanoseconds: UInt64 = 0
-    /// Rows that came out of the source's join.
+    /// The number of rows that the source's join produced.
     var joined = 0
   }
 
@@ -20,14 +20,14 @@ final class StatementProfile: Sendable {
   struct Section: Sendable {
     let root: PlanNode
     fileprivate let start: UInt64
-    /// Its own, without those of queries inside.
+    /// Its own time, without that of inner queries.
     var nanoseconds: UInt64 = 0
     fileprivate var innerNanoseconds: UInt64 = 0
-    /// By the place of the source among those of the query.
+    /// By the position of the source among those of the query.
     var scans: [Int: Scan] = [:]
-    /// Rows of documents that the filter behind the joins accepts.
+    /// The number of rows that the filter after the joins accepted.
     var frames: Int?
-    /// Groups that satisfy HAVING, after all groups.
+    /// The number of all groups, and of those that satisfy HAVING.
     var groups: (all: Int, kept: Int)?
     var rows = 0
   }
@@ -42,16 +42,16 @@ final class StatementProfile: Sendable {
 
   init(_ now: @escaping @Sendable () -> UInt64) { self.now = now }
 
-  /// The queries that have ended, in the order in which they did.
+  /// The queries that have ended, in the order in which they ended.
   var sections: [Section] { state.withLock { $0.done } }
 
-  /// Notes that a query begins, which ends before any that has begun already.
+  /// Records the beginning of a query, which ends before every query that began earlier.
   func begin(_ root: PlanNode) {
     let start = now()
     state.withLock { $0.open.append(Section(root: root, start: start)) }
   }
 
-  /// Notes that the last query that has begun has ended.
+  /// Records the end of the query that began last.
   func end(rows: Int) {
     let end = now()
     state.withLock { state in
@@ -64,7 +64,7 @@ final class StatementProfile: Sendable {
     }
   }
 
-  /// Changes what is known of the query that runs.
+  /// Changes the section of the running query.
   func note(_ change: (inout Section) -> Void) {
     state.withLock { state in
       guard !state.open.isEmpty else { return }

@@ -1,21 +1,21 @@
 public import CRDTCore
 public import DocStore
 
-/// Statements by their text, or prepared.
+/// Statements by their text, and prepared statements.
 extension Engine {
-  /// Parses a statement, to be executed again and again.
+  /// Parses a statement that is to be executed many times.
   ///
   /// - Throws: What ``DQL/parse(_:)`` throws.
   public func prepare(_ text: String) throws(QueryError) -> PreparedStatement {
     try statements.statement(text)
   }
 
-  /// Parses and executes one DQL statement; one that writes is durable when this returns.
+  /// Parses and executes one DQL statement; its writes are durable when this returns.
   ///
   /// - Parameters:
   ///   - text: The statement.
   ///   - arguments: The values of its parameters.
-  ///   - context: How long it may go on; `nil` for what the system parameters say.
+  ///   - context: Its bounds of time and memory; `nil` for those of the system parameters.
   /// - Returns: Its rows, what it changed, and its commit.
   /// - Throws: `QueryError`; `StoreError`, for example `nestedWriteTransaction` for a statement that writes
   ///   inside a write transaction.
@@ -55,7 +55,7 @@ extension Engine {
     try await execute(prepared, arguments: arguments, within: makeContext())
   }
 
-  /// The same within bounds of somebody's own.
+  /// Executes a prepared statement within bounds that the caller sets.
   @concurrent
   package func execute(
     _ prepared: PreparedStatement, arguments: [TextKey: Value], within context: StatementContext
@@ -121,7 +121,7 @@ extension Engine {
     QueryResult(rows: try reading { try rows(of: program, arguments, in: $0, context) }).hinted(by: context)
   }
 
-  /// Runs `body`, which executes a statement, among the requests.
+  /// Runs `body`, which executes a statement, and records it in the request log.
   private func logging(
     _ prepared: PreparedStatement, _ context: StatementContext?,
     _ body: (StatementContext) throws -> QueryResult

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// A statement that is parsed, to be executed any number of times with other arguments, from any thread.
+/// A parsed statement, which any thread may execute any number of times with other arguments.
 ///
-/// It remembers the plan of its last run and makes another one when indexes, collections or the number of their
-/// documents have changed, so it never has to be prepared again.
+/// It remembers the plan of its last run. It makes another one when indexes, collections or the number of
+/// their documents have changed, so it never has to be prepared again.
 public final class PreparedStatement: Sendable {
   public let text: String
   package let parsed: ParsedStatement
-  /// What is remembered of a SELECT; `nil` for other statements, which are planned as they are executed.
+  /// The program of a SELECT; `nil` for other statements, which are planned as they are executed.
   let program: SelectProgram?
   let uses = Atomic(0)
 
@@ -22,10 +22,10 @@ public final class PreparedStatement: Sendable {
 
   public var statement: Statement { parsed.statement }
 
-  /// How often it was planned.
+  /// The number of times that it was planned.
   package var planCount: Int { program?.planCount.load(ordering: .relaxed) ?? 0 }
 
-  /// The error with its place in the text, where it has one.
+  /// The error with its position in the text, where it has one.
   func locating(_ error: any Error) -> any Error {
     (error as? QueryError).map(parsed.sourceMap.locating) ?? error
   }

@@ -1,15 +1,15 @@
 import CRDTCore
 
-/// What was made of the texts that were used last: bounded in number, and in the bytes of the texts.
+/// The results for the most recently used texts, bounded in number and in the bytes of the texts.
 struct RecentTexts<Made> {
   private struct Entry {
     let made: Made
     var lastUse: UInt64
   }
 
-  /// How many texts are kept.
+  /// The most texts that are kept.
   let capacity: Int
-  /// The bytes of all texts together; what is made of a text takes some times as much.
+  /// The most bytes of all texts together; the results use several times as much.
   let capacityBytes: Int
   private var entries: [TextKey: Entry] = [:]
   private var uses: UInt64 = 0
@@ -22,10 +22,10 @@ struct RecentTexts<Made> {
 
   var count: Int { entries.count }
 
-  /// Those that are kept, last used first.
+  /// The results that are kept, last used first.
   var all: [Made] { entries.values.sorted { $0.lastUse > $1.lastUse }.map(\.made) }
 
-  /// What was made of a text, which counts as used now.
+  /// The result for a text, which becomes the most recently used.
   mutating func use(_ text: String) -> Made? {
     guard let index = entries.index(forKey: TextKey(text)) else { return nil }
     uses += 1
@@ -33,10 +33,11 @@ struct RecentTexts<Made> {
     return entries.values[index].made
   }
 
-  /// Keeps what was made of a text in place of what was not used for the longest time.
+  /// Keeps the result for a text; if necessary, it replaces the least recently used ones.
   ///
-  /// A text that would take more than an eighth of the room for itself is not kept.
-  /// - Complexity: O(*n*) in the texts that are kept, where one has to go.
+  /// A text that would use more than an eighth of the room is not kept.
+  ///
+  /// - Complexity: O(*n*) in the texts that are kept, where one has to be removed.
   mutating func keep(_ made: Made, of text: String) {
     let added = text.utf8.count
     guard added <= capacityBytes / 8 else { return }

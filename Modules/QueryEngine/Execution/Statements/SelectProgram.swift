@@ -1,7 +1,7 @@
 import CRDTCore
 import Synchronization
 
-/// A SELECT with what is known of it before its arguments are, and the plan of its last run.
+/// A SELECT with all that is independent of its arguments, and the plan of its last run.
 final class SelectProgram: Sendable {
   let select: Select
   let hasQueries: Bool
@@ -10,7 +10,7 @@ final class SelectProgram: Sendable {
   private let memory = Mutex<Memory?>(nil)
   let planCount = Atomic(0)
 
-  /// A plan, and all that it was made from.
+  /// A plan, and everything that it was made from.
   private struct Memory: Sendable {
     var moment: PlanningMoment
     let hints: Hints
@@ -27,12 +27,14 @@ final class SelectProgram: Sendable {
     collections = Statement.select(select).collections
   }
 
-  /// The plan for some arguments; the one of the last run where nothing has changed that it was made from.
+  /// The plan for some arguments.
+  ///
+  /// It is the plan of the last run, if nothing has changed that it was made from.
   ///
   /// - Parameters:
   ///   - arguments: The values of the parameters.
-  ///   - hints: What to advise where the query advises nothing itself.
-  ///   - source: What is going to be read.
+  ///   - hints: The hints to use where the query has none itself.
+  ///   - source: The snapshot or transaction that is read.
   /// - Returns: The plan.
   /// - Throws: What planning throws.
   func plan(
@@ -51,7 +53,7 @@ final class SelectProgram: Sendable {
     return plan
   }
 
-  /// What is remembered and still good.
+  /// The remembered plan, if it is still valid.
   private func remembered(
     at moment: PlanningMoment, _ source: borrowing some RecordSource & ~Copyable
   ) throws -> Memory? {
@@ -70,7 +72,7 @@ final class SelectProgram: Sendable {
   }
 }
 
-/// How a SELECT runs; shared by its runs.
+/// The plan of a SELECT; its runs share it.
 final class SelectPlan: Sendable {
   enum Form: Sendable {
     /// Documents of one collection, or their number.
@@ -92,7 +94,7 @@ final class SelectPlan: Sendable {
       : .documents(try Planner.plan(select, arguments: arguments, catalogue: catalogue))
   }
 
-  /// The operators.
+  /// The root of its operators.
   var root: PlanNode {
     switch form {
     case .documents(let plan): plan.root
@@ -110,11 +112,11 @@ final class SelectPlan: Sendable {
   }
 }
 
-/// What a plan goes by, and how much was written when it was made.
+/// The versions of what a plan depends on, and how much was written when it was made.
 package struct PlanningMoment: Hashable, Sendable {
-  /// What names the collections, field names and indexes.
+  /// The version of the collections, field names and indexes.
   package var version: UInt64
-  /// The last commit.
+  /// The number of the last commit.
   package var sequence: UInt64
 
   package init(version: UInt64, sequence: UInt64) {
@@ -124,7 +126,7 @@ package struct PlanningMoment: Hashable, Sendable {
 }
 
 extension Select {
-  /// The query with advice where it has none itself.
+  /// The query with these hints where it has none itself.
   func advised(by hints: Hints) -> Select {
     guard !hints.isEmpty else { return self }
     var copy = self
@@ -137,7 +139,7 @@ extension Select {
 }
 
 extension Statement {
-  /// The statement with advice where it has none itself.
+  /// The statement with these hints where it has none itself.
   func advised(by hints: Hints) -> Statement {
     guard !hints.isEmpty else { return self }
     switch self {
@@ -174,7 +176,7 @@ extension CompoundSelect.Operand {
 }
 
 extension Hints {
-  /// These hints, and others where these say nothing.
+  /// These hints, and the others where these are not set.
   func or(_ others: Hints) -> Hints {
     var result = others
     result.take(self)

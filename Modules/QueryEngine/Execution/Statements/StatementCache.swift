@@ -1,7 +1,7 @@
 import CRDTCore
 import Synchronization
 
-/// The statements that were used last, parsed and planned: whoever executes one again by its text is spared both.
+/// The most recently used statements, parsed and planned, for callers that execute the same text again.
 final class StatementCache: Sendable {
   private static let statements = 256
   private static let textBytes = 128 << 10
@@ -11,7 +11,7 @@ final class StatementCache: Sendable {
   private let parsed = Atomic<Int64>(0)
   private let shared = Atomic<Int64>(0)
 
-  /// How many statements were parsed, and how many were there already.
+  /// The number of statements that were parsed, and of those that were found here.
   var totals: (parsed: Int64, shared: Int64) {
     (parsed.load(ordering: .relaxed), shared.load(ordering: .relaxed))
   }

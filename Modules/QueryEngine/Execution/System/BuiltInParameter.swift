@@ -42,13 +42,13 @@ enum BuiltInParameter: String, CaseIterable {
       try validate(value, in: 1...Int64(Limits.recordBytes))
     case .requestHistorySize: try validate(value, in: 0...1_000_000)
     case .requestTimeoutSeconds, .slowRequestSeconds:
-      // 0 is for as long as they take.
+      // 0 means no bound.
       try validate(value, in: 0...31_536_000)
     case .tombstoneLifetimeHours:
-      // A century: what is longer means for ever, for which there is the switch.
+      // At most a century; a separate switch turns the lifetime off.
       try validate(value, in: 1...876_600)
     case .certificateLifetimeHours:
-      // 0 is for ever.
+      // 0 means for ever.
       try validate(value, in: 0...876_600)
     case .strictMode:
       guard case .bool(let flag) = value else { throw mismatch("true or false") }

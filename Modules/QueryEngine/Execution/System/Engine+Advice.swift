@@ -16,7 +16,7 @@ extension Engine {
     return try Advice(statement, arguments: arguments, catalogue: catalogue)
   }
 
-  /// Makes what is suggested, one index after the other; those made before one fails stay.
+  /// Creates the suggested indexes, one after the other; if one fails, the earlier ones stay.
   func provision(
     _ statement: Statement, _ arguments: [TextKey: Value], _ context: StatementContext
   ) throws -> QueryResult {
@@ -25,7 +25,7 @@ extension Engine {
     return QueryResult(rows: [Row(advice.row)])
   }
 
-  /// As the form that blocks.
+  /// Executes it as the blocking form does.
   @concurrent
   func provision(
     _ statement: Statement, _ arguments: [TextKey: Value], _ context: StatementContext

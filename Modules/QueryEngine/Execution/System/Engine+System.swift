@@ -2,7 +2,7 @@ import CRDTCore
 public import DocStore
 
 extension Engine {
-  /// ALTER SYSTEM and SHOW, which touch no document, and what is not executed.
+  /// ALTER SYSTEM and SHOW, which read no document, and statements that cannot be executed.
   func execute(
     withoutDocuments statement: Statement, _ arguments: [TextKey: Value]
   ) throws -> QueryResult {
@@ -55,7 +55,7 @@ extension Engine {
 extension SystemParameters {
   /// Keeps a store's size limits and lifetimes at the values of their parameters, from now on.
   ///
-  /// The defaults of the lifetimes become those that the store was opened with, in whole hours.
+  /// The defaults of the lifetimes become those with which the store was opened, in whole hours.
   public func govern(_ store: Store) throws(QueryError) {
     try observe(BuiltInParameter.documentSizeSoftLimit.rawValue) { [weak store] in
       if case .int(let bytes) = $0 { store?.softDocumentBytes = Int(bytes) }

@@ -2,7 +2,7 @@ import CRDTCore
 import DocStore
 
 extension SystemCollection {
-  /// What stands in the collection now.
+  /// The documents of the collection now.
   func documents(
     in source: borrowing some RecordSource & ~Copyable, _ facts: SystemFacts
   ) throws -> [[TextKey: Value]] {

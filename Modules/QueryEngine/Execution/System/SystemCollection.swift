@@ -1,7 +1,7 @@
 import CRDTCore
 import DocStore
 
-/// The virtual collections: read-only, local, made up as they are read.
+/// The virtual collections: read-only, local, computed when they are read.
 package enum SystemCollection: String, Hashable, Sendable, CaseIterable {
   /// One empty document, to evaluate expressions.
   case dual
@@ -9,7 +9,7 @@ package enum SystemCollection: String, Hashable, Sendable, CaseIterable {
   case collections
   /// The documents above the hard limit, which are never sent.
   case oversizeDocuments = "oversize_documents"
-  /// What runs here: versions, sites, figures and system parameters.
+  /// The running software: versions, sites, figures and system parameters.
   case systemInfo = "system_info"
   /// The indexes of all collections.
   case indexes
@@ -18,24 +18,24 @@ package enum SystemCollection: String, Hashable, Sendable, CaseIterable {
   case activeRequests = "active_requests"
   /// The last statements that have run.
   case requestHistory = "request_history"
-  /// The connections to peers, and how far each has come.
+  /// The connections to peers, and the progress of each.
   case dataSyncInfo = "data_sync_info"
-  /// What was counted since the store was opened, one document for each figure.
+  /// Counts since the store was opened, one document for each figure.
   case metrics
-  /// How the store and the engine stand, in one document.
+  /// The state of the store and of the engine, in one document.
   case vitals
   /// The statements that are kept parsed and planned.
   case sharedStatements = "shared_statements"
 
   static let prefix = "system:"
 
-  /// Further names, as other releases of the reference product have them.
+  /// Further names from other releases of the reference product.
   private static let aliases: [TextKey: SystemCollection] = [
     "system:all_collections": .collections, "__collections": .collections, "system:dql_indexes": .indexes,
     "dql_indexes": .indexes, "system:actives": .activeRequests,
   ]
 
-  /// The virtual collection of that name; `nil` for names of ordinary ones.
+  /// The virtual collection of that name; `nil` for names of ordinary collections.
   ///
   /// - Throws: `unsupported` for an unknown name in the virtual namespace.
   package static func named(_ name: String) throws(QueryError) -> SystemCollection? {
@@ -52,9 +52,9 @@ package enum SystemCollection: String, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// What the virtual collections show beside the store's own content.
+/// The sources of the virtual collections, apart from the store's own content.
 ///
-/// It is looked up when it is read, so that other statements pay nothing for it.
+/// They are evaluated only when they are read, so that other statements have no cost.
 struct SystemFacts {
   private let engine: Engine
 
@@ -63,9 +63,9 @@ struct SystemFacts {
   var site: SiteID { engine.store.site }
   /// The system parameters that are not at their defaults.
   var changedParameters: [TextKey: Value] { engine.parameters.changedValues }
-  /// The statements that run and have run.
+  /// The statements that are running and that have ended.
   var requests: RequestLog { engine.requests }
-  /// What layers above tell.
+  /// What layers above report.
   var providers: SystemProviders { engine.providers }
   var environment: EngineEnvironment { engine.environment }
 

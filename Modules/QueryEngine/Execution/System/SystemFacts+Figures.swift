@@ -3,7 +3,7 @@ import DocStore
 
 /// `system:metrics` and `system:vitals`.
 extension SystemFacts {
-  /// What was counted since the engine was made, by name.
+  /// Counts since the engine was made, by name.
   var metrics: [TextKey: Int64] {
     let totals = requests.totals
     let kept = statements.totals
@@ -14,7 +14,7 @@ extension SystemFacts {
     ]
   }
 
-  /// How the store and the engine stand.
+  /// The state of the store and of the engine.
   func vitals() throws -> [TextKey: Value] {
     let statistics = try statistics()
     let figures: [TextKey: Int] = [
@@ -26,7 +26,7 @@ extension SystemFacts {
       "connections": providers.connections.count, "damaged_pages": statistics.damages.count,
     ]
     var document = figures.mapValues { Value.int(Int64($0)) }
-    // Above 300 the wall clock is behind what was written here.
+    // Above 300 the wall clock is behind the timestamps of this site's writes.
     document["clock_lead_seconds"] = .int(statistics.clockLead.components.seconds)
     document["_id"] = .string("\(site)")
     document["commits"] = .int(Int64(clamping: statistics.sequence))

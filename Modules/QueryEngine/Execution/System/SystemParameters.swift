@@ -1,19 +1,19 @@
 public import CRDTCore
 import Synchronization
 
-/// The settings that ALTER SYSTEM changes: typed, validated, kept in memory unless somebody keeps them elsewhere.
+/// The settings that ALTER SYSTEM changes: typed, validated, and kept in memory.
 ///
-/// Names do not depend on case and are answered in lower case.
+/// A keeper may also store them. Names do not depend on case; they are returned in lower case.
 public final class SystemParameters: Sendable {
-  /// Refuses a value by throwing; nothing has changed then.
+  /// Throws to refuse a value, which then changes nothing.
   public typealias Validation = @Sendable (Value) throws -> Void
-  /// Told of a new value, before the statement that set it returns.
+  /// Is called with a new value, before the statement that set it returns.
   public typealias ChangeHandler = @Sendable (Value) -> Void
 
-  /// Keeps values beyond this run.
+  /// Stores values beyond this run.
   ///
-  /// It gets all that are going to differ from their defaults, before the change takes effect. What it throws refuses the
-  /// change.
+  /// It is called, before the change takes effect, with all values that will differ from their defaults. If
+  /// it throws, the change is refused.
   public typealias Keeper = @Sendable (_ changed: [TextKey: Value]) throws -> Void
 
   private struct Parameter {
@@ -24,8 +24,8 @@ public final class SystemParameters: Sendable {
   }
 
   private let parameters: Mutex<[TextKey: Parameter]>
-  /// Held from validation to the last handler, so that handlers see changes in the order in which they took
-  /// effect; a handler must therefore not change a parameter.
+  /// This lock is held from validation to the last handler, so that handlers see changes in the order in
+  /// which they took effect; a handler must therefore not change a parameter.
   private let changing = Mutex<Void>(())
   private let keeper = Mutex<Keeper?>(nil)
 
@@ -40,13 +40,13 @@ public final class SystemParameters: Sendable {
     parameters = Mutex(known)
   }
 
-  /// Adds a parameter, or takes over one of the same name, at its default.
+  /// Adds a parameter at its default; one of the same name is replaced.
   ///
   /// - Parameters:
   ///   - name: Its name, in any case.
-  ///   - defaultValue: What it is until set, and after a reset.
-  ///   - validate: Refuses a value by throwing.
-  ///   - onChange: Told of each new value; it must not change a parameter itself.
+  ///   - defaultValue: Its value until it is set, and after a reset.
+  ///   - validate: Throws to refuse a value.
+  ///   - onChange: Is called with each new value; it must not change a parameter itself.
   public func register(
     _ name: String, default defaultValue: Value, validate: @escaping Validation,
     onChange: @escaping ChangeHandler = { _ in }
@@ -57,7 +57,7 @@ public final class SystemParameters: Sendable {
     }
   }
 
-  /// Lets a parameter of this layer have another default, which it is at then, and tells a handler of changes.
+  /// Gives a parameter of this layer another default, which becomes its value, and a handler of changes.
   func adopt(_ parameter: BuiltInParameter, default value: Value, onChange handler: @escaping ChangeHandler) {
     parameters.withLock { parameters in
       parameters[parameter.rawValue]?.defaultValue = value
@@ -66,7 +66,7 @@ public final class SystemParameters: Sendable {
     }
   }
 
-  /// Adds a handler to a parameter of this layer and tells it the present value.
+  /// Adds a handler to a parameter of this layer and calls it with the present value.
   func follow(_ parameter: BuiltInParameter, _ handler: @escaping ChangeHandler) {
     let value = parameters.withLock { parameters in
       parameters[parameter.rawValue]?.handlers.append(handler)
@@ -75,7 +75,7 @@ public final class SystemParameters: Sendable {
     handler(value ?? parameter.defaultValue)
   }
 
-  /// Adds a handler to a known parameter and tells it the present value.
+  /// Adds a handler to a known parameter and calls it with the present value.
   ///
   /// - Throws: `unknownParameter`.
   public func observe(_ name: String, _ handler: @escaping ChangeHandler) throws(QueryError) {
@@ -98,25 +98,25 @@ public final class SystemParameters: Sendable {
     parameters.withLock { $0.filter { $1.value != $1.defaultValue }.mapValues(\.value) }
   }
 
-  /// Has all later changes kept by somebody.
+  /// Calls a keeper with all later changes, to store them.
   public func keep(by keeper: @escaping Keeper) { self.keeper.withLock { $0 = keeper } }
 
   /// Sets a parameter; a map is replaced as a whole.
   ///
   /// - Throws: `unknownParameter`, `argument` for a value of the wrong type or out of range, and what a
-  ///   registered validation throws; nothing has changed then.
+  ///   registered validation throws; then nothing has changed.
   public func set(_ name: String, to value: Value) throws {
     try changing.withLock { _ in try apply(name, value) }
   }
 
-  /// Puts a parameter back to its default.
+  /// Resets a parameter to its default.
   ///
   /// - Throws: `unknownParameter`.
   public func reset(_ name: String) throws {
     try changing.withLock { _ in try apply(name, parameter(name).defaultValue) }
   }
 
-  /// Puts every parameter back to its default.
+  /// Resets every parameter to its default.
   public func resetAll() throws {
     try changing.withLock { _ in
       let changed = parameters.withLock {

@@ -1,7 +1,7 @@
 public import CRDTCore
 import Synchronization
 
-/// What layers above tell of themselves in virtual collections.
+/// What layers above report about themselves in virtual collections.
 public final class SystemProviders: Sendable {
   /// The documents of a collection as they are now.
   public typealias Provider = @Sendable () -> [[TextKey: Value]]
@@ -15,12 +15,12 @@ public final class SystemProviders: Sendable {
 
   init() {}
 
-  /// Says what `system:data_sync_info` shows: a document for each connection.
+  /// Sets the source of `system:data_sync_info`: a document for each connection.
   public func provideConnections(_ provider: @escaping Provider) {
     state.withLock { $0.connections = provider }
   }
 
-  /// Adds to what `system:system_info` shows: documents with `namespace`, `key` and `value`.
+  /// Adds a source to `system:system_info`: documents with `namespace`, `key` and `value`.
   public func provideFacts(_ provider: @escaping Provider) { state.withLock { $0.facts = provider } }
 
   var connections: [[TextKey: Value]] { state.withLock { $0.connections }() }

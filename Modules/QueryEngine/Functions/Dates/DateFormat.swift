@@ -1,4 +1,4 @@
-/// A format of dates: `YYYY-MM-DD hh:mm:ss.sss TZD`, or `%Y-%m-%d` with percent signs; empty is ISO 8601.
+/// A format of dates: `YYYY-MM-DD hh:mm:ss.sss TZD`, or `%Y-%m-%d`; empty is ISO 8601.
 struct DateFormat {
   private enum Part: Hashable {
     case text(String)
@@ -45,7 +45,7 @@ struct DateFormat {
   }
 
   private mutating func readWords(_ format: String) -> Bool {
-    // Longer words first; minutes are small and months are large letters.
+    // Longer words come first; minutes are lower case and months upper case.
     let words: [(String, Part)] = [
       ("YYYY", .year), ("YY", .shortYear), ("Month", .monthName), ("Mon", .shortMonthName), ("MM", .month),
       ("DDD", .dayOfYear), ("DD", .day), ("Day", .dayName), ("Dy", .shortDayName), ("HH24", .hour),
@@ -96,7 +96,7 @@ struct DateFormat {
     }
   }
 
-  /// The moment of a text in this format; without a zone in it that of Greenwich.
+  /// The moment of a text in this format; without a zone in the text, it is that of Greenwich.
   func parse(_ text: String) -> Instant? {
     if parts.isEmpty { return DateText.parse(text) }
     var reader = DigitReader(text)
@@ -146,7 +146,7 @@ struct DateFormat {
     guard let number else { return false }
     switch part {
     case .year: fields.year = number
-    // As POSIX reads two digits.
+    // Two digits are read as POSIX does.
     case .shortYear: fields.year = number < 69 ? 2_000 + number : 1_900 + number
     case .month: fields.month = number
     case .day: fields.day = number

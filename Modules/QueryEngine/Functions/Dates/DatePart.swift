@@ -4,7 +4,7 @@ import CRDTCore
 enum DatePart: String, Sendable {
   case year, quarter, month, week, day, hour, minute, second
   case millisecond = "ms"
-  // Only read, not added or cut at.
+  // These are only read; they are not units to add or to truncate by.
   case weekday, monthname, dayname
   case dayOfYear = "doy"
   case zone = "tz"
@@ -28,10 +28,10 @@ enum DatePart: String, Sendable {
     }
   }
 
-  /// Whether it is a length of time.
+  /// Whether it is a unit of time.
   var isUnit: Bool { months != nil || milliseconds != nil }
 
-  /// How many months it takes, if it is so many.
+  /// The number of months in the unit, if it consists of months.
   private var months: Int64? {
     switch self {
     case .year: 12
@@ -41,7 +41,7 @@ enum DatePart: String, Sendable {
     }
   }
 
-  /// How many milliseconds it takes, if it always is so many.
+  /// The number of milliseconds in the unit, if that is always the same.
   var milliseconds: Int64? {
     switch self {
     case .week: 7 * Instant.dayMilliseconds
@@ -74,19 +74,21 @@ enum DatePart: String, Sendable {
     }
   }
 
-  /// The moment so many of these units later; `nil` where it is out of bounds or this is no unit.
+  /// The moment `count` of these units later.
+  ///
+  /// It is `nil` where the result is out of bounds, and for a part that is not a unit.
   func added(to instant: Instant, _ count: Int64) -> Instant? {
     let (total, overflow) = (months ?? milliseconds ?? 0).multipliedReportingOverflow(by: count)
     guard isUnit, !overflow else { return nil }
     return months != nil ? instant.adding(months: total) : instant.adding(milliseconds: total)
   }
 
-  /// How many whole units lie between two moments; `nil` where this is no unit.
+  /// The number of whole units between two moments; `nil` for a part that is not a unit.
   func difference(_ left: Instant, _ right: Instant) -> Int64? {
     if let milliseconds { return (left.milliseconds - right.milliseconds) / milliseconds }
     guard let months, let left = left.with(offset: right.offset) else { return nil }
     var count = Int64((left.fields.year - right.fields.year) * 12 + left.fields.month - right.fields.month)
-    // A month that is not over does not count.
+    // An incomplete month does not count.
     if let reached = right.adding(months: count) {
       if count > 0, reached.milliseconds > left.milliseconds { count -= 1 }
       if count < 0, reached.milliseconds < left.milliseconds { count += 1 }
@@ -94,7 +96,7 @@ enum DatePart: String, Sendable {
     return count / months
   }
 
-  /// The moment at which the unit began; `nil` where this is no unit.
+  /// The beginning of the unit that contains a moment; `nil` for a part that is not a unit.
   func truncated(_ instant: Instant) -> Instant? {
     guard isUnit else { return nil }
     var fields = instant.fields
@@ -120,7 +122,7 @@ enum DatePart: String, Sendable {
   }
 }
 
-/// The names of months and days, in English everywhere.
+/// The names of months and days, always in English.
 enum DateNames {
   static let months = [
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",

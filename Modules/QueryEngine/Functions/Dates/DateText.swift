@@ -1,9 +1,11 @@
 /// Dates as ISO 8601 texts: `2026-11-21T07:00:00.000+01:00`.
 package enum DateText {
-  /// The milliseconds since 1970 of a text; `nil` without a time zone, and for what is no date of the calendar.
+  /// The milliseconds since 1970 of a text.
+  ///
+  /// It is `nil` without a time zone, and for a date that is not in the calendar.
   package static func milliseconds(of text: String) -> Int64? { parse(text)?.milliseconds }
 
-  /// The moment of a text; `nil` without a time zone, and for what is no date.
+  /// The moment of a text; `nil` without a time zone, and for an invalid date.
   static func parse(_ text: String) -> Instant? {
     var reader = DigitReader(text)
     guard let year = reader.number(4), reader.accept("-"), let month = reader.number(2), reader.accept("-"),
@@ -27,7 +29,7 @@ package enum DateText {
     return Instant(fields, offset: offset)
   }
 
-  /// The text of a moment, with milliseconds where there are some.
+  /// The text of a moment, with milliseconds unless they are zero.
   static func text(of instant: Instant) -> String {
     let fields = instant.fields
     let milliseconds = fields.millisecond == 0 ? "" : "." + padded(fields.millisecond, 3)
@@ -66,7 +68,7 @@ struct DigitReader {
     return true
   }
 
-  /// Takes a word in either case.
+  /// Accepts a word in either case.
   mutating func accept(word: String) -> Bool {
     let wanted = Array(word.utf8)
     guard bytes.count - offset >= wanted.count else { return false }
@@ -75,7 +77,7 @@ struct DigitReader {
     return true
   }
 
-  /// A number of `least` to `most` digits.
+  /// Reads a number of `least` to `most` digits.
   mutating func number(_ most: Int, least: Int? = nil) -> Int? {
     let start = offset
     var number = 0
@@ -86,7 +88,7 @@ struct DigitReader {
     return offset - start >= least ?? most ? number : nil
   }
 
-  /// The milliseconds of a fraction of a second; further digits are left out.
+  /// Reads a fraction of a second as milliseconds; further digits are ignored.
   mutating func fraction() -> Int? {
     let start = offset
     var milliseconds = 0
@@ -99,7 +101,7 @@ struct DigitReader {
     return milliseconds
   }
 
-  /// Seconds east of Greenwich: `Z`, `+01:00`, `+0100`, `+01`.
+  /// Reads a zone as seconds east of Greenwich: `Z`, `+01:00`, `+0100`, `+01`.
   mutating func zone() -> Int? {
     if accept("Z") || accept("z") { return 0 }
     let isWest = accept("-")

@@ -1,12 +1,12 @@
 import CRDTCore
 
-/// Lengths of time as texts: `1h30m`, `1.5s`, `250ms`, or `P1DT2H30M` as in ISO 8601.
+/// Durations as texts: `1h30m`, `1.5s`, `250ms`, or `P1DT2H30M` as in ISO 8601.
 enum DurationText {
   private static let units: [(name: String, milliseconds: Int64)] = [
     ("ms", 1), ("w", 604_800_000), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000),
   ]
 
-  /// - Returns: Milliseconds; `nil` for what is no length of time, or too long a one.
+  /// - Returns: Milliseconds; `nil` for a text that is not a duration, and for a duration that is too long.
   static func parse(_ text: String) -> Int64? {
     var rest = text.utf8[...]
     let isNegative = rest.first == UInt8(ascii: "-")
@@ -15,7 +15,7 @@ enum DurationText {
     if isISO { rest.removeFirst() }
     guard !rest.isEmpty else { return nil }
     var total: Int64 = 0
-    // In ISO 8601 an M before the T is a month, which has no length.
+    // In ISO 8601 an M before the T is a month, which has no fixed length.
     var isTime = !isISO
     while !rest.isEmpty {
       if isISO, !isTime, rest.first == UInt8(ascii: "T") {
@@ -31,7 +31,7 @@ enum DurationText {
     return isNegative ? -total : total
   }
 
-  /// A number and its unit.
+  /// Reads a number and its unit.
   private static func takePart(_ rest: inout Substring.UTF8View, isISO: Bool, isTime: Bool) -> Int64? {
     let isDigit = { (byte: UInt8) in (0x30...0x39).contains(byte) }
     let digits = rest.prefix(while: isDigit)

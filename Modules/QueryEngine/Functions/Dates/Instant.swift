@@ -1,8 +1,10 @@
-/// A moment with the time zone's offset in which its fields are read.
+/// A moment, with the offset of the time zone in which its fields are read.
 ///
-/// The calendar is the Gregorian one, also for the time before it was made. Days have 86,400 seconds.
+/// The calendar is the Gregorian one, also before its introduction. Days have 86,400 seconds.
 struct Instant: Hashable, Sendable {
-  /// The first and the last moment of the years 0 to 9999, in milliseconds: what four digits can show.
+  /// The first and the last moment of the years 0 to 9999, in milliseconds.
+  ///
+  /// Four digits can show these years.
   static let bounds: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
   static let dayMilliseconds: Int64 = 86_400_000
 
@@ -11,7 +13,7 @@ struct Instant: Hashable, Sendable {
   /// East of Greenwich, in seconds.
   private(set) var offset: Int
 
-  /// - Returns: `nil` for a moment that clocks with this offset show out of bounds.
+  /// - Returns: `nil` for a moment that is out of bounds at this offset.
   init?(milliseconds: Int64, offset: Int = 0) {
     guard abs(offset) < 86_400 else { return nil }
     let (local, isBeyond) = milliseconds.addingReportingOverflow(Int64(offset) * 1_000)
@@ -20,7 +22,7 @@ struct Instant: Hashable, Sendable {
     self.offset = offset
   }
 
-  /// The moment that clocks with this offset show so.
+  /// The moment at which clocks with this offset show these fields.
   init?(_ fields: Fields, offset: Int) {
     guard (0...9_999).contains(fields.year), (1...12).contains(fields.month), fields.day >= 1,
       fields.day <= Self.days(inMonth: fields.month, of: fields.year), (0..<24).contains(fields.hour),
@@ -34,7 +36,7 @@ struct Instant: Hashable, Sendable {
       offset: offset)
   }
 
-  /// What a clock and a calendar show.
+  /// The fields that a clock and a calendar show.
   struct Fields: Hashable, Sendable {
     var year: Int
     var month = 1
@@ -47,7 +49,7 @@ struct Instant: Hashable, Sendable {
 
   private var local: Int64 { milliseconds + Int64(offset) * 1_000 }
 
-  /// Days since 1970-01-01, as the offset's clocks count them.
+  /// Days since 1970-01-01, in local time.
   private var dayNumber: Int { Int(Self.floorDivide(local, Self.dayMilliseconds)) }
 
   var fields: Fields {
@@ -64,7 +66,7 @@ struct Instant: Hashable, Sendable {
   /// From 1.
   var dayOfYear: Int { dayNumber - Self.days(fields.year, 1, 1) + 1 }
 
-  /// The ISO 8601 week, from 1: the one that has the year's first Thursday is the first.
+  /// The ISO 8601 week, from 1: week 1 contains the year's first Thursday.
   var week: Int {
     let thursday = dayNumber - weekday + 4
     return (thursday - Self.days(Self.date(thursday).year, 1, 1)) / 7 + 1
@@ -77,7 +79,7 @@ struct Instant: Hashable, Sendable {
     return overflow ? nil : Instant(milliseconds: sum, offset: offset)
   }
 
-  /// The same day and time so many months on, or the month's last day where there is no such day.
+  /// The same day and time `months` later; if the month has no such day, its last day.
   func adding(months: Int64) -> Instant? {
     guard let months = Int(exactly: months), abs(months) < 1_000_000 else { return nil }
     var fields = fields
@@ -100,7 +102,7 @@ struct Instant: Hashable, Sendable {
   ///
   /// Source: Hinnant, "chrono-Compatible Low-Level Date Algorithms", 2013, days_from_civil.
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
-    // Years begin in March, so that the leap day is the last.
+    // Years begin in March, so that the leap day is the last day.
     let shifted = month <= 2 ? year - 1 : year
     let era = Int(floorDivide(Int64(shifted), 400))
     let yearOfEra = shifted - era * 400
@@ -108,7 +110,7 @@ struct Instant: Hashable, Sendable {
     return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
   }
 
-  /// The date so many days after 1970-01-01.
+  /// The date that is `days` days after 1970-01-01.
   ///
   /// Source: Hinnant, as above, civil_from_days.
   private static func date(_ days: Int) -> (year: Int, month: Int, day: Int) {

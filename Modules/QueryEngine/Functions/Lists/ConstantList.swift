@@ -2,24 +2,24 @@ import CRDTCore
 import Failpoints
 import Synchronization
 
-/// The values of a constant list, hashed once: to find one of them costs the same however many there are.
+/// The values of a constant list, hashed once: the time to find one does not depend on their number.
 ///
-/// Equal are the values that ``SortOrder`` finds equal: numbers by value whatever their kind, texts by their bytes,
-/// and NaN to itself.
+/// Two values are equal if ``SortOrder`` finds them equal: numbers by value whatever their kind, texts by
+/// their bytes, and NaN to itself.
 final class ConstantList: Sendable {
-  /// Shorter lists are gone through.
+  /// Shorter lists are searched element by element.
   static let leastCount = 8
 
-  /// The list as it stands in the expression: as long as it is here, its memory is no other list's.
+  /// The list of the expression; while it is kept here, no other list can have its memory.
   let elements: [Value]
   let hasNull: Bool
   private let flags: Set<Bool>
   private let wholeNumbers: Set<Int64>
-  /// The bits of numbers that are no `Int64`; all that are no numbers are one.
+  /// The bits of numbers that are not an `Int64`; all NaN have the same entry.
   private let fractions: Set<UInt64>
   private let texts: KeySet
   private let others: Set<ValueKey>
-  /// What in the list compares with decimals; `nil` until the first of them is looked for.
+  /// The decimals of the list's numbers and texts; `nil` until the first search for a decimal.
   private let decimals = Mutex<Set<ExactDecimal>?>(nil)
 
   /// - Parameters:
@@ -63,14 +63,14 @@ final class ConstantList: Sendable {
   func contains(_ value: Value, for kind: ListTest.Kind) -> Bool {
     switch (value, kind) {
     case (.decimal(let number), .membership), (.decimal(let number), .equalElement): contains(number)
-    // Such a function takes a decimal for its text.
+    // Such a function receives a decimal as its text.
     case (.decimal(let number), .containment): contains(.string(number.text))
     case (.decimal, .sameElement): false
     default: contains(value)
     }
   }
 
-  /// Whether a number or the text of one in the list equals a decimal.
+  /// Whether a number, or the text of a number, in the list equals a decimal.
   private func contains(_ number: ExactDecimal) -> Bool {
     decimals.withLock { decimals in
       let known = decimals ?? Set(elements.compactMap(\.comparedDecimal))
@@ -103,9 +103,11 @@ final class ConstantList: Sendable {
   func contains(text: RawSpan) -> Bool { texts.contains(text) }
 }
 
-/// The constant lists of an expression that its tests look for values in, so that no row goes through them.
+/// The constant lists of an expression in which its tests search, so that no row searches them one by one.
 struct ConstantLists: Sendable {
-  /// A list is known by where it lies in memory, which its ``ConstantList`` keeps from becoming another one's.
+  /// The address of a list in memory.
+  ///
+  /// Its ``ConstantList`` prevents that another list gets the same memory.
   private struct Key: Hashable, Sendable {
     let address: UInt
     let count: Int
@@ -117,7 +119,7 @@ struct ConstantLists: Sendable {
   init(_ expression: Expression) { add(expression) }
 
   private mutating func add(_ expression: Expression) {
-    // A decimal in the list equals numbers and texts, which no hash of it does.
+    // A decimal in the list equals numbers and texts; a hash cannot show that.
     if let test = ListTest(expression), test.elements.count >= ConstantList.leastCount,
       !test.elements.contains(where: \.holdsDecimal)
     {
@@ -127,13 +129,13 @@ struct ConstantLists: Sendable {
     for child in expression.children { add(child) }
   }
 
-  /// The list with these elements; `nil` where it is none of the expression's own, or a short one.
+  /// The list with these elements; `nil` if it is not one of the expression's own, and if it is short.
   func list(_ elements: [Value], by rule: Collation = .binary) -> ConstantList? {
     guard !lists.isEmpty, elements.count >= ConstantList.leastCount else { return nil }
     return lists[Self.key(elements, rule)]
   }
 
-  /// The list that an expression is; `nil` as above.
+  /// The list for an expression that is a list; `nil` as above.
   func list(_ expression: Expression, by rule: Collation = .binary) -> ConstantList? {
     guard case .literal(.array(let elements)) = expression else { return nil }
     return list(elements, by: rule)

@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// A test whether a value is in a constant list, in any of the forms that it has in an expression.
+/// A test whether a value is in a constant list, in any form that it has in an expression.
 struct ListTest {
   enum Kind: UInt8 {
     /// `subject IN list`.
@@ -9,19 +9,19 @@ struct ListTest {
     case containment
     /// `ANY x IN list SATISFIES x = subject`.
     case equalElement
-    /// The same with an operator that finds null, and what is missing, equal to null.
+    /// The same with an operator for which null and MISSING equal null.
     case sameElement
   }
 
   let kind: Kind
   let subject: Expression
   let elements: [Value]
-  /// How texts are compared.
+  /// The rule by which texts are compared.
   let rule: Collation
-  /// Whether the answer is turned round.
+  /// Whether the result is negated.
   let isNegated: Bool
 
-  /// - Returns: `nil` for an expression that is no such test.
+  /// - Returns: `nil` for any other expression.
   init?(_ expression: Expression) {
     switch expression {
     case .in(let subject, .literal(.array(let elements)), let negated):
@@ -49,7 +49,7 @@ struct ListTest {
     self.isNegated = isNegated
   }
 
-  /// What an iteration's element is compared with, which does not depend on the element.
+  /// The expression with which an iteration's element is compared, if it does not depend on the element.
   private static func comparison(
     _ condition: Expression, of iteration: Iteration
   ) -> (kind: Kind, subject: Expression)? {
@@ -68,14 +68,14 @@ struct ListTest {
 }
 
 extension ListTest.Kind {
-  /// What the test says of its subject.
+  /// The result of the test for its subject.
   ///
   /// - Parameters:
-  ///   - subject: Whether the subject is missing or null, or a value.
-  ///   - hasNull: Whether there is a null in the list.
-  ///   - isNegated: Whether the answer is turned round.
-  ///   - isThere: Whether the list has the subject, a value.
-  /// - Returns: The answer.
+  ///   - subject: Whether the subject is missing, null, or a value.
+  ///   - hasNull: Whether the list contains null.
+  ///   - isNegated: Whether the result is negated.
+  ///   - isThere: Whether the list contains the subject, if it is a value.
+  /// - Returns: The result.
   func answer(_ subject: ListTest.Subject, hasNull: Bool, isNegated: Bool, isThere: Bool) -> Truth {
     switch (self, subject) {
     case (.membership, .missing), (.containment, .missing): return .missing
@@ -99,7 +99,7 @@ extension ListTest {
 }
 
 extension ConstantList {
-  /// What a test says of a value.
+  /// The result of a test for a value.
   func answer(_ kind: ListTest.Kind, _ value: Value?, isNegated: Bool) -> Value? {
     let isThere = value.map { contains($0, for: kind) } ?? false
     return kind.answer(.init(value), hasNull: hasNull, isNegated: isNegated, isThere: isThere).value
@@ -107,7 +107,7 @@ extension ConstantList {
 }
 
 extension Expression {
-  /// Whether it reads what a comprehension around it has bound in one of these slots.
+  /// Whether it reads a variable in one of these slots, which a comprehension around it has bound.
   fileprivate func readsVariable(in slots: [Int]) -> Bool {
     if case .variable(let variable, _) = self { return slots.contains(variable.slot) }
     return children.contains { $0.readsVariable(in: slots) }

@@ -1,20 +1,23 @@
 import CRDTCore
 import Failpoints
 
-/// A state of a regular expression's automaton: the steps it stands before, and what has just been read.
+/// A state of a regular expression's automaton: the steps before which it is, and the last scalar's kind.
 struct AutomatonState: Hashable, Sendable {
-  /// Ascending; what they lead to without a scalar is worked out when the next scalar is known, for places depend
-  /// on it.
+  /// The steps, ascending.
+  ///
+  /// Their closure is computed when the next scalar is known, since the tests of places depend on it.
   var seeds: [Int32] = []
   var previous = ScalarKind.none
 
-  /// About the bytes of memory that it takes in a table: its steps, and its places by number and in a dictionary.
+  /// About the bytes of memory that it uses in a table.
+  ///
+  /// They include its steps, its positions by number, and its entry in a dictionary.
   var memoryBytes: Int { 112 + seeds.count * 4 }
 }
 
-/// What of a scalar places depend on.
+/// The property of a scalar on which places, such as word boundaries, depend.
 enum ScalarKind: UInt8, Hashable, Sendable {
-  /// There is none: the text's beginning, or its end.
+  /// No scalar: the text's beginning, or its end.
   case none
   case newline, word, other
 
@@ -25,7 +28,7 @@ enum ScalarKind: UInt8, Hashable, Sendable {
   }
 }
 
-/// A kind of scalars that a regular expression does not tell apart, or the end of the text.
+/// A kind of scalars that a regular expression treats alike, or the end of the text.
 struct ScalarClass: Hashable, Sendable {
   let kind: ScalarKind
   /// The numbers of the tests that accept it, one bit each.
@@ -34,22 +37,22 @@ struct ScalarClass: Hashable, Sendable {
   func isAccepted(by test: Int32) -> Bool { accepted[Int(test) / 64] >> (UInt64(test) % 64) & 1 == 1 }
 }
 
-/// The classes of scalars that were met, numbered.
+/// The classes of the scalars that occurred so far, numbered.
 struct ScalarClasses: Sendable {
-  /// The number of the text's end.
+  /// The class number of the text's end.
   static let end: UInt8 = 0
   private static let cacheSize = 64
 
   private let tests: [ScalarTest]
-  /// Whether places tell scalars apart.
+  /// Whether the expression contains tests of places, which distinguish kinds of scalars.
   private let hasPlaces: Bool
   private var classes: [ScalarClass]
   private var numbers: [ScalarClass: UInt8] = [:]
   /// The class of each ASCII scalar.
   private(set) var ascii: [UInt8] = []
-  /// Other scalars that were met last, by their lowest bits; empty before the first.
+  /// The most recent other scalars, by their lowest bits; empty before the first.
   private var recent: [(scalar: UInt32, number: UInt8)]
-  /// A row of the table has room for this power of two of classes.
+  /// The number of classes in a row of the table, as a power of two.
   private(set) var shift = 0
 
   init(_ program: RegularProgram) {
@@ -64,12 +67,12 @@ struct ScalarClasses: Sendable {
 
   var room: Int { 1 << shift }
 
-  /// About the bytes of memory that they take, but for the tests, which are the program's.
+  /// About the bytes of memory that they use, without the tests, which are part of the program.
   var memoryBytes: Int { 256 + recent.count * 8 + classes.count * (128 + classes[0].accepted.count * 8) }
 
   subscript(number: UInt8) -> ScalarClass { classes[Int(number)] }
 
-  /// The class of a scalar; `nil` where there are too many.
+  /// The class of a scalar; `nil` where there are too many classes.
   mutating func number(of scalar: UInt32) -> UInt8? {
     if scalar < 128 { return ascii[Int(scalar)] }
     let place = Int(scalar) % Self.cacheSize
@@ -95,17 +98,17 @@ struct ScalarClasses: Sendable {
   }
 }
 
-/// Works out what follows a state.
+/// Computes the successor of a state.
 struct AutomatonClosure: Sendable {
   enum Result {
     case match
-    /// Nothing can fit any more.
+    /// No match is possible from here.
     case over
     case state(AutomatonState)
   }
 
   private let program: RegularProgram
-  /// For each step the round in which it was last visited.
+  /// For each step, the round in which it was last visited.
   private var visited: [Int]
   private var round = 0
   private var pending: [Int32] = []
@@ -115,7 +118,7 @@ struct AutomatonClosure: Sendable {
     visited = [Int](repeating: -1, count: program.steps.count)
   }
 
-  /// About the bytes of memory that it takes beside the program.
+  /// About the bytes of memory that it uses in addition to the program.
   var memoryBytes: Int { 64 + visited.count * 8 + pending.capacity * 4 }
 
   /// Moves a state over a scalar of a class, or to the text's end.
@@ -149,7 +152,7 @@ struct AutomatonClosure: Sendable {
 }
 
 extension RegularSyntax.Place {
-  /// Whether this is the place between two scalars.
+  /// Whether this place is between two such scalars.
   func stands(between previous: ScalarKind, _ next: ScalarKind) -> Bool {
     switch self {
     case .textStart: previous == .none
@@ -163,7 +166,7 @@ extension RegularSyntax.Place {
 }
 
 extension [Int32] {
-  /// The numbers, which are sorted, each once.
+  /// The sorted numbers, each once.
   fileprivate var withoutRepetitions: [Int32] {
     var kept: [Int32] = []
     kept.reserveCapacity(count)

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Bounds the memory of the automata of all regular expressions together.
 ///
-/// Where they take more, any of them gives its table back. It is not the least recently used one: many expressions that
-/// are matched in turn would then make all their tables anew each time.
+/// If they use too much memory, any of them drops its table, and not the least recently used one. If many
+/// expressions are matched in turn, that rule would make all of them rebuild their tables each time.
 package final class AutomatonPool: Sendable {
   private struct Entry: Sendable {
     let name: ObjectIdentifier
@@ -13,7 +13,7 @@ package final class AutomatonPool: Sendable {
 
   private struct State: Sendable {
     var entries: [Entry] = []
-    /// Where in `entries` an automaton stands.
+    /// The position of each automaton in `entries`.
     var places: [ObjectIdentifier: Int] = [:]
     var byteCount = 0
 
@@ -36,21 +36,21 @@ package final class AutomatonPool: Sendable {
 
   package static let shared = AutomatonPool(byteLimit: 2 << 20)
 
-  /// What all tables together may take, in bytes.
+  /// The most bytes that all tables together may use.
   package let byteLimit: Int
   private let state = Mutex(State())
 
   init(byteLimit: Int) { self.byteLimit = byteLimit }
 
-  /// About the bytes that all tables together take.
+  /// About the bytes that all tables together use.
   package var byteCount: Int { state.withLock { $0.byteCount } }
 
-  /// Takes note of how large an automaton's table has become, and makes room where that is too much.
+  /// Records the size of an automaton's table, and has other tables dropped if the sum is too large.
   ///
-  /// - Complexity: O(1) for each table that is given back.
+  /// - Complexity: O(1) for each table that is dropped.
   func note(_ automaton: RegularAutomaton, byteCount: Int) {
     let entry = Entry(name: ObjectIdentifier(automaton), automaton: automaton, byteCount: byteCount)
-    // They are let go of outside of the lock, which an automaton takes when it goes.
+    // They are released outside of the lock, since an automaton acquires it when it is deinitialised.
     let excess = state.withLock { state in
       state.insert(entry)
       var excess: [RegularAutomaton] = []

@@ -3,25 +3,26 @@ import Synchronization
 
 /// A deterministic automaton of a regular expression, whose states are made as texts need them.
 ///
-/// A text costs one look into a table for each scalar. The table is bounded: where it is full it is forgotten and
-/// made anew, which costs each scalar what following all states at once does, so that matching stays linear. All tables
-/// together are bounded by an ``AutomatonPool``.
+/// A text costs one table lookup for each scalar. The table is bounded: a full table is dropped and rebuilt.
+/// Then each scalar costs as much as following all states at once, so that matching stays linear. An
+/// ``AutomatonPool`` bounds all tables together.
+///
 /// Source: Cox, "Regular Expression Matching in the Wild", 2010; the construction is that of Rabin and Scott,
 /// "Finite Automata and Their Decision Problems", IBM Journal 1959.
 final class RegularAutomaton: Sendable {
   private struct State: Sendable {
     var table: AutomatonTable?
-    /// What the pool was told of its size.
+    /// The size that was last reported to the pool.
     var toldBytes = 0
   }
 
   private let program: RegularProgram
   private let pool: AutomatonPool
-  /// The table is made when the first text comes.
+  /// The table is made for the first text.
   private let state = Mutex(State())
   /// Whether the pool has asked for the table's memory.
   ///
-  /// A flag alone: what it guards is behind the lock.
+  /// It is only a flag: the table itself is guarded by the lock.
   private let isUnwanted = Atomic(false)
 
   init(_ program: RegularProgram, in pool: AutomatonPool = .shared) {
@@ -30,10 +31,10 @@ final class RegularAutomaton: Sendable {
 
   deinit { pool.remove(ObjectIdentifier(self)) }
 
-  /// Whether some part of a text, given as UTF-8, fits.
+  /// Whether some part of a text, given as UTF-8, matches.
   ///
-  /// - Returns: `nil` where another thread is at it, or the expression tells apart more kinds of scalars than the
-  ///   table has room for.
+  /// - Returns: `nil` where another thread is using the table, and where the expression distinguishes more
+  ///   kinds of scalars than the table has room for.
   /// - Throws: `limit` when it takes more steps than the budget has.
   func matches(_ text: RawSpan, _ budget: inout MatchingBudget) throws(QueryError) -> Bool? {
     // SAFETY: the bytes are read while the caller lends them, and the closure does not escape.
@@ -59,18 +60,18 @@ final class RegularAutomaton: Sendable {
     return found.isMatch
   }
 
-  /// Gives the table's memory back; it is made anew when the next text comes.
+  /// Releases the table's memory; the table is made again for the next text.
   ///
-  /// While a text is being matched it does so after that.
+  /// If a text is being matched, the memory is released after that.
   func forget() {
     isUnwanted.store(true, ordering: .relaxed)
     state.withLockIfAvailable { if isUnwanted.exchange(false, ordering: .relaxed) { $0 = State() } }
   }
 }
 
-/// The states that are known, and where each kind of scalar leads from them.
+/// The known states, and their successors for each class of scalars.
 struct AutomatonTable: Sendable {
-  /// The most places of the table, of two bytes each.
+  /// The most entries of the table, of two bytes each.
   private static let maximumEntries = 1 << 16
   /// The most bytes of all states together.
   private static let maximumStateBytes = 1 << 18
@@ -83,7 +84,7 @@ struct AutomatonTable: Sendable {
 
   private var closure: AutomatonClosure
   private var classes: ScalarClasses
-  /// For each state and class the state that follows.
+  /// For each state and class, the next state.
   private var next: [Number] = []
   private var states: [AutomatonState] = []
   private var numbers: [AutomatonState: Number] = [:]
@@ -96,7 +97,7 @@ struct AutomatonTable: Sendable {
     forget()
   }
 
-  /// About the bytes of memory that it takes.
+  /// About the bytes of memory that it uses.
   var byteCount: Int { 128 + closure.memoryBytes + classes.memoryBytes + next.capacity * 2 + stateBytes }
 
   private mutating func forget() {
@@ -117,9 +118,9 @@ struct AutomatonTable: Sendable {
     return number
   }
 
-  /// Whether some part of a text fits, and how many steps it took to say so.
+  /// Whether some part of a text matches; it also counts its steps.
   ///
-  /// - Returns: `nil` where there are too many kinds of scalars.
+  /// - Returns: `nil` where there are too many classes of scalars.
   mutating func matches(_ text: UnsafeRawBufferPointer, _ steps: inout Int) -> Bool? {
     var state = start
     var offset = 0
@@ -137,7 +138,7 @@ struct AutomatonTable: Sendable {
         else { return nil }
         scalarClass = known
         if classes.room * states.count != next.count {
-          // A kind of scalars is new and the rows of the table are too short for it.
+          // There is a new class of scalars, for which the rows of the table are too short.
           let current = states[Int(state)]
           forget()
           state = number(of: current)
@@ -148,14 +149,14 @@ struct AutomatonTable: Sendable {
     }
   }
 
-  /// Goes on as far as the table knows the way and scalars are ASCII.
+  /// Follows the text while the table has the next state and the scalars are ASCII.
   private func follow(_ text: UnsafeRawBufferPointer, _ state: inout Number, _ offset: inout Int) {
     unsafe next.withUnsafeBufferPointer { next in
       unsafe classes.ascii.withUnsafeBufferPointer { ascii in
         let shift = classes.shift
         var place = offset
         var current = Int(state)
-        // SAFETY: every state has a row of the table, every class a place in it, and ASCII 128 classes.
+        // SAFETY: every state has a row of the table, every class an entry in it, and ASCII 128 classes.
         while place < text.count {
           let byte = Int(unsafe text[place])
           guard byte < 0x80 else { break }

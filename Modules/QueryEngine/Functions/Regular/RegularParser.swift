@@ -1,9 +1,9 @@
-/// Parses the notation of `regexp_like`: that of most libraries, without look-around and references back.
+/// Parses the notation of `regexp_like`: that of most libraries, without look-around and back references.
 struct RegularParser {
   private var reader: PatternReader
   private var flags: RegularFlags
 
-  /// - Throws: `argument` for a pattern that is none, `limit` for groups that nest too deeply.
+  /// - Throws: `argument` for an invalid pattern, `limit` for groups that nest too deeply.
   static func parse(_ pattern: String, _ flags: RegularFlags) throws(QueryError) -> RegularSyntax {
     var parser = RegularParser(reader: PatternReader(pattern), flags: flags)
     let syntax = try parser.parseChoice()
@@ -12,7 +12,7 @@ struct RegularParser {
   }
 
   private mutating func parseChoice() throws(QueryError) -> RegularSyntax {
-    // Flags that are set inside a group end with it.
+    // Flags that are set inside a group are valid to its end.
     let outer = flags
     defer { flags = outer }
     var branches = [try parseSequence()]
@@ -31,7 +31,7 @@ struct RegularParser {
     return parts.count == 1 ? parts[0] : .sequence(parts)
   }
 
-  /// White space and comments, which the flag `x` allows.
+  /// Skips white space and comments, which the flag `x` allows.
   private mutating func skipExtended() {
     guard flags.isExtended else { return }
     while let next = reader.next {
@@ -62,7 +62,7 @@ struct RegularParser {
       } else {
         return result
       }
-      // Whether a match is short or long makes no difference to whether there is one.
+      // A lazy match makes no difference to whether there is a match.
       _ = reader.accept("?")
       result = .repeated(result, least: bounds.least, most: bounds.most)
       count += 1
@@ -70,7 +70,7 @@ struct RegularParser {
     }
   }
 
-  /// `nil` for what only sets flags.
+  /// `nil` for a group that only sets flags.
   private mutating func parseAtom() throws(QueryError) -> RegularSyntax? {
     guard let scalar = reader.take() else { return nil }
     switch Unicode.Scalar(scalar) {
@@ -110,7 +110,7 @@ struct RegularParser {
     return inner
   }
 
-  /// `i-s:` of a group, or `i-s)` for the rest of the group around it, which gives false.
+  /// Parses `i-s:` of a group, or `i-s)` for the rest of the group around it, which returns false.
   private mutating func parseFlags() throws(QueryError) -> Bool {
     var value = true
     while let letter = reader.take() {
@@ -144,7 +144,7 @@ struct RegularParser {
     return .place(place)
   }
 
-  /// What `\d` and its kin stand for, behind the backslash.
+  /// The set of `\d` and the like; the backslash is already read.
   private mutating func takeClassEscape() -> ScalarSet? {
     let set: ScalarSet
     switch reader.next.flatMap(Unicode.Scalar.init) {
@@ -175,7 +175,7 @@ struct RegularParser {
     case "u": return try takeHexadecimal(4)
     case "U": return try takeHexadecimal(8)
     default:
-      // A letter or digit may get a meaning one day; a sign never does.
+      // A letter or digit may get a meaning in the future; a punctuation character never does.
       guard !ScalarSet.words.contains(scalar) || scalar == 0x5F else {
         reader.offset -= 1
         throw reader.failure("has an unknown escape")
@@ -184,7 +184,7 @@ struct RegularParser {
     }
   }
 
-  /// As many digits as given, or any number in braces.
+  /// Reads a hexadecimal number: a fixed number of digits, or any number in braces.
   private mutating func takeHexadecimal(_ digits: Int) throws(QueryError) -> UInt32 {
     let isBraced = reader.accept("{")
     var value: UInt32 = 0

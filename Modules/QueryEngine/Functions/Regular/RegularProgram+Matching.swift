@@ -1,8 +1,10 @@
 import CRDTCore
 
-/// Steps that one evaluation may spend on matching patterns; the statement is asked as it goes on.
+/// The steps that one evaluation may use to match patterns; it polls the statement regularly.
 struct MatchingBudget {
-  /// A short time on any machine; a text of 250 kB against a pattern of 1,000 states stays below it.
+  /// The most steps: a short time on any machine.
+  ///
+  /// A text of 250 kB against a pattern of 1,000 states needs fewer steps.
   static let steps = 1 << 28
   private static let stepsBetweenPolls = 1 << 16
 
@@ -12,7 +14,7 @@ struct MatchingBudget {
 
   init(_ context: StatementContext? = nil) { self.context = context }
 
-  /// - Throws: `limit` when the steps are used up, what the statement's context throws.
+  /// - Throws: `limit` when the steps are used up; what the statement's context throws.
   mutating func spend(_ steps: Int) throws(QueryError) {
     guard steps <= remaining else {
       throw QueryError(.limit, "matching a pattern takes more than \(Self.steps) steps")
@@ -26,11 +28,11 @@ struct MatchingBudget {
 }
 
 extension RegularProgram {
-  /// Whether some part of a text, given as UTF-8, fits.
+  /// Whether some part of a text, given as UTF-8, matches.
   ///
   /// - Throws: `limit` when it takes more steps than the budget has.
-  /// - Complexity: O(*n*) for *n* bytes of text once the automaton has the states that such texts need; else as
-  ///   ``followsAllStates(_:_:)``.
+  /// - Complexity: O(*n*) for *n* bytes of text, once the automaton has the states that such texts need;
+  ///   otherwise as ``followsAllStates(_:_:)``.
   func matches(_ text: RawSpan, _ budget: inout MatchingBudget) throws(QueryError) -> Bool {
     if let isMatch = try automaton?.matches(text, &budget) { return isMatch }
     return try followsAllStates(text, &budget)
@@ -38,7 +40,7 @@ extension RegularProgram {
 
   /// The same without the automaton, which must agree with it.
   ///
-  /// All states that the text can lead to are followed at once, each at most once for each scalar.
+  /// It follows at once all states that the text can lead to, each at most once for each scalar.
   ///
   /// - Throws: `limit` when it takes more steps than the budget has.
   /// - Complexity: O(*n* · *m*) for *n* scalars of text and *m* states, whatever the pattern.
@@ -56,13 +58,13 @@ extension RegularProgram {
     return false
   }
 
-  /// The states that stand while a text is read.
+  /// The active states while a text is read.
   private struct Run {
     private let program: RegularProgram
     private(set) var previous: UInt32?
     private var current: [Int32] = []
     private var following: [Int32] = []
-    /// For each step the round in which it was last visited.
+    /// For each step, the round in which it was last visited.
     private var visited: [Int]
     private var round = 0
     private var pending: [Int32] = []
@@ -82,7 +84,7 @@ extension RegularProgram {
       return steps + 1
     }
 
-    /// Adds a step and all that it leads to without a scalar; true when that is the end.
+    /// Adds a step and all steps reachable from it without a scalar; true if the end is among them.
     mutating func add(_ start: Int32, _ next: UInt32?) -> Bool {
       pending.append(start)
       while let step = pending.popLast() {
@@ -122,7 +124,7 @@ extension RegularProgram {
 }
 
 extension RegularSyntax.Place {
-  /// Whether this is the place between two scalars; `nil` is the text's end.
+  /// Whether this place is between two such scalars; `nil` is the text's end.
   fileprivate func stands(between previous: UInt32?, _ next: UInt32?) -> Bool {
     switch self {
     case .textStart: previous == nil

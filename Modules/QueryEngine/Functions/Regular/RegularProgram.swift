@@ -2,13 +2,13 @@
 ///
 /// Source: Thompson, "Regular Expression Search Algorithm", CACM 1968.
 struct RegularProgram: Sendable {
-  /// The most states; what needs more is refused.
+  /// The most states; larger expressions are refused.
   static let maximumStates = 1_000
   /// The longest pattern, in bytes.
   static let maximumBytes = 1 << 12
 
   enum Step: Sendable {
-    /// Takes a scalar that the test accepts and goes on with the next step.
+    /// Accepts a scalar that passes the test, and goes on with the next step.
     case scalar(Int32)
     case place(RegularSyntax.Place)
     case jump(Int32)
@@ -17,24 +17,24 @@ struct RegularProgram: Sendable {
   }
 
   private(set) var steps: [Step] = []
-  /// Each once, however many steps make it.
+  /// Each test once, however many steps use it.
   private(set) var tests: [ScalarTest] = []
-  /// The places of the tests, while steps are added.
+  /// The positions of the tests, while steps are added.
   private var known: [ScalarTest: Int32] = [:]
-  /// Whether a match can only begin where the text does.
+  /// Whether a match can only begin at the beginning of the text.
   let isAnchored: Bool
-  /// Made of the steps when all are there.
+  /// The automaton, made when all steps are known.
   private(set) var automaton: RegularAutomaton?
 
   /// Compiles the pattern of `regexp_like`, which may match anywhere in a text.
   ///
-  /// - Throws: `argument` for a pattern that is none, `limit` for one that is too large.
+  /// - Throws: `argument` for an invalid pattern, `limit` for one that is too large.
   init(_ pattern: String, flags: RegularFlags = RegularFlags()) throws(QueryError) {
     try Self.check(pattern)
     try self.init(try RegularParser.parse(pattern, flags))
   }
 
-  /// Compiles the pattern of SIMILAR TO, which stands for a whole text.
+  /// Compiles the pattern of SIMILAR TO, which must match a whole text.
   init(similar pattern: String, escape: Unicode.Scalar) throws(QueryError) {
     try Self.check(pattern)
     try self.init(try SimilarParser.parse(pattern, escape: escape))
@@ -69,7 +69,7 @@ struct RegularProgram: Sendable {
     return number
   }
 
-  /// About the bytes of memory that the program takes, without its automaton.
+  /// About the bytes of memory that the program uses, without its automaton.
   var memoryBytes: Int {
     steps.count * MemoryLayout<Step>.stride
       + tests.reduce(256) { $0 + MemoryLayout<ScalarTest>.stride + $1.rangeBytes }
@@ -107,7 +107,7 @@ struct RegularProgram: Sendable {
   private mutating func emitRepetition(
     of inner: RegularSyntax, _ least: Int, _ most: Int?
   ) throws(QueryError) {
-    // What takes no state would be written down as often as asked, for nothing.
+    // An expression without states is not repeated: it would use no states and only time.
     let before = steps.count
     for index in 0..<least {
       try emit(inner)
@@ -132,7 +132,7 @@ struct RegularProgram: Sendable {
 }
 
 extension RegularSyntax {
-  /// Whether nothing can come before a match.
+  /// Whether nothing can precede a match.
   fileprivate var isAnchored: Bool {
     switch self {
     case .place(.textStart): true

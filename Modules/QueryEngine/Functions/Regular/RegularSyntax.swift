@@ -1,8 +1,8 @@
 import CRDTCore
 
-/// What a regular expression is made of, whatever notation it was written in.
+/// The syntax tree of a regular expression, whatever its notation.
 indirect enum RegularSyntax: Sendable {
-  /// A place between scalars.
+  /// A place between scalars, such as a word boundary.
   enum Place: Sendable {
     case textStart, textEnd, lineStart, lineEnd, wordBoundary, noWordBoundary
   }
@@ -12,7 +12,7 @@ indirect enum RegularSyntax: Sendable {
   case place(Place)
   case sequence([RegularSyntax])
   case choice([RegularSyntax])
-  /// From `least` to `most` times; `nil` is any number.
+  /// From `least` to `most` times; `nil` means any number.
   case repeated(RegularSyntax, least: Int, most: Int?)
 
   static func scalar(_ scalar: UInt32, ignoresCase: Bool = false) -> RegularSyntax {
@@ -22,25 +22,25 @@ indirect enum RegularSyntax: Sendable {
   static let anyScalar = RegularSyntax.scalar(.all, ignoresCase: false, isNegated: false)
 }
 
-/// How a regular expression is read.
+/// The flags by which a regular expression is read.
 struct RegularFlags: Hashable, Sendable {
-  /// `i`; `c`, the default, takes it back.
+  /// `i`; `c`, the default, clears it.
   var ignoresCase = false
-  /// `m`: `^` and `$` also stand at the ends of lines.
+  /// `m`: `^` and `$` also match at the ends of lines.
   var isMultiline = false
-  /// `s`: a dot also stands for a line feed.
+  /// `s`: a dot also matches a line feed.
   var dotMatchesNewline = false
-  /// `x`: white space and comments in the pattern mean nothing.
+  /// `x`: white space and comments in the pattern are ignored.
   var isExtended = false
 
   init() {}
 
-  /// - Returns: `nil` when a letter is no flag.
+  /// - Returns: `nil` when a letter is not a flag.
   init?(_ letters: String) {
     for letter in letters.unicodeScalars { if !set(letter, to: true) { return nil } }
   }
 
-  /// Sets or clears the flag of a letter; false when there is none.
+  /// Sets or clears the flag of a letter; false when there is no such flag.
   mutating func set(_ letter: Unicode.Scalar, to flag: Bool) -> Bool {
     switch letter {
     case "i": ignoresCase = flag
@@ -56,7 +56,7 @@ struct RegularFlags: Hashable, Sendable {
 
 /// Reads the scalars of a pattern one by one.
 struct PatternReader {
-  /// How deep groups may nest.
+  /// The greatest depth of nested groups.
   static let maximumDepth = 64
 
   let scalars: [UInt32]
@@ -87,7 +87,7 @@ struct PatternReader {
     return true
   }
 
-  /// Decimal digits; `nil` without any, and the most an `Int32` holds for too many.
+  /// Reads decimal digits; `nil` without any, and the greatest `Int32` for too many.
   mutating func takeNumber() -> Int? {
     var number: Int?
     while let digit = next, (0x30...0x39).contains(digit) {
@@ -97,18 +97,20 @@ struct PatternReader {
     return number
   }
 
-  /// Goes into a group; the caller counts `depth` down when it leaves.
+  /// Enters a group; the caller decrements `depth` when it leaves.
   mutating func enterGroup() throws(QueryError) {
     depth += 1
     guard depth <= Self.maximumDepth else { throw failure("nests groups too deeply", code: .limit) }
   }
 
-  /// The error that names the place; the pattern itself is a literal of the query or a document's content.
+  /// The error with the position in the pattern.
+  ///
+  /// It does not show the pattern, which is a literal of the query or a document's content.
   func failure(_ fault: String, code: QueryError.Code = .argument) -> QueryError {
     QueryError(code, "the regular expression \(fault), at its character \(offset + 1)")
   }
 
-  /// `{n}`, `{n,}` or `{n,m}` behind the brace that is next; `nil` when it is none of them.
+  /// Reads `{n}`, `{n,}` or `{n,m}`, from the opening brace on; `nil` for anything else.
   mutating func takeBounds() throws(QueryError) -> (least: Int, most: Int?)? {
     let start = offset
     offset += 1
@@ -123,7 +125,7 @@ struct PatternReader {
     return (least ?? 0, most)
   }
 
-  /// What POSIX calls `[:name:]`, if it is next.
+  /// Reads a class of POSIX, `[:name:]`, if it is next.
   mutating func takeNamedClass() throws(QueryError) -> ScalarSet? {
     guard at("["), peek(1) == 0x3A else { return nil }
     let classes: [TextKey: ScalarSet] = [

@@ -1,6 +1,6 @@
-/// Unicode scalars that one step of a regular expression accepts.
+/// The Unicode scalars that one step of a regular expression accepts.
 struct ScalarSet: Hashable, Sendable {
-  /// Inclusive, sorted, apart from each other.
+  /// Inclusive, sorted and disjoint.
   private(set) var ranges: [ClosedRange<UInt32>] = []
 
   static let last: UInt32 = 0x10_FFFF
@@ -23,7 +23,7 @@ struct ScalarSet: Hashable, Sendable {
 
   init(_ scalar: UInt32) { ranges = [scalar...scalar] }
 
-  /// Every scalar that is not here.
+  /// Every scalar that is not in the set.
   var complement: ScalarSet {
     var result: [ClosedRange<UInt32>] = []
     var next: UInt32 = 0
@@ -52,22 +52,22 @@ struct ScalarSet: Hashable, Sendable {
   }
 }
 
-/// A set as a step tests it: whether case counts is decided when it is made.
+/// A set in the form that a step tests; it is decided beforehand whether case counts.
 struct ScalarTest: Hashable, Sendable {
-  /// The set's only range, which takes no memory beside.
+  /// The set's only range, which needs no further memory.
   private let sole: ClosedRange<UInt32>?
-  /// The set, where it has more ranges than one, or none.
+  /// The set, if it has several ranges or none.
   private let set: ScalarSet
   private let ignoresCase: Bool
   private let isNegated: Bool
-  /// The first and the other half of ASCII, one bit each.
+  /// The first and the second half of ASCII, one bit for each scalar.
   private var low: UInt64 = 0
   private var high: UInt64 = 0
 
   /// - Parameters:
-  ///   - set: What is accepted.
+  ///   - set: The scalars to accept.
   ///   - ignoresCase: Whether a scalar is accepted when its counterpart in the other case is.
-  ///   - isNegated: Whether everything else is accepted instead.
+  ///   - isNegated: Whether all other scalars are accepted instead.
   init(_ set: ScalarSet, ignoresCase: Bool, isNegated: Bool) {
     sole = set.ranges.count == 1 ? set.ranges[0] : nil
     self.set = sole == nil ? set : ScalarSet()
@@ -84,7 +84,7 @@ struct ScalarTest: Hashable, Sendable {
     return asks(scalar)
   }
 
-  /// The memory of its ranges.
+  /// The bytes of memory of its ranges.
   var rangeBytes: Int {
     self.set.ranges.isEmpty ? 0 : 32 + self.set.ranges.count * MemoryLayout<ClosedRange<UInt32>>.stride
   }

@@ -1,11 +1,11 @@
 /// Parses the patterns of SIMILAR TO: `%`, `_`, `|`, groups, classes, `* + ?` and bounds in braces.
 ///
-/// Every other sign stands for itself, the dot too; a pattern stands for the whole text.
+/// Every other character is matched literally, the dot too. A pattern must match the whole text.
 struct SimilarParser {
   private var reader: PatternReader
   private let escape: UInt32
 
-  /// - Throws: `argument` for a pattern that is none, `limit` for groups that nest too deeply.
+  /// - Throws: `argument` for an invalid pattern, `limit` for groups that nest too deeply.
   static func parse(_ pattern: String, escape: Unicode.Scalar) throws(QueryError) -> RegularSyntax {
     var parser = SimilarParser(reader: PatternReader(pattern), escape: escape.value)
     let syntax = try parser.parseChoice()

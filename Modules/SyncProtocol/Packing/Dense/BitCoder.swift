@@ -5,7 +5,7 @@ private struct CodingInterval {
   var low: UInt32 = 0
   var high: UInt32 = .max
 
-  /// Returns the last value of the interval that stands for a one, given the 12-bit probability of a one.
+  /// Returns the last value of the subinterval for a one, given the 12-bit probability of a one.
   func middle(_ probability: Int) -> UInt32 {
     let span = high &- low
     let part = UInt32(truncatingIfNeeded: probability)
@@ -66,8 +66,9 @@ struct BitDecoder {
     for _ in 0..<Self.ahead { shiftIn() }
   }
 
-  /// How many bytes the decoder reads ahead of the bits that it decodes; the encoder may leave out as many
-  /// at the end.
+  /// How many bytes the decoder reads ahead of the bits that it decodes.
+  ///
+  /// The encoder may leave out as many at the end.
   private static let ahead = 4
 
   /// Whether all bytes were read.

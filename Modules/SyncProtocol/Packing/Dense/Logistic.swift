@@ -12,7 +12,7 @@ final class Logistic: Sendable {
 
   static let shared = Logistic()
 
-  // SAFETY: written before anyone else sees them, and never freed.
+  // SAFETY: written before any other code can read them, and never freed.
   /// The probability for given odds, from 1 to 4,095, indexed by the odds plus 2,048.
   nonisolated(unsafe) let probabilities = UnsafeMutablePointer<Int>.allocate(capacity: 4_096)
   /// The odds for a 12-bit probability.

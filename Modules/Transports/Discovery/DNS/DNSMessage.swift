@@ -1,10 +1,12 @@
-/// A message of the domain name system, as multicast DNS uses it (RFC 1035, 4; RFC 6762, 18).
+/// A DNS message, as multicast DNS uses it (RFC 1035, 4; RFC 6762, 18).
 struct DNSMessage: Hashable, Sendable {
-  /// Bytes that a message may have that is read.
+  /// The largest message that is read, in bytes.
   static let byteLimit = 9_000
-  /// Bytes of a packet that is sent, so that it fits into an Ethernet frame with the headers of IPv6 and UDP.
+  /// The largest packet that is sent, in bytes.
+  ///
+  /// With IPv6 and UDP headers it fits into an Ethernet frame.
   static let packetBytes = 1_440
-  /// Questions and records of a message that is read; what a network needs is far less.
+  /// The most questions and records in a message that is read; networks need far fewer.
   static let recordLimit = 512
 
   struct Question: Hashable, Sendable {
@@ -14,17 +16,19 @@ struct DNSMessage: Hashable, Sendable {
     var wantsUnicast = false
   }
 
-  /// Zero in multicast; a plain resolver's question has one, which the answer repeats.
+  /// Zero in multicast.
+  ///
+  /// A plain resolver's question has an id, which the answer repeats.
   var id: UInt16 = 0
   var isResponse = false
   /// Whether more known answers follow in another message.
   var isTruncated = false
   var questions: [Question] = []
-  /// In a question, what the asker knows already.
+  /// In a question, the records that the asker knows already.
   var answers: [DNSRecord] = []
   var additional: [DNSRecord] = []
 
-  /// An answer with these records.
+  /// Makes an answer with these records.
   static func response(_ answers: [DNSRecord], additional: [DNSRecord] = []) -> DNSMessage {
     var message = DNSMessage()
     message.isResponse = true
@@ -35,7 +39,7 @@ struct DNSMessage: Hashable, Sendable {
 
   static let internetClass: UInt16 = 1
   static let anyClass: UInt16 = 255
-  /// Marks unique records, and questions for an answer by unicast.
+  /// Marks unique records, and questions that accept a unicast answer.
   static let topBit: UInt16 = 0x8000
   static let headerBytes = 12
 
@@ -44,7 +48,7 @@ struct DNSMessage: Hashable, Sendable {
     static let response: UInt16 = 0x8000
     static let authoritative: UInt16 = 0x0400
     static let truncated: UInt16 = 0x0200
-    /// What is zero in a standard query, and in an answer without an error.
+    /// The bits that are zero in a standard query, and in an answer without an error.
     static let operationAndError: UInt16 = 0x780F
   }
 }

@@ -1,18 +1,18 @@
-/// A name of the domain name system: labels of up to 63 bytes, 255 bytes in all with their lengths.
+/// A DNS name: labels of up to 63 bytes, 255 bytes in total with their lengths.
 ///
 /// Two names are the same when they differ in the case of ASCII letters only (RFC 6762, 16).
 struct DNSName: Hashable, Sendable, CustomStringConvertible {
-  /// Bytes of a label, at most.
+  /// The maximum size of a label in bytes.
   static let labelBytes = 63
-  /// Labels of a name that is read; a packet with a longer one is dropped.
+  /// The most labels of a name that is read; a packet with a longer name is dropped.
   static let labelLimit = 16
-  /// Bytes of a name with the lengths of its labels and its end, at most.
+  /// The maximum size of a name in bytes, with the lengths of its labels and its end.
   static let nameBytes = 255
 
-  /// From the most special one to `local`.
+  /// The labels, from the most specific one to `local`.
   let labels: [[UInt8]]
 
-  /// Makes a name; `nil` when it is none.
+  /// Makes a name; `nil` when the labels are invalid.
   init?(_ labels: [[UInt8]]) {
     guard labels.allSatisfy({ 1...Self.labelBytes ~= $0.count }),
       labels.reduce(1, { $0 + $1.count + 1 }) <= Self.nameBytes
@@ -20,7 +20,7 @@ struct DNSName: Hashable, Sendable, CustomStringConvertible {
     self.labels = labels
   }
 
-  /// Makes a name of labels that are known to be right.
+  /// Makes a name of labels that are known to be valid.
   init(known labels: String...) { self.labels = labels.map { Array($0.utf8) } }
 
   /// The name with a label before it; `nil` when it would be too long.
@@ -29,7 +29,7 @@ struct DNSName: Hashable, Sendable, CustomStringConvertible {
   /// The name without its first label.
   var parent: DNSName? { labels.count > 1 ? DNSName(Array(labels.dropFirst())) : nil }
 
-  /// Bytes of the name where it is not compressed.
+  /// The size of the uncompressed name in bytes.
   var byteCount: Int { labels.reduce(1) { $0 + $1.count + 1 } }
 
   static func == (a: DNSName, b: DNSName) -> Bool {
@@ -56,7 +56,7 @@ struct DNSName: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension UInt8 {
-  /// The byte of the small letter for that of a capital one of ASCII.
+  /// The lower-case byte of an ASCII letter; other bytes unchanged.
   var lowercased: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
 
   /// Whether it is an ASCII letter or digit, a hyphen or an underscore.

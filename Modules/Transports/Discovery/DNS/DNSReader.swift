@@ -1,4 +1,4 @@
-/// Reads a message's bytes from their beginning; names may point back.
+/// Reads a message's bytes from the beginning; names may point back.
 struct DNSReader {
   private let bytes: [UInt8]
   private(set) var offset = 0
@@ -19,9 +19,9 @@ struct DNSReader {
     return Array(bytes[offset..<offset + count])
   }
 
-  /// Reads a name, and leaves the offset behind where it stands.
+  /// Reads a name, and moves the offset behind it.
   ///
-  /// Each pointer must lead before the place where the part of the name began that it ends: so a name cannot loop.
+  /// Each pointer must lead to a position before the start of the part that it ends, so a name cannot loop.
   /// - Complexity: O(*n*) in the name's bytes, 255 at most.
   mutating func readName() -> DNSName? {
     var labels: [[UInt8]] = []
@@ -56,8 +56,9 @@ struct DNSReader {
 extension DNSMessage {
   /// Reads a message.
   ///
-  /// - Returns: `nil` for anything that the format does not allow; records of other classes are passed over.
-  /// - Complexity: O(*n*) in the bytes and in the names, of which there are at most ``recordLimit`` or twice that.
+  /// - Returns: `nil` when the format is invalid; records of other classes are skipped.
+  /// - Complexity: O(*n*) in the bytes and in the names, of which there are at most ``recordLimit`` or twice
+  ///   that.
   init?(_ bytes: [UInt8]) {
     guard Self.headerBytes...Self.byteLimit ~= bytes.count else { return nil }
     var reader = DNSReader(bytes)
@@ -81,14 +82,14 @@ extension DNSMessage {
     for section in 1...3 {
       for _ in 0..<counts[section] {
         guard let record = Self.record(&reader) else { return nil }
-        // The second section is for names that somebody is about to claim, and nobody claims any here.
+        // The second section is for names that a host is about to claim. This peer has no use for it.
         guard case .some(let record) = record, section != 2 else { continue }
         if section == 1 { answers.append(record) } else { additional.append(record) }
       }
     }
   }
 
-  /// Reads a record; `.some(nil)` for one of another class, `nil` for one that the format does not allow.
+  /// Reads a record; `.some(nil)` for one of another class, `nil` when the format is invalid.
   private static func record(_ reader: inout DNSReader) -> DNSRecord?? {
     guard let name = reader.readName(), let number = reader.readWord(), let place = reader.readWord(),
       let high = reader.readWord(), let low = reader.readWord(), let count = reader.readWord(),
@@ -113,7 +114,7 @@ extension DNSMessage {
     case .aaaa: return count == 16 ? reader.readBytes(count).map { .aaaa($0) } : nil
     case .ptr: return reader.readName().map { .ptr($0) }
     case .srv:
-      // Priority and weight tell several hosts of one instance apart, and there is only one.
+      // Priority and weight distinguish several hosts of one instance, and here there is only one.
       guard reader.readWord() != nil, reader.readWord() != nil, let port = reader.readWord(),
         let host = reader.readName()
       else { return nil }
@@ -123,7 +124,9 @@ extension DNSMessage {
     }
   }
 
-  /// The strings of a text record; one without bytes has one empty string (RFC 6763, 6.1).
+  /// The strings of a text record.
+  ///
+  /// A record without bytes has one empty string (RFC 6763, 6.1).
   private static func strings(_ data: [UInt8]) -> [[UInt8]]? {
     var (strings, offset): ([[UInt8]], Int) = ([], 0)
     while offset < data.count {

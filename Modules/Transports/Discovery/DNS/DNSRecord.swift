@@ -1,6 +1,6 @@
 /// A resource record (RFC 1035, 3.2; RFC 6762, 10).
 struct DNSRecord: Hashable, Sendable {
-  /// The types of records, as far as they are of interest.
+  /// The types of records that are used here.
   struct Kind: RawRepresentable, Hashable, Sendable {
     let rawValue: UInt16
 
@@ -13,7 +13,7 @@ struct DNSRecord: Hashable, Sendable {
     static let any = Kind(rawValue: 255)
   }
 
-  /// What a record says.
+  /// The data of a record.
   enum Contents: Hashable, Sendable {
     case a([UInt8])
     case aaaa([UInt8])
@@ -22,15 +22,15 @@ struct DNSRecord: Hashable, Sendable {
     case txt([[UInt8]])
     /// The record's name has records of these types and of no others; types below 256 only.
     case nsec([Kind])
-    /// Of a type that is not looked into.
+    /// The data of a type that is not interpreted.
     case other(Kind, [UInt8])
   }
 
   var name: DNSName
   var contents: Contents
-  /// For how many seconds it holds; 0 says that it holds no more ("goodbye").
+  /// The time to live in seconds; 0 says that the record is no longer valid ("goodbye").
   var timeToLive: UInt32
-  /// Whether it stands in place of all others of its name and type (the cache-flush bit).
+  /// Whether it replaces all others of its name and type (the cache-flush bit).
   ///
   /// Such records are *unique*; others are *shared*.
   var isUnique = false
@@ -47,13 +47,13 @@ struct DNSRecord: Hashable, Sendable {
     }
   }
 
-  /// The same record, saying that it holds no more.
+  /// The same record with a time to live of 0.
   var goodbye: DNSRecord {
     var record = self
     record.timeToLive = 0
     return record
   }
 
-  /// Whether both say the same, for however long.
+  /// Whether both have the same name and data; times to live may differ.
   func says(whatIsSaidBy other: DNSRecord) -> Bool { name == other.name && contents == other.contents }
 }

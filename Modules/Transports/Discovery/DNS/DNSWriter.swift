@@ -1,16 +1,16 @@
-/// Writes one packet of a message; names that stood before become pointers.
+/// Writes one packet of a message; names that were written before become pointers.
 struct DNSWriter {
   private enum Section: Int { case question, answer, authority, additional }
 
-  /// Where a pointer can lead at most.
+  /// The highest position that a pointer can reach.
   private static let pointerLimit = 0x4000
 
   private var bytes: [UInt8] = []
   private var counts = [UInt16](repeating: 0, count: 4)
-  /// Where each name stands, and each end of it.
+  /// The position of each name, and of each suffix of a name.
   private var places: [[[UInt8]]: Int] = [:]
 
-  /// Begins a packet with a header.
+  /// Starts a packet with a header.
   init(id: UInt16) {
     writeWord(id)
     bytes += [UInt8](repeating: 0, count: DNSMessage.headerBytes - 2)
@@ -20,7 +20,7 @@ struct DNSWriter {
 
   /// Adds a question, unless the packet would have more than `limit` bytes.
   ///
-  /// - Returns: Whether it is in; the first one always is.
+  /// - Returns: Whether it was added; the first one always is.
   mutating func add(_ question: DNSMessage.Question, within limit: Int) -> Bool {
     add(to: .question, within: limit) { writer in
       writer.writeName(question.name)
@@ -34,7 +34,7 @@ struct DNSWriter {
     add(to: .answer, within: limit) { $0.write(record) }
   }
 
-  /// Adds what belongs to the answers, unless the packet would have more than `limit` bytes.
+  /// Adds a record to the additional section, unless the packet would have more than `limit` bytes.
   mutating func add(additional record: DNSRecord, within limit: Int) -> Bool {
     add(to: .additional, within: limit) { $0.write(record) }
   }
@@ -87,10 +87,10 @@ struct DNSWriter {
     case .ptr(let target): writeName(target)
     case .srv(let host, let port):
       for word in [0, 0, port] { writeWord(word) }
-      // Resolvers other than those of multicast DNS follow no pointer here (RFC 2782).
+      // Resolvers other than those of multicast DNS do not follow a pointer here (RFC 2782).
       writeName(host, canPoint: false)
     case .txt(let strings):
-      // A record without strings has one without bytes (RFC 6763, 6.1).
+      // A record without strings contains one empty string (RFC 6763, 6.1).
       for string in strings.isEmpty ? [[]] : strings {
         bytes += [UInt8(min(string.count, 255))] + string.prefix(255)
       }
@@ -106,10 +106,10 @@ struct DNSWriter {
 }
 
 extension DNSMessage {
-  /// The message's bytes, in as many packets as it takes; what is additional and does not fit stays out.
+  /// Encodes the message in as many packets as it needs; additional records that do not fit are left out.
   ///
-  /// - Parameter limit: Bytes of a packet; a single record that is larger makes a larger one.
-  /// - Returns: The packets, one at least.
+  /// - Parameter limit: The size of a packet in bytes; a single larger record makes a larger packet.
+  /// - Returns: The packets, at least one.
   /// - Complexity: O(*n*) packets of O(*limit*²) bytes, since a record is tried in a copy of its packet.
   func packets(within limit: Int = DNSMessage.packetBytes) -> [[UInt8]] {
     var packets: [[UInt8]] = []
@@ -125,7 +125,7 @@ extension DNSMessage {
     }
     for record in answers {
       if writer.add(answer: record, within: limit) { continue }
-      // Known answers go on in a further packet, which has no question.
+      // Known answers continue in a further packet, which has no question.
       next(!isResponse)
       _ = writer.add(answer: record, within: limit)
     }
@@ -136,6 +136,6 @@ extension DNSMessage {
     return packets
   }
 
-  /// The message's bytes in one packet, however many they are.
+  /// The message's bytes in one packet of any size.
   var bytes: [UInt8] { packets(within: .max).first ?? [] }
 }

@@ -1,12 +1,12 @@
 import NIOCore
 import NIOPosix
 
-/// Discovery by multicast DNS, with no other program's help (DNS-SD, RFC 6763, over RFC 6762).
+/// Discovery by multicast DNS, without another program (DNS-SD, RFC 6763, over RFC 6762).
 ///
-/// It works beside another responder on the machine. On Apple's mobile systems an application needs a special right to use
-/// multicast; there a ``PeerDiscovery`` that uses the system's browser takes its place.
+/// It works beside another responder on the machine. On Apple's mobile systems an application needs a special
+/// entitlement to use multicast. Use a ``PeerDiscovery`` with the system's browser there.
 public struct MulticastDiscovery: PeerDiscovery {
-  /// Makes a discovery that does nothing before `start`.
+  /// Makes a discovery, which does nothing before `start`.
   public init() {}
 
   public func start(
@@ -39,14 +39,14 @@ private final class MulticastSession: DiscoverySession {
       defer { run.value = nil }
       return run.value?.stop() ?? loop.makeSucceededVoidFuture()
     }
-    // On an event loop nobody waits; the packets go out soon.
+    // A thread of an event loop must not wait; the packets are sent soon.
     if MultiThreadedEventLoopGroup.currentEventLoop == nil { _ = try? stopped.wait() }
   }
 }
 
-/// The sockets, the clock and the list of interfaces for a ``Neighbourhood``; on one event loop.
+/// Provides the sockets, the clock and the list of interfaces for a ``Neighbourhood``; on one event loop.
 private final class MulticastRun {
-  /// How often the system is asked which interfaces there are.
+  /// The interval between checks of the system's interfaces.
   private static let scanInterval = Duration.seconds(2)
 
   private let advertisement: PeerAdvertisement
@@ -75,7 +75,7 @@ private final class MulticastRun {
 
   // MARK: - Interfaces
 
-  /// Looks which interfaces there are, now and every few seconds.
+  /// Checks the interfaces now and every few seconds.
   func scan() {
     guard !isStopped else { return }
     perform(neighbourhood.update(day: WallClock.day, of: advertisement, now: now))
@@ -101,7 +101,7 @@ private final class MulticastRun {
       opening.remove(socket)
       switch result {
       case .success(let channel):
-        // Meanwhile the interface may be gone, or all of this stopped.
+        // Meanwhile the interface may have disappeared, or the discovery may have stopped.
         guard !isStopped, neighbourhood.sockets.contains(socket) else { return channel.close(promise: nil) }
         failures[socket] = nil
         channels[socket] = channel
@@ -114,7 +114,9 @@ private final class MulticastRun {
     }
   }
 
-  /// A socket that broke is opened again with the next scan.
+  /// Records that a socket broke.
+  ///
+  /// The next scan opens it again.
   private func lost(_ channel: any Channel, _ socket: Neighbourhood.Socket) {
     guard channels[socket] === channel else { return }
     channels[socket] = nil
@@ -161,7 +163,7 @@ private final class MulticastRun {
     report(.conditions(current))
   }
 
-  /// Says goodbye and closes all sockets.
+  /// Sends goodbyes and closes all sockets.
   func stop() -> EventLoopFuture<Void> {
     perform(neighbourhood.goodbyes)
     isStopped = true

@@ -2,20 +2,22 @@ import NIOCore
 import NIOPosix
 import Platform
 
-/// A socket on the port of multicast DNS, for one family on one interface, which others may use too.
+/// A shared socket on the port of multicast DNS, for one family on one interface.
 enum MulticastSocket {
   /// The groups of multicast DNS (RFC 6762, 3).
   private static let groups: [AddressFamily: String] = [.ipv4: "224.0.0.251", .ipv6: "ff02::fb"]
   private static let anyAddress: [AddressFamily: String] = [.ipv4: "0.0.0.0", .ipv6: "::"]
-  /// What every packet is sent with, so that one that a router passed on can be told (RFC 6762, 11).
+  /// The hop limit of every packet.
+  ///
+  /// With it receivers recognize a packet that a router forwarded (RFC 6762, 11).
   private static let hops: CInt = 255
 
-  /// Opens it, on an event loop that the caller is on.
+  /// Opens a socket; must be called on the event loop.
   ///
   /// - Parameters:
   ///   - socket: The interface and the family.
-  ///   - loop: Where it is used.
-  ///   - receive: Takes a packet, where it came from, and the number of the interface on which it came.
+  ///   - loop: The event loop.
+  ///   - receive: Called with a packet, its sender, and the number of the interface on which it arrived.
   /// - Returns: The channel, or the system's error.
   static func open(
     _ socket: Neighbourhood.Socket, on loop: any EventLoop,
@@ -25,7 +27,7 @@ enum MulticastSocket {
     var bootstrap = DatagramBootstrap(group: loop)
       .channelOption(.socketOption(.so_reuseaddr), value: 1)
       .channelOption(.socketOption(.init(rawValue: SO_REUSEPORT)), value: 1)
-      // A byte more than is read, so that what is cut off is seen to be too long.
+      // One byte more than the limit, so that a truncated packet is recognized as too long.
       .channelOption(
         .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: DNSMessage.byteLimit + 1)
       )
@@ -48,7 +50,7 @@ enum MulticastSocket {
     }
   }
 
-  /// Where a packet goes: to everybody on the link, or to one.
+  /// The destination of a packet: the group on the link, or one receiver.
   static func address(
     of receiver: DatagramSource?, _ socket: Neighbourhood.Socket
   ) throws -> SocketAddress {
@@ -63,7 +65,7 @@ enum MulticastSocket {
     return address.onLink(of: socket.interface)
   }
 
-  /// Joins the group on the interface, and has packets leave there.
+  /// Joins the group on the interface, and sends packets through that interface.
   private static func join(_ socket: Neighbourhood.Socket, _ channel: any Channel) -> EventLoopFuture<Void> {
     do {
       guard let provider = channel as? any SocketOptionProvider else {
@@ -79,13 +81,13 @@ enum MulticastSocket {
       case .ipv4:
         let membership = IPv4Membership(interface: Int32(socket.interface))
         #if os(Linux)
-          // Else it would receive what comes for other sockets' groups.
+          // Otherwise it would receive packets for other sockets' groups.
           set(.ip, IP_MULTICAST_ALL, CInt(0))
         #endif
         set(.ip, IP_MULTICAST_IF, membership)
         set(.ip, IP_MULTICAST_TTL, hops)
         set(.ip, IP_TTL, hops)
-        // Peers on one machine hear each other.
+        // Lets peers on one machine receive each other's packets.
         set(.ip, IP_MULTICAST_LOOP, CInt(1))
         set(.ip, IP_ADD_MEMBERSHIP, membership)
       case .ipv6:
@@ -121,7 +123,7 @@ private struct IPv6Membership: Sendable {
   var interface: UInt32
 }
 
-/// Hands packets on with where they came from.
+/// Delivers packets with their senders.
 private final class MulticastHandler: ChannelInboundHandler {
   typealias InboundIn = AddressedEnvelope<ByteBuffer>
 
@@ -137,6 +139,6 @@ private final class MulticastHandler: ChannelInboundHandler {
     receive(Array(envelope.data.readableBytesView), source, interface)
   }
 
-  /// A packet that could not be sent, since the interface has just gone for example, is one that was lost.
+  /// Ignores packets that could not be sent, for example because the interface disappeared: they are lost.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {}
 }

@@ -1,11 +1,11 @@
-/// The receiving half of a stream over packets: puts them into order, grants credit and says what has arrived.
+/// The receiving half of a stream over packets: it orders packets, grants credit and acknowledges.
 ///
-/// It holds at most its window: what arrived behind a gap, and what its user has not taken yet.
+/// It holds at most its window: packets after a gap, and bytes that its user has not taken yet.
 package struct DatagramAssembler: Sendable {
   private let window: Int
   /// The first packet that has not arrived.
   package private(set) var next: Int64 = 0
-  /// What arrived behind it.
+  /// Packets that arrived after it.
   private var beyond: [Int64: DatagramSegment] = [:]
   private var ready: [[UInt8]] = []
   /// Packets in order that were not taken.
@@ -14,27 +14,29 @@ package struct DatagramAssembler: Sendable {
   private var limit: Int64
   private var last: Int64?
   private var unacknowledged = 0
-  /// When an acknowledgement has to go out, unless before it travels in a packet of data.
+  /// When an acknowledgement must be sent, unless a data packet has carried it before.
   package private(set) var acknowledgementDue: Duration?
 
-  /// Begins with `window` packets granted.
+  /// Starts with `window` packets granted.
   package init(window: Int) {
     self.window = window
     limit = Int64(window)
   }
 
-  /// Whether the whole stream is here, taken or not.
+  /// Whether the whole stream has arrived, taken or not.
   package var isComplete: Bool { last.map { next > $0 } ?? false }
-  /// Whether there is something to take.
+  /// Whether there are bytes to take.
   package var hasReady: Bool { !ready.isEmpty }
-  /// Whether packets behind the next one have arrived, which only an acknowledgement of its own can tell.
+  /// Whether packets after the next one have arrived.
+  ///
+  /// Only a separate acknowledgement can report that.
   package var hasGap: Bool { !beyond.isEmpty }
   /// Packets that are held here.
   package var heldPackets: Int { readyPackets + beyond.count }
 
-  /// Takes a packet; one that is here already only calls for an acknowledgement.
+  /// Takes a packet; a duplicate only requests an acknowledgement.
   ///
-  /// - Throws: `malformed` when it was not granted or stands behind the end of the stream.
+  /// - Throws: `malformed` when the packet was not granted or is beyond the end of the stream.
   package mutating func receive(_ segment: DatagramSegment, at now: Duration) throws(DatagramFault) {
     guard segment.number < limit else {
       throw .malformed("packet \(segment.number) came, and those below \(limit) were granted")
@@ -67,28 +69,28 @@ package struct DatagramAssembler: Sendable {
     callForAcknowledgement(at: isUrgent ? now : now + DatagramLimits.acknowledgementDelay)
   }
 
-  /// Asks for an acknowledgement no later than then.
+  /// Requests an acknowledgement at `due` at the latest.
   package mutating func callForAcknowledgement(at due: Duration) {
     acknowledgementDue = min(acknowledgementDue ?? due, due)
   }
 
-  /// Takes what is in order; `nil` where there is nothing.
+  /// Takes the bytes that are in order; `nil` when there are none.
   package mutating func take(at now: Duration) -> [UInt8]? {
     guard hasReady else { return nil }
     let bytes = ready.count == 1 ? ready[0] : Array(ready.joined())
     ready = []
     readyPackets = 0
-    // The other end may wait for the room; small steps travel with what is said anyway.
+    // The other end may wait for room. Small increments are sent with other packets.
     if creditLimit - limit >= Int64(max(1, window / 4)) { callForAcknowledgement(at: now) }
     return bytes
   }
 
-  /// Drops what was not taken.
+  /// Drops everything that was not taken.
   package mutating func drop() { (ready, readyPackets, beyond) = ([], 0, [:]) }
 
   private var creditLimit: Int64 { next + Int64(window - readyPackets) }
 
-  /// What has arrived, to be sent now; at most `bytes` name packets behind a gap.
+  /// The acknowledgement to send now; at most `bytes` bytes of it name packets after a gap.
   package mutating func acknowledgement(atMost bytes: Int) -> DatagramAcknowledgement {
     limit = max(limit, creditLimit)
     unacknowledged = 0

@@ -1,4 +1,6 @@
-/// Two ends that have met: what one direction has sent, what the other has received, and what has to be said about both.
+/// The state of two ends that have exchanged hellos.
+///
+/// It has both directions: what was sent, what was received, and what must be sent about both.
 package struct DatagramConversation: Sendable {
   private let own: DatagramHello
   private let peer: DatagramHello
@@ -9,7 +11,7 @@ package struct DatagramConversation: Sendable {
   private var owesHello: Bool
   private var stranger: (tag: UInt32, count: Int) = (0, 0)
 
-  /// Begins between two ends, the other of which needs to hear that unless `isHeard`.
+  /// Starts a conversation; sends a hello to the other end unless that knows that it was heard (`isMet`).
   package init(
     own: DatagramHello, peer: DatagramHello, _ options: DatagramOptions, at now: Duration
   ) {
@@ -22,11 +24,11 @@ package struct DatagramConversation: Sendable {
     owesHello = !peer.isMet
   }
 
-  /// The tags of what the other end sends.
+  /// The tags of packets from the other end.
   private var tags: DatagramTags { DatagramTags(sender: peer.tag, receiver: own.tag) }
   /// Whether the other end has said that both directions have ended in order.
   private var isEnded = false
-  /// What an end that is over goes by.
+  /// The state that remains for the farewell.
   package var correspondence: DatagramFarewell.Correspondence {
     DatagramFarewell.Correspondence(tags: tags, awaited: (assembler.next, sender.oldest), isEnded: isEnded)
   }
@@ -41,9 +43,9 @@ package struct DatagramConversation: Sendable {
 
   // MARK: - Receiving
 
-  /// Takes a packet, from an untrusted end.
+  /// Takes a packet from an untrusted end.
   ///
-  /// - Throws: What is wrong with it; `closed` when the other end has closed the link.
+  /// - Throws: What is wrong with the packet; `closed` when the other end has closed the link.
   package mutating func receive(_ bytes: [UInt8], at now: Duration) throws(DatagramFault) {
     let packet = try DatagramPacket(bytes, tags, awaited: (assembler.next, sender.oldest))
     if case .hello(let hello) = packet { return try receive(hello, at: now) }
@@ -85,7 +87,7 @@ package struct DatagramConversation: Sendable {
 
   // MARK: - Sending
 
-  /// The packet that goes out now; `nil` where there is nothing to say.
+  /// The packet to send now; `nil` when there is none.
   package mutating func nextPacket(at now: Duration) -> [UInt8]? {
     takePacket(at: now)?.encoded(tags.reversed)
   }
@@ -99,7 +101,7 @@ package struct DatagramConversation: Sendable {
     }
     let asks = nextQuestion <= now
     let owesAcknowledgement = assembler.acknowledgementDue.map { $0 <= now } ?? false
-    // One that names packets behind a gap has no room for data.
+    // An acknowledgement that names packets after a gap has no room for data.
     if asks || owesAcknowledgement && (assembler.hasGap || !sender.hasPacket) {
       if asks { pulse.asked(at: now, starving: sender.isStarved) }
       let room = packetBytes - DatagramPacket.acknowledgementOverhead
@@ -116,17 +118,17 @@ package struct DatagramConversation: Sendable {
 
   // MARK: - Time
 
-  /// When something is to be sent that waits for its time.
+  /// The time of the next scheduled packet.
   package var nextSend: Duration {
     min(nextQuestion, assembler.acknowledgementDue ?? nextQuestion)
   }
 
-  /// When `tick` has something to do.
+  /// When `tick` must be called next.
   package var nextTick: Duration { min(pulse.end, sender.deadline ?? pulse.end) }
 
-  /// Takes that time has passed.
+  /// Advances the time.
   ///
-  /// - Throws: `unanswered` when the other end is gone.
+  /// - Throws: `unanswered` when the other end no longer answers.
   package mutating func tick(at now: Duration) throws(DatagramFault) {
     guard now < pulse.end else { throw .unanswered("nothing was heard for too long") }
     try sender.tick(at: now)

@@ -1,8 +1,10 @@
-/// An end that is over: it says so, answers whoever has not understood, and hands over what has arrived.
+/// An end that is over.
+///
+/// It sends closes, answers late packets and delivers what has arrived.
 package struct DatagramFarewell: Sendable {
-  /// What of a conversation lasts beyond its end.
+  /// The part of a conversation that is still needed after its end.
   package struct Correspondence: Sendable {
-    /// The tags of what the other end sends.
+    /// The tags of packets from the other end.
     let tags: DatagramTags
     /// The numbers that are expected next.
     let awaited: (data: Int64, next: Int64)
@@ -10,20 +12,20 @@ package struct DatagramFarewell: Sendable {
     let isEnded: Bool
   }
 
-  /// Why; `nil` where both directions ended in order.
+  /// Why the link ended; `nil` when both directions ended in order.
   package let error: LinkError?
-  /// What its user has not taken.
+  /// Received bytes that the user has not taken.
   package var unread: DatagramAssembler?
-  /// Until when it answers.
+  /// Until when this end answers.
   package let end: Duration
   private let correspondence: Correspondence?
-  /// When to say it, and how long after that to say it again; `nil` where it is not to be said.
+  /// When the next close is sent, and the pause after it; `nil` when none is sent.
   private var nextClose: Duration?
   private var pause = DatagramLimits.helloPause
-  /// Whether the other end may not know yet.
+  /// Whether the other end may not know yet that the link is over.
   private var answers: Bool
 
-  /// Ends a conversation; where the two never met there is nobody to say it to.
+  /// Ends a conversation; without one there is nobody to send a close to.
   package init(
     _ error: LinkError?, _ conversation: DatagramConversation?, at now: Duration, for patience: Duration
   ) {
@@ -35,22 +37,22 @@ package struct DatagramFarewell: Sendable {
     answers = correspondence?.isEnded == false
   }
 
-  /// Stands in while a phase is at work.
+  /// A placeholder while a phase is being changed.
   package static let placeholder = DatagramFarewell(nil, nil, at: .zero, for: .zero)
 
-  /// Whether nothing is to be said or answered any more.
+  /// Whether nothing more is to be sent or answered.
   package var isQuiet: Bool { nextClose == nil }
 
-  /// Says once more that it is over, to an end that has said the same.
+  /// Sends one last close, to an end that has sent one too.
   package mutating func answer() { answers = false }
 
-  /// Says and answers nothing any more.
+  /// Stops sending and answering.
   package mutating func silence() { (nextClose, answers) = (nil, false) }
 
-  /// When `takePacket` has something.
+  /// When `takePacket` has a packet.
   package var nextSend: Duration? { nextClose }
 
-  /// Takes what the other end still sends.
+  /// Takes a packet that the other end still sends.
   package mutating func receive(_ packet: [UInt8], at now: Duration) {
     guard answers, let correspondence, !DatagramPacket.isHello(packet) else { return }
     let packet = try? DatagramPacket(packet, correspondence.tags, awaited: correspondence.awaited)
@@ -58,7 +60,7 @@ package struct DatagramFarewell: Sendable {
     if case .close = packet { silence() } else { nextClose = now }
   }
 
-  /// What is to be said; again, until the other end says the same or time is over.
+  /// The close that is due; repeated until the other end sends one or time is over.
   package mutating func takePacket(at now: Duration) -> [UInt8]? {
     guard let correspondence, let due = nextClose, due <= now else { return nil }
     nextClose = answers ? now + pause : nil
@@ -68,6 +70,6 @@ package struct DatagramFarewell: Sendable {
 }
 
 extension DatagramTags {
-  /// Those of the other direction.
+  /// The tags of the other direction.
   package var reversed: DatagramTags { DatagramTags(sender: receiver, receiver: sender) }
 }

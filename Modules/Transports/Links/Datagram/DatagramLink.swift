@@ -1,18 +1,20 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// A link over a radio with small packets: numbers them, acknowledges them, sends lost ones again, and grants the other end credit.
+/// A link over a radio with small packets.
 ///
-/// Both ends have one, over the two ends of one channel. It is meant for one hop: a lost packet does not slow it down, only a round trip
-/// that grows does. `Documentation/Links.md` has the format and what it costs.
+/// It numbers, acknowledges and resends packets, and grants credit.
 ///
-/// Nothing happens before a user is attached. A link that is over goes on telling the other end so, for at most the options' `linger`,
-/// and then closes the radio.
+/// Both ends have one, over the two ends of one channel. It is meant for one hop: a lost packet does not slow
+/// it down, only a round trip that grows does. `Documentation/Links.md` has the format and its overhead.
+///
+/// It does nothing before a user is attached. A link that is over repeats its close for at most the options'
+/// `linger`, and then closes the radio.
 public final class DatagramLink: Link {
-  /// Packets that wait for the link's executor, above which more are dropped.
+  /// The number of packets waiting for the link's executor above which more are dropped.
   private static let waitingPackets = 1_024
 
-  /// What comes from other threads.
+  /// Input from other threads.
   private struct Inbox {
     var pieces: [[UInt8]] = []
     var pieceBytes = 0
@@ -22,19 +24,19 @@ public final class DatagramLink: Link {
     var isRadioReady = false
     var channelEnd: String?
     var statistics = LinkStatistics()
-    /// Whether the executor will look.
+    /// Whether the executor is going to process the inbox.
     var isWoken = false
   }
 
-  /// What is used on the executor only.
+  /// State that is used on the executor only.
   private struct Work {
     var stream: DatagramStream?
     var user: (any LinkUser)?
     var told: Set<LinkDirection> = []
-    /// A packet that the radio did not take.
+    /// A packet that the radio did not accept.
     var refused: [UInt8]?
     var isRadioOpen = true
-    /// When the radio is closed even if it has not taken the last packet.
+    /// When the radio is closed even if it has not accepted the last packet.
     var closeBy: Duration?
     var alarm: (due: Duration, task: Task<Void, Never>)?
     var isAtWork = false
@@ -54,7 +56,7 @@ public final class DatagramLink: Link {
   /// - Parameters:
   ///   - radio: The channel to the peer.
   ///   - options: Windows and times.
-  ///   - clock: The time that it goes by.
+  ///   - clock: The clock of all timers.
   public init(
     over radio: any DatagramRadio, options: DatagramOptions = DatagramOptions(),
     clock: TransportClock = .continuous
@@ -105,7 +107,7 @@ public final class DatagramLink: Link {
 
   // MARK: - The work
 
-  /// Puts something in and has the executor look.
+  /// Changes the inbox and wakes the executor.
   private func post(_ change: (inout Inbox) -> Void) {
     let mustWake = inbox.withLockedValue { inbox in
       change(&inbox)
@@ -115,7 +117,9 @@ public final class DatagramLink: Link {
     if mustWake { loop.run { self.step() } }
   }
 
-  /// Does all there is to do, on the executor; a call out of a call of the user or of the radio is left to the one under way.
+  /// Does all pending work, on the executor.
+  ///
+  /// A call from within a call of the user or of the radio leaves the work to the step that is running.
   private func step() {
     guard !work.value.isAtWork else {
       work.value.mustGoOn = true
@@ -153,12 +157,12 @@ public final class DatagramLink: Link {
     if let tick = work.value.stream?.nextTick, tick <= now { work.value.stream?.tick(at: now) }
   }
 
-  /// Hands over what has arrived, while there is room and not too much waits to be sent.
+  /// Delivers what has arrived, while there is room and not too much waits to be sent.
   private func deliver() {
     guard let user = work.value.user else { return }
     while work.value.stream?.hasReceived == true {
       guard user.hasRoom, unsentBytes < DriverLimits.unsentBytes else {
-        // What is left of a link that broke would keep its user from hearing that.
+        // Remaining bytes of a broken link would keep its user from being called with the end.
         work.value.stream?.dropIfBroken()
         return
       }
@@ -183,7 +187,7 @@ public final class DatagramLink: Link {
     while work.value.refused == nil, let packet = work.value.stream?.nextPacket(at: clock.now) {
       if !radio.send(packet) { work.value.refused = packet }
     }
-    // What was held back for want of room to send may be handed over now.
+    // Bytes that were held back because too much waited to be sent may be delivered now.
     if before >= DriverLimits.unsentBytes, unsentBytes < before { work.value.mustGoOn = true }
     guard work.value.stream?.isQuiet == true else { return }
     let closeBy = work.value.closeBy ?? clock.now + options.linger
@@ -207,7 +211,7 @@ public final class DatagramLink: Link {
     if work.value.told.count == 2 { work.value.user = nil }
   }
 
-  /// Has the work go on when its time has come; the link lives until then.
+  /// Schedules the next step; the link is retained until then.
   private func setAlarm() {
     let due: [Duration?] =
       work.value.isRadioOpen
@@ -220,7 +224,7 @@ public final class DatagramLink: Link {
       work.value.alarm = nil
       return
     }
-    // One that rings too early sets the next.
+    // An alarm that rings too early sets the next.
     if let alarm = work.value.alarm, alarm.due <= next { return }
     work.value.alarm?.task.cancel()
     let task = Task { [clock, loop] in

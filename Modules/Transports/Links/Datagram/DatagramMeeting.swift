@@ -1,36 +1,36 @@
-/// Two ends that have not met: each says hello until it knows that it was heard.
+/// Two ends before they have met: each sends hellos until it knows that the other has heard it.
 ///
-/// An end is met once a hello names its tag. Hellos of earlier links, which come late, name another one.
+/// An end has met the other once a hello names its tag. Late hellos of earlier links name another tag.
 package struct DatagramMeeting: Sendable {
   private let own: DatagramHello
   /// When the other end has taken too long.
   package let deadline: Duration
-  /// When the next hello goes out.
+  /// When the next hello is sent.
   package private(set) var nextHello: Duration
   private var pause = DatagramLimits.helloPause
-  /// The hello that was heard last.
+  /// The latest hello that was received.
   package private(set) var peer: DatagramHello?
 
-  /// Begins to say hello at `now`.
+  /// Starts to send hellos at `now`.
   package init(_ own: DatagramHello, within patience: Duration, at now: Duration) {
     self.own = own
     deadline = now + patience
     nextHello = now
   }
 
-  /// The tags of what the other end sends; `nil` before it was heard.
+  /// The tags of packets from the other end; `nil` before its hello.
   package var tags: DatagramTags? { peer.map { DatagramTags(sender: $0.tag, receiver: own.tag) } }
 
   /// Takes a hello.
   ///
   /// - Returns: Whether the ends have met.
-  /// - Throws: `malformed` when it comes from this end itself or has no version in common with it.
+  /// - Throws: `malformed` when it comes from this end itself, or when the ends have no common version.
   package mutating func receive(_ hello: DatagramHello, at now: Duration) throws(DatagramFault) -> Bool {
     guard hello.tag != own.tag else { throw .malformed("the radio hands back what is sent here") }
     guard hello.versions.overlaps(own.versions) else {
       throw .malformed("the other end speaks the versions \(hello.versions), this one \(own.versions)")
     }
-    // It learns at once that it was heard, and not only when the pause is over.
+    // The other end learns at once that it was heard, and not only when the pause is over.
     if peer?.tag != hello.tag { nextHello = now }
     peer = hello
     return hello.heard == own.tag

@@ -1,16 +1,16 @@
-/// How a link over packets behaves.
+/// The settings of a link over packets.
 public struct DatagramOptions: Hashable, Sendable {
-  /// Bytes of packets that this end keeps for its user or until a gap is filled; at most 255 packets.
+  /// Bytes of packets that this end holds for its user or until a gap is filled; at most 255 packets.
   ///
   /// It bounds what the other end may have in flight.
   public var windowBytes = 32 << 10
   /// How long the other end may take to say hello.
   public var helloDeadline: Duration = .seconds(10)
-  /// For how long nothing may be heard before the other end is asked for a sign of life.
+  /// The time of silence after which the other end is asked for a sign of life.
   public var keepAlive: Duration = .seconds(8)
-  /// For how long nothing may be heard before the link ends.
+  /// The time of silence after which the link ends.
   public var silence: Duration = .seconds(30)
-  /// For how long an end that is over goes on saying so, unless the other one says the same before.
+  /// How long an end that is over repeats its close, unless the other one closes before.
   public var linger: Duration = .seconds(8)
 
   /// The defaults.
@@ -23,29 +23,31 @@ package enum DatagramLimits {
   package static let smallestPacket = 20
   /// Bytes of the largest packets.
   package static let largestPacket = 16_384
-  /// Packets that an end may grant the other one: what one byte counts.
+  /// The most packets that an end may grant: the largest number in one byte.
   package static let window = 255
   /// The fewest packets that an end grants, however large they are.
   package static let smallestWindow = 4
-  /// Packets in a row whose checksum is wrong before the link ends.
+  /// The number of packets in a row with a wrong checksum after which the link ends.
   package static let damagedInARow = 64
-  /// Hellos of an unknown end in a row, with nothing from the known one, before the link ends.
+  /// After so many hellos of an unknown end in a row, with nothing from the known one, the link ends.
   package static let strangersInARow = 3
   /// How often a packet is sent before the link ends.
   package static let transmissions = 24
-  /// Packets that were sent later and have arrived before one counts as lost.
+  /// A packet counts as lost when so many packets that were sent later have arrived.
   package static let reordering = 3
-  /// Packets in flight at the start, and most that are added for one acknowledgement's time.
+  /// Packets in flight at the start.
   package static let firstBurst = 8
-  /// Packets in flight after nothing was acknowledged in time.
+  /// Packets in flight after an acknowledgement timed out.
   package static let leastBurst = 2
-  /// Time that packets may wait on their way, beyond the shortest round trip, before fewer are put in flight.
+  /// The time in queues, beyond the shortest round trip, above which fewer packets are put in flight.
   package static let queueTime: Duration = .milliseconds(250)
   /// Packets after which an acknowledgement is sent at once.
   package static let unacknowledged = 8
-  /// How long an acknowledgement waits for a packet that it can travel in.
+  /// How long an acknowledgement waits for a data packet that can carry it.
   package static let acknowledgementDelay: Duration = .milliseconds(40)
-  /// The first pause between hellos, and between closes, which doubles.
+  /// The first pause between hellos, and between closes.
+  ///
+  /// Each later pause is twice as long.
   package static let helloPause: Duration = .milliseconds(250)
   /// The longest pause between hellos.
   package static let longestHelloPause: Duration = .seconds(2)

@@ -1,12 +1,12 @@
 import CRDTCore
 
-/// Why a packet is of no use.
+/// Why a packet is unusable.
 package enum DatagramFault: Error, Hashable, Sendable {
   /// It was damaged on its way, or belongs to another link.
   case damaged
-  /// It is as it was sent, and is against the rules.
+  /// It arrived intact and violates the protocol.
   case malformed(String)
-  /// Nothing answers any more.
+  /// The other end no longer answers.
   case unanswered(String)
   /// The other end has closed the link.
   case closed
@@ -23,14 +23,14 @@ extension DatagramPacket {
 
   /// Bytes of the checksum.
   private static let checksumBytes = 4
-  /// Bytes of a packet of data beside the data, where an acknowledgement travels in it.
+  /// Bytes of a data packet besides the data, when it carries an acknowledgement.
   package static let dataOverhead = 10
-  /// Bytes of an acknowledgement beside the packets that it names one by one.
+  /// Bytes of an acknowledgement besides the packets that it names one by one.
   package static let acknowledgementOverhead = 8
 
   // MARK: - Writing
 
-  /// The packet's bytes, from the end that `tags` names as sender.
+  /// Encodes the packet, from the end that `tags` names as sender.
   package func encoded(_ tags: DatagramTags) -> [UInt8] {
     var out: [UInt8] = []
     var numbers = (data: Int64(0), next: Int64(0))
@@ -62,7 +62,7 @@ extension DatagramPacket {
     return Self.sealed(out, tags, numbers)
   }
 
-  /// `bytes` with their checksum behind them.
+  /// Appends their checksum to `bytes`.
   package static func sealed(
     _ bytes: [UInt8], _ tags: DatagramTags, _ numbers: (data: Int64, next: Int64)
   ) -> [UInt8] {
@@ -84,16 +84,17 @@ extension DatagramPacket {
 
   // MARK: - Reading
 
-  /// Whether it looks like a hello, which can be read before the ends have met.
+  /// Whether the packet looks like a hello, which can be read before the ends have met.
   package static func isHello(_ packet: [UInt8]) -> Bool { packet.first.map { $0 & 0xFC } == Kind.hello }
 
   /// Reads a packet from an untrusted end.
   ///
   /// - Parameters:
-  ///   - packet: What arrived.
+  ///   - packet: The bytes that arrived.
   ///   - tags: The other end's tag and this one's.
-  ///   - awaited: The packet of data that is expected next, and the oldest one that was not acknowledged: full numbers are those nearest.
-  /// - Throws: `damaged` when the checksum is wrong, `malformed` when the bytes are as they were sent and make no sense.
+  ///   - awaited: The next expected data packet, and the oldest unacknowledged one. Full numbers are those
+  ///     nearest to them.
+  /// - Throws: `damaged` when the checksum is wrong; `malformed` when the bytes are intact and invalid.
   package init(
     _ packet: [UInt8], _ tags: DatagramTags, awaited: (data: Int64, next: Int64)
   ) throws(DatagramFault) {
@@ -124,7 +125,7 @@ extension DatagramPacket {
     self = try Self.packet(kind, rest, number: numbers.data, acknowledgement)
   }
 
-  /// Makes sense of bytes that are as they were sent.
+  /// Interprets bytes that arrived intact.
   private static func packet(
     _ kind: UInt8, _ rest: ArraySlice<UInt8>, number: Int64, _ acknowledgement: DatagramAcknowledgement?
   ) throws(DatagramFault) -> DatagramPacket {
@@ -143,7 +144,7 @@ extension DatagramPacket {
     }
   }
 
-  /// Reads a hello; what later versions put behind it is passed over.
+  /// Reads a hello; ignores what later versions append.
   private static func hello(
     _ bytes: ArraySlice<UInt8>, isMet: Bool
   ) throws(DatagramFault) -> DatagramHello {
@@ -164,7 +165,7 @@ extension DatagramPacket {
 }
 
 extension Int64 {
-  /// The number nearest to this one whose lowest 16 bits are `low`; below 0 where there is none.
+  /// The number nearest to this one whose lowest 16 bits are `low`; below 0 when there is none.
   fileprivate func nearest(endingIn low: UInt16) -> Int64 {
     self + Int64(Int16(bitPattern: low &- UInt16(truncatingIfNeeded: self)))
   }
@@ -184,7 +185,7 @@ extension [UInt8] {
 }
 
 extension ArraySlice<UInt8> {
-  /// Takes a number off the front; `nil` where there are too few bytes.
+  /// Removes a number from the front; `nil` when there are too few bytes.
   fileprivate mutating func popBigEndian<Number: FixedWidthInteger>() -> Number? {
     let width = Number.bitWidth / 8
     guard count >= width else { return nil }

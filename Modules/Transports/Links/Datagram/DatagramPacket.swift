@@ -2,28 +2,29 @@ import CRDTCore
 
 /// One packet between two ends of a link over packets.
 ///
-/// Numbers of packets are counted in 64 bits and travel as their lowest 16. The checksum at the end covers the full numbers and the tags of
-/// both ends as well, none of which travels: a packet of another link, or one that is 65,536 packets late, is one with a wrong checksum.
+/// Packets are counted in 64 bits, and the lowest 16 are sent. The checksum at the end also covers the full
+/// numbers and the tags of both ends, which are not sent. So a packet of another link has a wrong checksum,
+/// and so has one that is 65,536 packets late.
 package enum DatagramPacket: Hashable, Sendable {
   case hello(DatagramHello)
   case data(DatagramSegment, DatagramAcknowledgement?)
-  /// What has arrived; where `asks`, the other end is to answer with the same.
+  /// What has arrived. If `asks`, the other end must answer with an acknowledgement of its own.
   case acknowledgement(DatagramAcknowledgement, asks: Bool)
-  /// The end is over: in order, in which case the other one is too, or because it was closed or met an error.
+  /// The end is over: in order, and then the other one is too; or because it was closed or failed.
   case close(inOrder: Bool)
 }
 
-/// How an end introduces itself.
+/// The introduction of an end.
 package struct DatagramHello: Hashable, Sendable {
   /// The versions of this format.
   package static let versions: ClosedRange<UInt8> = 1...1
 
   package var versions = Self.versions
-  /// A random number above 0 that tells this end from earlier ones.
+  /// A random number above 0 that distinguishes this end from earlier ones.
   package var tag: UInt32
-  /// The tag that the other end was heard with; 0 where it was not heard.
+  /// The tag of the other end's latest hello; 0 when none was received.
   package var heard: UInt32
-  /// The most bytes of one packet that this end takes.
+  /// The largest packet that this end accepts, in bytes.
   package var packetBytes: Int
   /// Packets that may be sent to this end before it acknowledges one.
   package var window: Int
@@ -41,10 +42,10 @@ package struct DatagramHello: Hashable, Sendable {
 
 /// A part of a stream of bytes.
 package struct DatagramSegment: Hashable, Sendable {
-  /// Its place in the stream of packets.
+  /// Its position in the stream of packets.
   package var number: Int64
   package var bytes: [UInt8]
-  /// Whether the stream ends behind it.
+  /// Whether the stream ends after it.
   package var isLast: Bool
 
   package init(number: Int64, bytes: [UInt8], isLast: Bool) {
@@ -54,13 +55,13 @@ package struct DatagramSegment: Hashable, Sendable {
   }
 }
 
-/// What an end has received, and how much more it takes.
+/// What an end has received, and how much more it accepts.
 package struct DatagramAcknowledgement: Hashable, Sendable {
   /// The first packet that has not arrived.
   package var next: Int64
-  /// Packets from that one on that may be sent.
+  /// The number of packets from that one on that may be sent.
   package var credit: Int
-  /// Which packets behind it have arrived: the lowest bit of the first byte stands for `next + 1`.
+  /// Which packets after it have arrived: the lowest bit of the first byte is `next + 1`.
   package var beyond: [UInt8] = []
 
   package init(next: Int64, credit: Int, beyond: [UInt8] = []) {
@@ -69,7 +70,7 @@ package struct DatagramAcknowledgement: Hashable, Sendable {
     self.beyond = beyond
   }
 
-  /// The packets that it names behind `next`.
+  /// The packets after `next` that it names.
   package var numbersBeyond: [Int64] {
     beyond.indices.flatMap { index in
       (0..<8).filter { beyond[index] >> $0 & 1 == 1 }.map { next + 1 + Int64(index * 8 + $0) }
@@ -77,7 +78,7 @@ package struct DatagramAcknowledgement: Hashable, Sendable {
   }
 }
 
-/// The tags of the two ends, in the direction that a packet travels in.
+/// The tags of the two ends of a packet.
 package struct DatagramTags: Hashable, Sendable {
   package var sender: UInt32
   package var receiver: UInt32
@@ -87,6 +88,6 @@ package struct DatagramTags: Hashable, Sendable {
     self.receiver = receiver
   }
 
-  /// Those of a hello, which carries its own.
+  /// The tags for the checksum of a hello, which contains its own.
   package static let unknown = DatagramTags(sender: 0, receiver: 0)
 }

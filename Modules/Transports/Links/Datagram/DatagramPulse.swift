@@ -7,10 +7,10 @@ package struct DatagramPulse: Sendable {
   private let silence: Duration
   private var lastHeard: Duration
   private var lastAsked: Duration
-  /// Questions for credit that brought none.
+  /// Questions for credit in a row that brought none.
   private var vain = 0
 
-  /// Begins with an end that was heard at `now`.
+  /// Starts with an end that was heard at `now`.
   package init(_ options: DatagramOptions, at now: Duration) {
     keepAlive = options.keepAlive
     silence = options.silence
@@ -21,7 +21,7 @@ package struct DatagramPulse: Sendable {
   /// When the other end has been silent for too long.
   package var end: Duration { lastHeard + silence }
 
-  /// When the next question is due; `patience` says how long an answer takes, where this end waits for credit.
+  /// When the next question is due; while this end waits for credit, `patience` is how long an answer takes.
   package func nextQuestion(starving patience: Duration?) -> Duration {
     let alive = max(lastHeard + keepAlive, lastAsked + keepAlive / 4)
     guard let patience else { return alive }
@@ -29,15 +29,15 @@ package struct DatagramPulse: Sendable {
     return min(alive, max(lastHeard, lastAsked) + pause)
   }
 
-  /// Takes that something valid came.
+  /// Records that a valid packet arrived.
   package mutating func heard(at now: Duration) { lastHeard = now }
 
-  /// Takes that a question goes out.
+  /// Records that a question is sent.
   package mutating func asked(at now: Duration, starving: Bool) {
     lastAsked = now
     if starving { vain += 1 }
   }
 
-  /// Takes that there is credit.
+  /// Records that there is credit.
   package mutating func fed() { vain = 0 }
 }

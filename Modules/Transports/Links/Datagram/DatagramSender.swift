@@ -1,15 +1,17 @@
-/// The sending half of a stream over packets: numbers them, keeps them until they are acknowledged, and sends lost ones again.
+/// The sending half of a stream over packets: it numbers packets and resends lost ones.
 ///
-/// A packet is lost when three that were sent later have arrived, or when nothing was acknowledged for as long as the round trip makes likely.
-/// A loss alone slows nothing down, since a radio loses packets when the line is free too; a round trip that grows does, because packets
-/// then wait in a queue on their way.
+/// It keeps packets until they are acknowledged. A packet is lost when three that were sent later have
+/// arrived, or when no acknowledgement arrives within the time that the round trip makes likely.
+///
+/// A loss alone does not slow the sender down, since a radio loses packets on an idle line too. A growing
+/// round trip does, because packets then wait in a queue on their way.
 ///
 /// Source: the order of transmissions as measure of loss is that of RFC 9002, section 6.1.
 package struct DatagramSender: Sendable {
   private struct Flight {
     let segment: DatagramSegment
     var sentAt: Duration
-    /// Its place among all transmissions, the newest of its own.
+    /// The serial number of its latest transmission among all transmissions.
     var serial: UInt64
     var transmissions = 1
     var state = State.inFlight
@@ -22,7 +24,7 @@ package struct DatagramSender: Sendable {
   private var waiting = OutgoingBytes()
   private var wantsEnd = false
   package private(set) var hasSentEnd = false
-  /// What was sent from the oldest packet on that was not acknowledged.
+  /// The packets that were sent, from the oldest unacknowledged one on.
   private var flights: [Flight] = []
   /// The number of the first of them.
   package private(set) var oldest: Int64 = 0
@@ -31,17 +33,17 @@ package struct DatagramSender: Sendable {
   private var serial: UInt64 = 0
   private var burst = DatagramLimits.firstBurst
   private var roundTrip = RoundTripTime()
-  /// How often in a row nothing was acknowledged in time.
+  /// How many times in a row an acknowledgement timed out.
   private var expiries = 0
-  /// Since when something is in flight with nothing acknowledged.
+  /// Since when packets are in flight without an acknowledgement.
   private var waitingSince: Duration?
 
-  /// Bytes of payload that were handed over and not yet put into packets.
+  /// Bytes of payload that were queued and are not in packets yet.
   package var waitingBytes: Int { waiting.count }
-  /// Packets that went out again.
+  /// The number of packets that were sent again.
   package private(set) var resentPackets: UInt64 = 0
 
-  /// Begins a stream of packets with at most `payloadBytes` each, of which the other end has granted `window`.
+  /// Starts a stream of packets of at most `payloadBytes` each, of which the other end has granted `window`.
   package init(payloadBytes: Int, window: Int) {
     self.payloadBytes = payloadBytes
     self.window = window
@@ -50,7 +52,7 @@ package struct DatagramSender: Sendable {
 
   /// The number of the next new packet.
   package var next: Int64 { oldest + Int64(flights.count) }
-  /// Whether all was sent and acknowledged, the end of the stream included.
+  /// Whether everything was sent and acknowledged, including the end of the stream.
   package var isOver: Bool { hasSentEnd && flights.isEmpty }
   /// Packets that are kept until they are acknowledged.
   package var keptPackets: Int { flights.count }
@@ -60,10 +62,10 @@ package struct DatagramSender: Sendable {
 
   // MARK: - Sending
 
-  /// Queues bytes; none are taken behind the end.
+  /// Queues bytes; drops them after the end.
   package mutating func append(_ pieces: [[UInt8]]) { if !wantsEnd { waiting.append(pieces) } }
 
-  /// Ends the stream behind what is queued.
+  /// Ends the stream after what is queued.
   package mutating func finish() { wantsEnd = true }
 
   /// Whether `take` has a packet.
@@ -71,7 +73,9 @@ package struct DatagramSender: Sendable {
     inFlight < burst && (flights.contains { $0.state == .lost } || hasNew && next < limit)
   }
 
-  /// Takes the packet that goes out now: the oldest lost one, else a new one within the credit; `nil` where there is none.
+  /// Takes the packet to send now; `nil` when there is none.
+  ///
+  /// It is the oldest lost one, or else a new one within the credit.
   package mutating func take(at now: Duration) -> DatagramSegment? {
     guard hasPacket else { return nil }
     serial += 1
@@ -92,7 +96,7 @@ package struct DatagramSender: Sendable {
     return segment
   }
 
-  /// Whether there is something to send for which the other end has given no credit, and nothing in flight that would bring some.
+  /// Whether something waits for credit, and nothing is in flight whose acknowledgement could grant some.
   package var isStarved: Bool { flights.isEmpty && hasNew && next >= limit }
 
   /// How long a question for credit waits for its answer.
@@ -100,14 +104,14 @@ package struct DatagramSender: Sendable {
 
   // MARK: - Time
 
-  /// When something has to be done, if nothing is acknowledged before.
+  /// When `tick` must be called, if no acknowledgement arrives before.
   package var deadline: Duration? {
     inFlight == 0 ? nil : waitingSince.map { $0 + roundTrip.patience(afterExpiries: expiries) }
   }
 
-  /// Counts what is in flight as lost when its time is over.
+  /// Counts the packets in flight as lost when the deadline has passed.
   ///
-  /// - Throws: `unanswered` when a packet was sent as often as one may be.
+  /// - Throws: `unanswered` when a packet was sent as often as allowed.
   package mutating func tick(at now: Duration) throws(DatagramFault) {
     guard let deadline, deadline <= now else { return }
     expiries += 1
@@ -123,9 +127,9 @@ package struct DatagramSender: Sendable {
 
   // MARK: - Acknowledgements
 
-  /// Takes what the other end says it has received.
+  /// Takes an acknowledgement of the other end.
   ///
-  /// - Throws: `malformed` when it acknowledges what was not sent or grants more than its window.
+  /// - Throws: `malformed` when it acknowledges packets that were not sent or grants more than its window.
   package mutating func receive(
     _ acknowledgement: DatagramAcknowledgement, at now: Duration
   ) throws(DatagramFault) {
@@ -140,12 +144,12 @@ package struct DatagramSender: Sendable {
       throw .malformed("packet \(last) is acknowledged, and \(next) were sent")
     }
     limit = max(limit, acknowledgement.next + Int64(acknowledgement.credit))
-    // One that was overtaken says nothing new.
+    // An acknowledgement that a later one has overtaken says nothing new.
     guard acknowledgement.next >= oldest else { return }
     markArrived(Array(oldest..<acknowledgement.next) + beyond, at: now)
   }
 
-  /// Takes that all has arrived.
+  /// Records that everything has arrived.
   package mutating func receiveEverything() {
     oldest = next
     flights = []
@@ -158,7 +162,7 @@ package struct DatagramSender: Sendable {
       let index = Int(number - oldest)
       guard flights.indices.contains(index), flights[index].state != .arrived else { continue }
       newest = max(newest, flights[index].serial)
-      // Of one that was sent twice nobody knows which arrived.
+      // Of a packet that was sent twice it is unknown which transmission arrived.
       if flights[index].transmissions == 1 { sample = now - flights[index].sentAt }
       flights[index].state = .arrived
       count += 1
@@ -174,15 +178,16 @@ package struct DatagramSender: Sendable {
     adapt(to: sample, count)
   }
 
-  /// Whether a packet counts as lost, as later ones have arrived.
+  /// Whether a packet counts as lost, because later ones have arrived.
   ///
-  /// One that went out again has a round trip's time first: on a line that reorders much each would else be sent for each other.
+  /// A packet that was sent again gets a round trip's time first. Otherwise a line that reorders much would
+  /// cause endless resends.
   private func isOvertaken(_ flight: Flight, by newest: UInt64, at now: Duration) -> Bool {
     flight.state == .inFlight && flight.serial + UInt64(DatagramLimits.reordering) <= newest
       && (flight.transmissions == 1 || now - flight.sentAt >= roundTrip.usual)
   }
 
-  /// Grows what may be in flight while the round trip stays short, and shrinks it otherwise.
+  /// Raises the limit of packets in flight while the round trip stays short, and lowers it otherwise.
   private mutating func adapt(to sample: Duration?, _ arrived: Int) {
     if let sample {
       roundTrip.record(sample)

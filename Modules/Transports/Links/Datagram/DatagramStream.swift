@@ -1,7 +1,8 @@
-/// An ordered, reliable stream of bytes in both directions over packets that may be lost, doubled and reordered.
+/// An ordered, reliable stream in both directions over packets that may be lost, duplicated and reordered.
 ///
-/// A state machine without I/O and without a clock: packets, bytes and the time go in; packets, bytes and ends come out. Its driver asks
-/// after each input for what there is to send and to hand over.
+/// It is a state machine without I/O and without a clock. Its inputs are packets, bytes and the time; its
+/// outputs are packets, bytes and ends. After each input its driver takes the packets to send and the bytes
+/// to deliver.
 package struct DatagramStream: Sendable {
   private enum Phase {
     case meeting(DatagramMeeting)
@@ -11,10 +12,10 @@ package struct DatagramStream: Sendable {
 
   private let options: DatagramOptions
   private let own: DatagramHello
-  /// Names the other end in errors.
+  /// The other end's name in errors.
   private let name: String
   private var phase: Phase
-  /// What was written before the ends had met.
+  /// Bytes that were written before the ends had met.
   private var early: (pieces: [[UInt8]], byteCount: Int, isFinished: Bool) = ([], 0, false)
   private var damaged = 0
   /// The directions that are over, with an error unless they ended in order.
@@ -22,12 +23,12 @@ package struct DatagramStream: Sendable {
   /// Packets that were dropped because their checksum was wrong.
   package private(set) var damagedPackets: UInt64 = 0
 
-  /// Begins at `now`.
+  /// Starts at `now`.
   ///
   /// - Parameters:
-  ///   - packetBytes: The most bytes of one packet here; cut to what the limits allow.
-  ///   - tag: A random number, which tells this end from earlier ones.
-  ///   - name: Names the other end in errors.
+  ///   - packetBytes: The largest packet in bytes, brought within the limits.
+  ///   - tag: A random number that distinguishes this end from earlier ones.
+  ///   - name: The other end's name in errors.
   ///   - options: Windows and times.
   ///   - now: The time.
   package init(
@@ -52,10 +53,10 @@ package struct DatagramStream: Sendable {
 
   // MARK: - What its user does
 
-  /// Whether it names itself so in what it sends.
+  /// Whether this end sends under this tag.
   package func speaks(as tag: UInt32) -> Bool { own.tag == tag }
 
-  /// Queues bytes to be sent; dropped behind the end of the direction.
+  /// Queues bytes to be sent; drops them after the end of the direction.
   package mutating func write(_ pieces: [[UInt8]]) {
     if case .meeting = phase, !early.isFinished {
       early.pieces += pieces
@@ -64,20 +65,20 @@ package struct DatagramStream: Sendable {
     converse { $0.append(pieces) }
   }
 
-  /// Ends this end's direction behind what is queued.
+  /// Ends this end's direction after what is queued.
   package mutating func finish() {
     early.isFinished = true
     converse { $0.finish() }
   }
 
-  /// Ends both directions at once and drops what is queued and what was not taken.
+  /// Ends both directions at once; drops what is queued and what was not taken.
   package mutating func close(_ reason: LinkError, at now: Duration) {
     if hasReceived { note(.inbound, reason) }
     _ = takeReceived(at: now)
     fail(reason, at: now)
   }
 
-  /// Takes that the radio has no channel any more.
+  /// Records that the radio no longer has a channel.
   package mutating func channelEnded(_ reason: String, at now: Duration) {
     fail(LinkError(.disconnected, "The radio to \(name) has ended: \(reason)"), at: now)
     depart { $0.silence() }
@@ -92,7 +93,7 @@ package struct DatagramStream: Sendable {
     }
   }
 
-  /// Packets that are kept here: sent and not acknowledged, or received and not taken.
+  /// Packets that are held here: sent and not acknowledged, or received and not taken.
   package var heldPackets: Int {
     switch phase {
     case .meeting: 0
@@ -101,7 +102,7 @@ package struct DatagramStream: Sendable {
     }
   }
 
-  /// What has arrived in order; `nil` where there is nothing new.
+  /// Bytes that have arrived in order; `nil` when there are none.
   package mutating func takeReceived(at now: Duration) -> [UInt8]? {
     var bytes: [UInt8]?
     converse { bytes = $0.take(at: now) }
@@ -110,14 +111,14 @@ package struct DatagramStream: Sendable {
     return bytes
   }
 
-  /// Drops what was not taken where the link has broken: its end is told in place of it.
+  /// Drops untaken bytes of a broken link; its end is reported instead.
   package mutating func dropIfBroken() {
     guard case .over(let farewell) = phase, let error = farewell.error, hasReceived else { return }
     note(.inbound, error)
     depart { $0.unread = nil }
   }
 
-  /// Whether `takeReceived` has something.
+  /// Whether `takeReceived` has bytes.
   package var hasReceived: Bool {
     switch phase {
     case .meeting: false
@@ -126,12 +127,12 @@ package struct DatagramStream: Sendable {
     }
   }
 
-  /// Whether nothing has to be sent or answered any more.
+  /// Whether nothing more is to be sent or answered.
   package var isQuiet: Bool { if case .over(let farewell) = phase { farewell.isQuiet } else { false } }
 
   // MARK: - The radio
 
-  /// Takes a packet, from an untrusted end.
+  /// Takes a packet from an untrusted end.
   package mutating func receive(_ packet: [UInt8], at now: Duration) {
     judge(at: now) { (stream) throws(DatagramFault) in
       guard packet.count <= stream.own.packetBytes else {
@@ -151,7 +152,8 @@ package struct DatagramStream: Sendable {
     _ packet: [UInt8], _ meeting: DatagramMeeting, at now: Duration
   ) throws(DatagramFault) {
     guard DatagramPacket.isHello(packet) else {
-      // The other end may know already that the two have met. Before its hello nobody can tell whose packet it is.
+      // The other end may know already that the two have met. Before its hello nobody can know whose packet
+      // it is.
       guard let peer = meeting.peer, let tags = meeting.tags,
         (try? DatagramPacket(packet, tags, awaited: (0, 0))) != nil
       else { return }
@@ -172,7 +174,7 @@ package struct DatagramStream: Sendable {
     phase = .open(conversation)
   }
 
-  /// The packet that goes out now; `nil` where there is nothing to say.
+  /// The packet to send now; `nil` when there is none.
   package mutating func nextPacket(at now: Duration) -> [UInt8]? {
     var packet: [UInt8]?
     if case .meeting(var meeting) = phase {
@@ -186,7 +188,7 @@ package struct DatagramStream: Sendable {
 
   // MARK: - Time
 
-  /// When `nextPacket` has something that waits for its time; `nil` where nothing does.
+  /// When `nextPacket` has a scheduled packet; `nil` when none is scheduled.
   package var nextSend: Duration? {
     switch phase {
     case .meeting(let meeting): meeting.nextHello
@@ -195,7 +197,7 @@ package struct DatagramStream: Sendable {
     }
   }
 
-  /// When `tick` has something to do; `nil` where it has not.
+  /// When `tick` must be called next; `nil` for never.
   package var nextTick: Duration? {
     switch phase {
     case .meeting(let meeting): meeting.deadline
@@ -204,7 +206,7 @@ package struct DatagramStream: Sendable {
     }
   }
 
-  /// Takes that time has passed.
+  /// Advances the time.
   package mutating func tick(at now: Duration) {
     judge(at: now) { (stream) throws(DatagramFault) in
       if case .meeting(let meeting) = stream.phase, meeting.deadline <= now {
@@ -217,23 +219,23 @@ package struct DatagramStream: Sendable {
 
   // MARK: - The phases
 
-  /// Works on the conversation in place, where there is one.
+  /// Changes the conversation in place, if there is one.
   private mutating func converse(
     _ body: (inout DatagramConversation) throws(DatagramFault) -> Void
   ) throws(DatagramFault) {
     guard case .open(var conversation) = phase else { return }
-    // The phase lets go of it meanwhile, so that nothing of it is copied.
+    // The phase releases the conversation meanwhile, so that nothing of it is copied.
     phase = .over(.placeholder)
     defer { phase = .open(conversation) }
     try body(&conversation)
   }
 
   private mutating func converse(_ body: (inout DatagramConversation) -> Void) {
-    // A body that throws nothing makes nothing fail.
+    // The body does not throw, so nothing can fail.
     try? converse { (conversation) throws(DatagramFault) in body(&conversation) }
   }
 
-  /// Works on the farewell, where there is one.
+  /// Changes the farewell, if there is one.
   private mutating func depart(_ body: (inout DatagramFarewell) -> Void) {
     guard case .over(var farewell) = phase else { return }
     phase = .over(.placeholder)
@@ -241,7 +243,7 @@ package struct DatagramStream: Sendable {
     phase = .over(farewell)
   }
 
-  /// Does something with what came from outside, and ends the link where that was against the rules.
+  /// Processes input from outside, and ends the link if the input violated the protocol.
   private mutating func judge(
     at now: Duration, _ body: (inout DatagramStream) throws(DatagramFault) -> Void
   ) {
@@ -271,7 +273,7 @@ package struct DatagramStream: Sendable {
     }
   }
 
-  /// Ends what has not ended, with an error.
+  /// Ends the directions that have not ended, with an error.
   private mutating func fail(_ error: LinkError, at now: Duration) {
     switch phase {
     case .meeting: phase = .over(DatagramFarewell(error, nil, at: now, for: options.linger))
@@ -283,7 +285,7 @@ package struct DatagramStream: Sendable {
     settle(at: now)
   }
 
-  /// Notes which directions have ended, and ends the conversation where both have.
+  /// Records which directions have ended, and ends the conversation when both have.
   private mutating func settle(at now: Duration) {
     switch phase {
     case .meeting: break

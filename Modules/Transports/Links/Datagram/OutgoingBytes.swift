@@ -1,16 +1,16 @@
-/// Bytes that wait to be cut into packets.
+/// Bytes that wait to be split into packets.
 package struct OutgoingBytes: Sendable {
   private var pieces: [[UInt8]] = []
-  /// The first piece that has bytes left, and how many of its were taken.
+  /// The first piece that has bytes left, and how many of its bytes were taken.
   private var first = 0
   private var taken = 0
-  /// Bytes that wait.
+  /// The number of waiting bytes.
   package private(set) var count = 0
 
-  /// Nothing yet.
+  /// Starts empty.
   package init() {}
 
-  /// Puts pieces behind all earlier ones.
+  /// Queues pieces after all earlier ones.
   package mutating func append(_ pieces: [[UInt8]]) {
     for piece in pieces where !piece.isEmpty {
       self.pieces.append(piece)
@@ -18,7 +18,7 @@ package struct OutgoingBytes: Sendable {
     }
   }
 
-  /// Takes up to `limit` bytes off the front.
+  /// Removes up to `limit` bytes from the front.
   package mutating func take(atMost limit: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(min(limit, count))
@@ -33,7 +33,7 @@ package struct OutgoingBytes: Sendable {
   }
 
   private mutating func advance() {
-    // Its memory goes at once, its place with those of many others.
+    // Frees the memory of the piece at once. The array's slots are freed later, many at a time.
     pieces[first] = []
     first += 1
     taken = 0

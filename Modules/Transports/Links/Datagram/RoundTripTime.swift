@@ -1,19 +1,19 @@
-/// How long an answer takes, and how long to wait for one.
+/// The round-trip time, and how long to wait for an acknowledgement.
 ///
-/// Source: Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988; the constants are those of RFC 6298 but for the bounds, which suit one
-/// hop.
+/// Source: Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988; the constants are those of RFC 6298
+/// but for the bounds, which suit one hop.
 package struct RoundTripTime: Hashable, Sendable {
   private static let bounds: ClosedRange<Duration> = .milliseconds(200)...(.seconds(4))
 
   private var smoothed: Duration?
   private var variation: Duration = .zero
-  /// The shortest one seen; `nil` before the first.
+  /// The shortest round trip so far; `nil` before the first.
   package private(set) var shortest: Duration?
 
-  /// Knows nothing yet.
+  /// Starts without measurements.
   package init() {}
 
-  /// Takes a measurement: from a packet that was sent once to its acknowledgement.
+  /// Records a measurement: from a packet that was sent once to its acknowledgement.
   package mutating func record(_ sample: Duration) {
     shortest = min(shortest ?? sample, sample)
     guard let smoothed else {
@@ -26,7 +26,7 @@ package struct RoundTripTime: Hashable, Sendable {
     self.smoothed = (smoothed * 7 + sample) / 8
   }
 
-  /// How long one takes that is a little slower than most; zero before the first.
+  /// A round trip that is a little longer than most; zero before the first.
   package var usual: Duration { (smoothed ?? .zero) * 5 / 4 }
 
   /// How long an acknowledgement may take before its packet counts as lost.
@@ -35,7 +35,7 @@ package struct RoundTripTime: Hashable, Sendable {
     return min(max(smoothed + variation * 4, Self.bounds.lowerBound), Self.bounds.upperBound)
   }
 
-  /// The patience after so many expired in a row.
+  /// The patience after so many timeouts in a row.
   package func patience(afterExpiries count: Int) -> Duration {
     min(patience * (1 << min(count, 8)), Self.bounds.upperBound)
   }

@@ -1,23 +1,23 @@
-/// What an address on the web consists of: `scheme://host:port/path`.
+/// The parts of a web address: `scheme://host:port/path`.
 struct WebAddress: Hashable, Sendable {
-  /// Whether TLS stands around the connection.
+  /// Whether the connection uses TLS.
   let isSecure: Bool
   /// The host's name or address, an IPv6 address without its brackets.
   let host: String
-  /// The port; 80 or 443 where the text has none.
+  /// The port; 80 or 443 if the text has none.
   let port: Int
-  /// What is asked for, with what follows a question mark; begins with a slash.
+  /// The path and the query; begins with a slash.
   let path: String
 
   /// Reads an address.
   ///
   /// - Parameters:
   ///   - text: The address.
-  ///   - plain: The scheme without TLS, with the slashes; `nil` where there is none.
+  ///   - plain: The scheme without TLS, with the slashes; `nil` for none.
   ///   - secure: The scheme with TLS, with the slashes.
-  /// - Throws: What is wrong with it.
+  /// - Throws: What is wrong with the text.
   init(_ text: String, plain: String?, secure: String) throws(AddressFault) {
-    // What is written into a request line must not end it.
+    // Text in a request line must not end the line.
     guard text.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }), !text.isEmpty else {
       throw AddressFault("it has characters that an address cannot have")
     }
@@ -38,7 +38,7 @@ struct WebAddress: Hashable, Sendable {
     port = parts.port ?? (isSecure ? 443 : 80)
   }
 
-  /// What a request names as its host.
+  /// The value of a request's host header.
   var authority: String {
     let name = host.contains(":") ? "[\(host)]" : host
     return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"

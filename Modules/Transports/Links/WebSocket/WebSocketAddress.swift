@@ -1,4 +1,4 @@
-/// Where a WebSocket server is: `ws://host:port/path` or `wss://host:port/path`.
+/// The address of a WebSocket server: `ws://host:port/path` or `wss://host:port/path`.
 public struct WebSocketAddress: Hashable, Sendable, CustomStringConvertible {
   private let address: WebAddress
 
@@ -13,15 +13,15 @@ public struct WebSocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether TLS with the web server or proxy stands around the connection.
+  /// Whether the connection to the web server or proxy uses TLS.
   public var isSecure: Bool { address.isSecure }
   /// The host's name or address, an IPv6 address without its brackets.
   public var host: String { address.host }
-  /// The port; 80 or 443 where the text has none.
+  /// The port; 80 or 443 if the text has none.
   public var port: Int { address.port }
-  /// What is asked for, beginning with a slash.
+  /// The path of the request, beginning with a slash.
   public var path: String { address.path }
-  /// What the request names as its host.
+  /// The value of the request's host header.
   var authority: String { address.authority }
 
   public var description: String { "\(isSecure ? "wss" : "ws")://\(hostPort(host, port))\(path)" }

@@ -8,12 +8,12 @@ final class WebSocketBytesHandler: ChannelDuplexHandler {
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = WebSocketFrame
 
-  /// Bytes of a message that is sent; proxies buffer messages.
+  /// The largest message that is sent, in bytes; proxies buffer messages.
   private static let messageBytes = 64 << 10
-  /// Bytes of a message that is received.
+  /// The largest frame that is received, in bytes.
   static let frameLimit = 64 << 10
 
-  /// Clients mask what they send.
+  /// Whether this end is the client; clients mask what they send.
   private let isClient: Bool
   private let name: String
   /// Succeeds when this end's last frame has gone out.
@@ -48,7 +48,7 @@ final class WebSocketBytesHandler: ChannelDuplexHandler {
     }
   }
 
-  /// An end of the connection without a word of WebSocket's is none in order.
+  /// A connection that ends without a close frame has not ended in order.
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     guard case ChannelEvent.inputClosed = event else { return context.fireUserInboundEventTriggered(event) }
     guard !hasSeenClose else { return }
@@ -58,7 +58,7 @@ final class WebSocketBytesHandler: ChannelDuplexHandler {
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     var bytes = unwrapOutboundIn(data)
     guard bytes.readableBytes > 0 else {
-      // Done when all before it has gone.
+      // Succeeds when everything before it has gone out.
       return write(.pong, bytes, context, promise)
     }
     while let piece = bytes.readSlice(length: min(bytes.readableBytes, Self.messageBytes)) {
@@ -82,7 +82,7 @@ final class WebSocketBytesHandler: ChannelDuplexHandler {
     closeIfOver(context)
   }
 
-  /// Closes the connection when both ends have said their last word, and this one's has gone out.
+  /// Closes the connection when both ends have sent a close frame, and this one's has gone out.
   private func closeIfOver(_ context: ChannelHandlerContext) {
     guard hasSeenClose else { return }
     lastWritten?.assumeIsolated().whenComplete { _ in context.close(promise: nil) }

@@ -9,12 +9,12 @@ import NIOWebSocket
 
 /// Connects to one WebSocket server, or to a proxy before it.
 public struct WebSocketConnector: LinkConnector {
-  /// Where the server is.
+  /// The address of the server.
   public let webSocket: WebSocketAddress
 
   private let options: TCPOptions
 
-  /// Names an address; nothing happens yet.
+  /// Takes an address; does not connect yet.
   public init(_ address: WebSocketAddress, options: TCPOptions = TCPOptions()) {
     webSocket = address
     self.options = options
@@ -22,10 +22,10 @@ public struct WebSocketConnector: LinkConnector {
 
   public var address: String { webSocket.description }
 
-  /// Makes one attempt to connect, until the server has agreed to WebSocket.
+  /// Makes one attempt to connect, which includes the WebSocket handshake.
   ///
-  /// - Throws: `refused` also where the server is none of WebSocket's, with its answer; `untrusted` where its certificate is not
-  ///   right; else as a TCP connection.
+  /// - Throws: `refused` also when the server does not speak WebSocket, with its answer; `untrusted` when its
+  ///   certificate is invalid; otherwise the errors of a TCP connection.
   public func connect() async throws(LinkError) -> TCPLink {
     let what = "Cannot connect to \(address)"
     try TCP.checkDescriptors(what)
@@ -49,7 +49,7 @@ public struct WebSocketConnector: LinkConnector {
     }
   }
 
-  /// Puts the handlers on a channel that is being made; on its event loop.
+  /// Adds the handlers to a channel that is being made; must run on its event loop.
   private func prepare(_ channel: any Channel, _ attempt: ConnectionAttempt) throws -> EventLoopFuture<
     TCPLink
   > {
@@ -80,7 +80,9 @@ public struct WebSocketConnector: LinkConnector {
     return try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(configuration: pipeline)
   }
 
-  /// The web server's own TLS, which says nothing of the peer: that proves itself inside.
+  /// Adds the web server's TLS.
+  ///
+  /// It does not identify the peer, which proves itself inside the link.
   private func addTLS(_ channel: any Channel) throws {
     #if TLS
       var configuration = TLSConfiguration.makeClientConfiguration()

@@ -2,12 +2,14 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 
-/// How a connection to a listener becomes a WebSocket.
+/// Upgrades an accepted connection to a WebSocket.
 enum WebSocketUpgrade {
-  /// How long a client has for its request.
+  /// How long a client may take to send its request.
   private static let deadline = TimeAmount.seconds(10)
 
-  /// Puts the handlers on a channel that is being made, and hands its link over once the client has asked for it.
+  /// Adds the handlers to a channel that is being made.
+  ///
+  /// Delivers its link once the client has requested it.
   static func begin(
     on channel: any Channel, _ options: TCPOptions, _ place: HalfOpenPlace,
     _ arrivals: AsyncStream<TCPLink>.Continuation
@@ -48,7 +50,7 @@ enum WebSocketUpgrade {
       timeOut.cancel()
       switch result {
       case .success(let link?): arrivals.yield(link)
-      // It is answered, and closed then.
+      // The request is answered, and then the connection is closed.
       case .success(nil): break
       case .failure: channel.close(promise: nil)
       }
@@ -56,7 +58,7 @@ enum WebSocketUpgrade {
   }
 }
 
-/// Answers a request that asks for no WebSocket, and closes.
+/// Answers a request other than for a WebSocket, and closes the connection.
 private final class WebRefusal: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart

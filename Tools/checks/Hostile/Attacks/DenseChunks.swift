@@ -1,7 +1,7 @@
 import CRDTCore
 import SyncProtocol
 
-/// Chunks for the dense coder, which takes the same time for each plain byte, however few bytes these are on the wire.
+/// Chunks for the dense coder, which takes the same time per plain byte, however few wire bytes there are.
 enum DenseChunks {
   private static let totalBytes = 32 << 20
   private static let plainBytes = SyncLimits.densePieceBytes

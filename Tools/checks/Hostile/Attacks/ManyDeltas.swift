@@ -2,7 +2,7 @@ import CRDTCore
 import Foundation
 import SyncProtocol
 
-/// Many small changes of one large document, all at once: each is a few bytes, and each leads to a state of megabytes.
+/// Many small changes of one large document at once: each has a few bytes and leads to a state of megabytes.
 enum ManyDeltas {
   static let row = Row.raw(
     "small-deltas", "2,000 deltas of a document of 4.9 MB, in one go", aims: .large

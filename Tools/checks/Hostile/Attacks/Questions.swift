@@ -56,7 +56,7 @@ enum Questions {
     }
   }
 
-  /// Sends questions: ranges that begin one after the other, and all go to the end, with sums that fit nowhere.
+  /// Sends questions about ranges with successive beginnings, all up to the end; no sum ever matches.
   private static func ask(_ connection: HostileConnection, round: Int) {
     for start in stride(from: 0, to: 1_000, by: 100) {
       connection.send(.compare) { out in

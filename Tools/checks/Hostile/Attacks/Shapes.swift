@@ -20,7 +20,8 @@ enum Shapes {
   private static let payloads: [[UInt8]] = [
     [], [0], [UInt8](repeating: 0, count: 64), [UInt8](repeating: 0xFF, count: 10),
     [UInt8](repeating: 0xFF, count: 100_000),
-    // A count or a length of 2^63 - 1, of 2^32 - 1 and of 2^28 at each of the first places, and an overlong one.
+    // A count or a length of 2^63 - 1, of 2^32 - 1 and of 2^28 at each of the first positions, and an
+    // overlong one.
     [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F],
     [1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F],
     [1, 3, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F], [1, 1, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F],
@@ -140,7 +141,7 @@ enum Shapes {
     FrameCodec.frame(type) { $0.write(payload) }
   }
 
-  /// Each shape on a connection of its own, on eight of them at a time, until the end; `heads` are no whole frames.
+  /// Sends each shape on its own connection, eight at a time, until the end; `heads` are incomplete frames.
   private static func attack(heads: [[UInt8]] = [], _ shapes: [[[UInt8]]]) -> @Sendable (Target) -> Void {
     { target in
       target.lanes(8) { lane in

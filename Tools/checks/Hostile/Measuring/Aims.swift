@@ -16,15 +16,16 @@ struct Aims: Sendable {
   static let usual = Aims()
   /// Those of many connections at once, from four with large groups to 256: what all peers may hold together.
   static let crowd = Aims(memoryWhile: 64 << 20)
-  /// Those of one peer that leaves several 100,000 documents behind: what the store itself keeps for these stays.
+  /// Those of one peer that leaves several 100,000 documents behind; the store's own memory for them stays.
   ///
-  /// Its cache of numbers takes 2 MiB, as any store of so many documents has it, and the marks of its pages 32 bytes each.
+  /// The store's cache of numbers takes 2 MiB, as in any store with so many documents. The marks of its pages
+  /// take 32 bytes each.
   static let filling = Aims(memoryWhile: (16 << 20) + storeBytes, memoryAfter: (4 << 20) + storeBytes)
   private static let storeBytes = 3 << 20
   /// Those of one peer whose documents are as large as documents may be.
   static let large = Aims(memoryWhile: 32 << 20)
 
-  /// Compares what a row came to with the aims, of which `scale` times as much is allowed, and of waits `waitScale` times.
+  /// Compares the figures of a row with the aims, multiplied by `scale`, or by `waitScale` for waits.
   ///
   /// - Returns: What was missed, in a few words each.
   func misses(_ figures: Figures, scale: Int, waitScale: Int) -> [String] {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Looks at a process's memory a hundred times a second, and ends the process where it takes too much or too long.
+/// Reads a process's memory a hundred times a second, and ends the process if it takes too much or too long.
 final class MemoryWatch: Sendable {
   /// Anonymous memory beyond which the process is ended, so that the machine lives.
   static let limitBytes = 4 << 30

@@ -59,7 +59,9 @@ final class PeerActions: Sendable {
     return [:]
   }
 
-  /// Writes so many documents, in transactions of a thousand; each has a number `n` and a text of so many bytes.
+  /// Writes the requested number of documents, a thousand in a transaction.
+  ///
+  /// Each document has a number `n` and a text of the requested bytes.
   private func fill(_ request: [TextKey: Value]) throws {
     let text = String(repeating: "text ", count: request.number("bytes") / 5)
     let count = request.number("count")

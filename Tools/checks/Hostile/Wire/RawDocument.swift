@@ -8,7 +8,9 @@ enum RawDocument {
   /// The wall clock in milliseconds.
   static func now() -> UInt64 { UInt64(max(0, Date().timeIntervalSince1970 * 1_000)) }
 
-  /// A fresh document of one site; its fields stand in the order of their names' bytes, each with its node: kind and content.
+  /// A fresh document of one site; its fields are in the byte order of their names.
+  ///
+  /// Each field has its node: kind and content.
   static func fresh(
     at reading: ClockReading, by site: SiteID = site, _ fields: [(key: [UInt8], node: [UInt8])] = []
   ) -> [UInt8] {

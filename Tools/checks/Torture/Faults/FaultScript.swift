@@ -58,8 +58,10 @@ struct FaultScript {
     return try Store.open(at: path, options: options)
   }
 
-  /// Does `work` until it is acknowledged, as an application can: by trying again, then by opening the store anew
-  /// and looking whether it was done although that was not acknowledged.
+  /// Repeats `work` until it is acknowledged, as an application can.
+  ///
+  /// It tries again first. Then it opens the store anew and checks whether the work was done although it was
+  /// not acknowledged.
   private func insist(
     _ store: inout Store, _ what: String, isApplied: (Store) throws -> Bool, _ work: (Store) throws -> Void
   ) throws {

@@ -3,8 +3,9 @@ import DocStore
 import Glibc
 import TestKit
 
-/// Damages pages of a large store, while it is closed and while it is open but has not met them, and judges by what
-/// queries, writes, index builds, exports and peers get.
+/// Damages pages of a large store, while it is closed, or open without having read them.
+///
+/// It judges by what queries, writes, index builds, exports and peers get.
 struct PageCampaign {
   let seed: UInt64
   var trustsPages = false

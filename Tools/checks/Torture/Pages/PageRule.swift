@@ -3,8 +3,9 @@ import CRDTCore
 import DocStore
 import Glibc
 
-/// Transactions of kinds that a test is too short for, after each of which what counts as verified is compared with what it
-/// was then.
+/// Runs kinds of transactions that would take too long in a test.
+///
+/// After each of them it compares the pages that count as verified with their former contents.
 struct PageRule {
   var ignoresFreed = false
 
@@ -103,7 +104,9 @@ struct PageRule {
     try DocumentID(.int(Int64(n &* 7_919 % 1_000_003)))
   }
 
-  /// Writes into the file as no store does: another process, by the engine alone, leaving all as it was in the end.
+  /// Writes to the file in a way that no store does: another process uses LMDB directly.
+  ///
+  /// It leaves everything as it was in the end.
   private static func writeFromElsewhere(_ path: String) throws {
     _ = try Child.run { _ in
       var engine: OpaquePointer?

@@ -1,6 +1,6 @@
 import TestKit
 
-/// A file as a disk has it: what is durable, and per sector every version that may have reached the disk since.
+/// A file as a disk has it: what is durable, and for each sector every later version that may be on the disk.
 struct SimulatedFile {
   /// What the smallest disks write at once; nothing within it tears.
   static let sectorBytes = 512

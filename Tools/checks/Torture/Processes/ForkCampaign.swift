@@ -80,8 +80,8 @@ struct ForkCampaign {
 
   /// Does in this process what a fork will do.
   ///
-  /// What is used for the first time, a type or a cast, the language's runtime makes under a lock. A fork has no
-  /// thread that would give the lock back, so there everything must have been used before the others begin.
+  /// The Swift runtime initialises types and casts under a lock at their first use. A fork has no thread that
+  /// would release the lock. So the process must use everything before the forks begin.
   private func rehearse(_ path: String) throws {
     let store = try Store.open(at: path, options: .silent)
     store.close()

@@ -49,8 +49,9 @@ enum OpeningCheck {
     return tally
   }
 
-  /// A store that was opened by a relative path stays the same when the process goes to another directory, where another one has
-  /// that path.
+  /// Checks that a store opened by a relative path stays the same when the process changes its directory.
+  ///
+  /// In the new directory, another store has that path.
   private static func checkMove(_ scratch: Scratch) throws -> Tally {
     let name = "moved"
     guard chdir(scratch.path) == 0 else { throw Failure(.harness, "no directory: errno \(errno)") }

@@ -3,7 +3,7 @@ import DocStore
 import Glibc
 import TestKit
 
-/// Several processes that want one store: each that gets it counts on, and some are killed while they have it.
+/// Several processes compete for one store: each holder counts on, and some are killed while they hold it.
 struct TurnCampaign {
   let seed: UInt64
   /// Lets every process take away the lock that the others rely on.

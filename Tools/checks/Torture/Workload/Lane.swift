@@ -17,10 +17,10 @@ enum Operation {
   case merge(Place, [UInt8])
 }
 
-/// One writer's own documents and what it does to them: the n-th transaction is a function of seed, lane and n.
+/// One writer's own documents and transactions: the n-th transaction is a function of seed, lane and n.
 ///
-/// So a checker that finds how many of a lane's transactions are in a store knows all else that must be there,
-/// to the last field.
+/// So a checker that finds how many of a lane's transactions are in a store knows everything else that must
+/// be there, to the last field.
 struct Lane {
   let number: Int
   private let seed: UInt64

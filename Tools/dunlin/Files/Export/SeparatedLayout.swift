@@ -2,8 +2,8 @@ import CRDTCore
 
 /// The columns that documents take: a field each, and within maps a field of the map.
 ///
-/// A column has the type of its values; where they are of several types, or arrays, or empty maps, each is JSON text. The
-/// `_id` is one column, the first.
+/// A column has the type of its values. If they have several types, or are arrays or empty maps, each is JSON
+/// text. `_id` is one column, the first.
 struct SeparatedLayout {
   /// More columns are refused: such documents make no table.
   static let mostColumns = 10_000

@@ -1,7 +1,7 @@
 /// Finds out what the values of a column are, from those that come first.
 ///
-/// A number is taken for one only where nothing of what it says is lost by that: `007`, `+1`, `1e5`, ` 7`, numbers of
-/// more than 64 bits and fractions of more than 15 digits are text. What stands in quotes is text.
+/// Text counts as a number only if the number keeps everything that the text says. So `007`, `+1`, `1e5`,
+/// ` 7`, numbers of more than 64 bits and fractions of more than 15 digits are text. Quoted values are text.
 struct ColumnDetection {
   private var kinds: Set<ColumnType> = []
 
@@ -51,7 +51,9 @@ struct ColumnDetection {
     return number.isFinite && number.description == text ? .double : nil
   }
 
-  /// Whether a double says the same number: 15 digits always fit, and more do where they are the shortest for it.
+  /// Whether a double is exactly this number.
+  ///
+  /// 15 digits always fit. More digits fit if they are the shortest form of the double.
   private static func isExact(_ text: String, digitCount: Int) -> Bool {
     guard let number = Double(text) else { return false }
     return digitCount <= 15 || number.description == text

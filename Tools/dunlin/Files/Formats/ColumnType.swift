@@ -69,7 +69,7 @@ struct ColumnTypes: ExpressibleByArgument, Sendable {
     }
   }
 
-  /// The argument again, in the order of the columns; types of text are left out, since text is what a column is by itself.
+  /// The argument again, in the order of the columns; text types are left out, since text is the default.
   var argument: String {
     types.filter { $0.value != .string }.sorted { $0.key < $1.key }
       .map { "\($0.key.argument):\($0.value.rawValue)" }.joined(separator: ",")

@@ -2,8 +2,8 @@ import CRDTCore
 
 /// Cuts a JSON array into the texts of its elements.
 ///
-/// It follows brackets and strings alone: what an element says is for the parser, so that one element that is wrong
-/// does not end the reading of the others.
+/// It follows brackets and strings only. The parser reads the elements, so one wrong element does not end the
+/// reading of the others.
 struct JSONArrayCutter: RecordCutter {
   private enum Place {
     case beforeArray

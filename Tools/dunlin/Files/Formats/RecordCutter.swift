@@ -5,7 +5,7 @@ protocol RecordCutter {
   /// The line that is next, from 1.
   var lineNumber: Int { get }
 
-  /// Takes the stream's next bytes and hands out the records that they complete, each with the line it begins in.
+  /// Takes the stream's next bytes, and passes on each record that they complete, with the line it begins in.
   ///
   /// What `body` throws ends the call; the rest of the chunk is lost then.
   mutating func append(_ chunk: RawSpan, _ body: (_ line: Int, _ record: RawSpan) throws -> Void) throws

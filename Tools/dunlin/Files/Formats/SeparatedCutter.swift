@@ -1,8 +1,8 @@
 import CRDTCore
 
-/// Cuts a file of separated values into its records: a line each, but for line ends within quotes (RFC 4180, §2).
+/// Cuts a file of separated values into records, at line ends outside quotes (RFC 4180, §2).
 ///
-/// Lines end in LF or CRLF. Blank lines are no records. What stands in a record is for ``SeparatedRecord``.
+/// Lines end in LF or CRLF. Blank lines are no records. ``SeparatedRecord`` reads the contents of a record.
 struct SeparatedCutter: RecordCutter {
   private enum Place {
     case fieldStart

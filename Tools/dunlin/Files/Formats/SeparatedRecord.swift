@@ -18,7 +18,8 @@ enum SeparatedRecord {
 
   /// The values of a record.
   ///
-  /// - Throws: ``Malformed`` for quotes in the wrong place, a carriage return outside quotes, or text that is no UTF-8.
+  /// - Throws: ``Malformed`` for quotes in the wrong place, a carriage return outside quotes, or text that is
+  ///   not UTF-8.
   static func cells(_ record: RawSpan, delimiter: UInt8) throws(Malformed) -> [SeparatedCell] {
     var cells: [SeparatedCell] = []
     var offset = 0

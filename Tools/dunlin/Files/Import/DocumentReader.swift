@@ -65,7 +65,8 @@ struct DocumentReader {
 
   /// Takes the file's next bytes.
   ///
-  /// - Throws: A ``CuttingError`` or a `JSONError` when the file cannot be read any further; what `body` throws.
+  /// - Throws: A ``CuttingError`` or a `JSONError` when the rest of the file cannot be read; what `body`
+  ///   throws.
   mutating func append(_ chunk: RawSpan, _ body: Body) throws {
     if case .start = stage { try begin(chunk) }
     var cutter = exchange(&self.cutter, with: JSONLines())

@@ -3,8 +3,8 @@ import Foundation
 
 /// How far an import has come, kept in a file so that one that was stopped can go on.
 ///
-/// It is written behind the batches that it tells of, and may be older than they are: what is written twice then has the
-/// same ids, so that every document is there once.
+/// It is written after the batches that it counts, and may be older than they are. A record that is written
+/// twice then has the same id, so that every document is there once.
 struct ImportState: Equatable {
   /// A place between two records.
   struct Position: Equatable, Sendable {

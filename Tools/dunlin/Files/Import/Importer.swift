@@ -4,8 +4,9 @@ import Foundation
 
 /// Reads the documents of a file into a collection, a batch to a transaction.
 ///
-/// A batch is read while the one before it is written. When a record is bad, every batch before it stays and nothing
-/// of its own batch, or of later ones, is written; or it is left out. Memory goes by the batch, not by the file.
+/// A batch is read while the one before it is written. When a record is bad, every batch before it stays, and
+/// nothing of its own batch or of later ones is written; or, if the options say so, the record is left out.
+/// The memory needed depends on the batch, not on the file.
 struct Importer: Sendable {
   /// Opens what the documents go to, when the first batch has been looked at.
   let open: @Sendable () throws -> any DocumentSink

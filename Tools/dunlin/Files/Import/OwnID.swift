@@ -4,7 +4,7 @@ import CRDTCore
 enum OwnID {
   enum Finding: Equatable {
     case present
-    /// There is none; one can stand before the closing brace, with a comma before it if there are other members.
+    /// There is none; it can be inserted before the closing brace, after a comma if there are other members.
     case absent(brace: Int, isEmpty: Bool)
     /// The text must be read to know.
     case unknown

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The ids of documents that come without one: the same for the same record, also when an import goes on after a stop.
+/// The ids of documents that come without one: the same record gets the same id, also when an import resumes.
 ///
-/// 26 characters like those that a store makes: the time at which the import began, 40 random bits, and the number of
-/// the record, in Crockford's base 32. They sort in the order of the file.
+/// An id has 26 characters, like those that a store makes: the time at which the import began, 40 random
+/// bits, and the number of the record, in Crockford's base 32. The ids sort in the order of the file.
 struct RecordIDs: Sendable, Equatable {
   /// What all ids of the import begin with.
   let prefix: String

@@ -32,7 +32,8 @@ struct SkippedRecords {
   ///   - name: What messages call the file.
   ///   - path: The file that gets the records; `nil` for none.
   ///   - appends: Whether it may be there already, and is gone on with.
-  ///   - joinsLines: Whether line ends within a record become spaces: those of JSON are only between its parts.
+  ///   - joinsLines: Whether line ends within a record become spaces: in JSON they are only between its
+  ///     parts.
   /// - Throws: A `ToolError` where the file is there and nothing is gone on with.
   init(of name: String, to path: String?, appends: Bool, joinsLines: Bool) throws {
     (self.name, self.path, self.joinsLines) = (name, path, joinsLines)
