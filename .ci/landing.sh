@@ -5,6 +5,8 @@ landing() {
   (($# == 0)) || fail "usage: .ci/run [full [PART…] | quick]"
   step "format" check_format
   step "expectations in loops" Tools/lint/expectations
+  step "plain comments" Tools/lint/comments
+  step "layers" Tools/lint/layers
   step "build" build_check
   export DUNLIN_PROGRAMS=$PWD/.build/release
   step "tests" run_tests

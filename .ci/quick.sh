@@ -11,6 +11,7 @@ quick() {
   local targets=()
   step "format" check_format_of_changes
   step "expectations in loops" Tools/lint/expectations
+  step "plain comments" Tools/lint/comments
   mapfile -t targets < <(changed_files | .ci/affected)
   if ((${#targets[@]} == 0)); then echo "No test stands on what has changed."; return; fi
   echo "Tests that stand on what has changed: ${targets[*]}"

@@ -17,7 +17,8 @@ struct Page: Sendable, CustomTestStringConvertible {
     let folder = repository.appending(path: "Documentation").path
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     let pages = names.filter { $0.hasSuffix(".md") }.map { "Documentation/\($0)" }
-    return (["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"] + pages.sorted()).compactMap(Page.init)
+    return (["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"] + pages.sorted()).compactMap(
+      Page.init)
   }()
 
   /// Reads a page; `nil` where there is none.

@@ -8,7 +8,8 @@ import Testing
   private static let limits = (sentence: 35, paragraph: 80)
 
   private static let articles = [
-    "Architecture", "BigPeer", "ChangeFeed", "CommandLine", "Conflicts", "DebuggingSync", "Decisions", "DefaultData",
+    "Architecture", "BigPeer", "ChangeFeed", "CommandLine", "Conflicts", "DebuggingSync", "Decisions",
+    "DefaultData",
     "DrivingSync", "Eviction", "FileFormat", "Forms", "Functions", "GettingStarted", "Glossary",
     "Links", "LiveQueries", "Login", "Maintenance", "Merging", "Modelling", "Modules",
     "MovingFromDitto", "Observers", "Performance", "Queries", "QueryLanguage", "Reliability", "Scaling",

@@ -28,7 +28,7 @@
 
     /// Starts the built `dunlin` on a terminal of so many columns.
     ///
-    /// Control-C is typed as soon as `interruption` is shown, also while the tests beside this one keep its task waiting.
+    /// Control-C is typed as soon as `interruption` is shown, even while other tests keep this task waiting.
     init(
       _ arguments: [String], columns: UInt16 = 80, environment: [String: String] = [:],
       interruptingAt interruption: String? = nil

@@ -62,7 +62,8 @@ final class SyncedStore: Sendable {
 }
 
 /// Runs one session over one end of a pipe.
-// SAFETY: what changes is used on `turn` alone, and the bench on `packer`. A mutex protects the commits that wait.
+// SAFETY: mutable state is used on `turn` only, and the bench on `packer` only. A mutex protects the commits
+// that wait.
 final class PipeDriver: @unchecked Sendable {
   /// When more commits wait, they are dropped.
   private static let mostCommits = 64
