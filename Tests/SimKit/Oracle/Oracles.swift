@@ -70,7 +70,7 @@ final class Oracles {
         if isEvicted { continue }
         throw Violation(.durability, "\(peer.name) has lost \(name) over a restart")
       }
-      guard now.vector.dominates(known.vector) || isEvicted || !script.rules.keepsDeletions else {
+      guard now.vector.reaches(known.vector) || isEvicted || !script.rules.keepsDeletions else {
         throw Violation(
           .durability,
           "\(peer.name) has \(name) at \(now.vector.text) after a restart, before \(known.vector.text)")
