@@ -48,16 +48,9 @@
       }
     }
 
-    @Test func `it serves from an empty directory, makes keys, and stops when it is told to`() async throws {
-      let data = folder.file("data")
-      let settings = ["--data", data, "--devices", "127.0.0.1:0", "--http", "127.0.0.1:0"]
-      // The commands must find the admin.
-      let admin = try await "127.0.0.1:\(RunningBigPeer.freePort())"
-      let server = process(
-        ["run"] + settings + ["--admin", admin], output: Pipe(), errors: Pipe())
-      let output = try #require(server.standardOutput as? Pipe)
-      try server.run()
-      let lines = try await offTasks {
+    /// What a server has printed when it serves, or when it has ended.
+    private func lines(untilServing output: Pipe) async throws -> String {
+      try await offTasks {
         var text = ""
         while !text.contains("serving\n") {
           let more = output.fileHandleForReading.availableData
@@ -66,9 +59,27 @@
         }
         return text
       }
+    }
+
+    /// The address of the admin's listener, whose port the system has chosen.
+    private static func admin(in lines: String) throws -> String {
+      let line = try #require(
+        lines.split(separator: "\n").first { $0.hasPrefix("admin at http://") }, "\(lines)")
+      return String(line.dropFirst(16))
+    }
+
+    @Test func `it serves from an empty directory, makes keys, and stops when it is told to`() async throws {
+      let data = folder.file("data")
+      let settings = ["--data", data, "--devices", "127.0.0.1:0", "--http", "127.0.0.1:0"]
+      let server = process(
+        ["run"] + settings + ["--admin", "127.0.0.1:0"], output: Pipe(), errors: Pipe())
+      let output = try #require(server.standardOutput as? Pipe)
+      try server.run()
+      let lines = try await lines(untilServing: output)
       #expect(lines.contains("shared key of default in \(data)/applications/default/shared.key"))
       let url = try #require(
         lines.split(separator: "\n").first { $0.hasPrefix("HTTP API at ") }?.dropFirst(12))
+      let admin = try Self.admin(in: lines)
       let ask = ["--data", data, "--admin", admin]
       let made = try await run(["key", "make"] + ask + ["--name", "shop", "--right", "write"])
       #expect(made.status == 0, "\(made.errors)")
@@ -122,19 +133,11 @@
     @Test func `one event is one line of the log, and the server goes on when nobody reads it`() async throws
     {
       let data = folder.file("data")
-      let admin = try await "127.0.0.1:\(RunningBigPeer.freePort())"
-      let settings = ["--data", data, "--devices", "off", "--http", "off", "--admin", admin]
+      let settings = ["--data", data, "--devices", "off", "--http", "off", "--admin", "127.0.0.1:0"]
       let (output, errors) = (Pipe(), Pipe())
       let server = process(["run"] + settings, output: output, errors: errors)
       try server.run()
-      try await offTasks {
-        var text = ""
-        while !text.contains("serving\n") {
-          let more = output.fileHandleForReading.availableData
-          guard !more.isEmpty else { break }
-          text += String(decoding: more, as: UTF8.self)
-        }
-      }
+      let admin = try Self.admin(in: await lines(untilServing: output))
       let ask = ["--data", data, "--admin", admin]
       #expect(try await run(["backup", folder.file("a\nb")] + ask).status == 0)
       let line = try await offTasks {
