@@ -120,23 +120,25 @@ import Testing
   // MARK: - One write on top of a state
 
   /// The peer with another list of superseded writers, and so with the same summary.
-  private func relisted(_ peer: Peer, _ change: (inout VersionVector) -> Void) throws -> Peer {
+  private func relisted(_ peer: Peer, _ change: (inout DocumentState) -> Void) throws -> Peer {
     var peer = peer
     let document = try #require(peer.document)
     var state = try DocumentState(
       RecordView(document.record.span.bytes), own: peer.site, tables: peer.tables)
-    change(&state.vector)
+    change(&state)
     peer.document = StateEncoder.encode(state, own: peer.site, tables: &peer.tables)
     #expect(peer.document?.summary == document.summary)
     return peer
   }
 
-  /// A document that one device's store, opened twice, and another one have written.
+  /// A document that one device's store, opened three times, and another one have written.
   private func shared() throws -> (phone: Peer, cloud: Peer) {
     var (phone, cloud) = (Peer(1), Peer(2))
     try phone.upsert(["x": .int(0), "y": .int(0)], now: 1_000_000)
     phone.open(random: 7, now: 2_000_000)
     try phone.update([.set(["x"], .int(1)), .set(["y"], .int(1))], now: 2_000_000)
+    phone.open(random: 9, now: 2_500_000)
+    try phone.update([.set(["x"], .int(7)), .set(["y"], .int(7))], now: 2_500_000)
     try cloud.pull(phone)
     try cloud.update([.set(["z"], .int(1))], now: 3_000_000)
     try phone.pull(cloud)
@@ -150,13 +152,13 @@ import Testing
     let site = shared.phone.site
     var other = try relisted(shared.phone) {
       if listsMore {
-        $0.advance(
+        $0.vector.advance(
           Writer(site: site, birth: ClockReading(milliseconds: 5)), to: ClockReading(milliseconds: 9))
       } else {
-        $0.dropSuperseded(unless: [])
+        $0.vector.dropSuperseded(unless: [Writer(site: $0.life.site, birth: $0.lifeBirth)])
       }
     }
-    #expect(try other.vector.elements.count == (listsMore ? 4 : 2))
+    #expect(try other.vector.elements.count == (listsMore ? 5 : 3))
     let before = cloud
     try cloud.update([.set(["x"], .int(2))], now: 4_000_000)
     let successor = try #require(try cloud.successor(of: before))
@@ -165,6 +167,20 @@ import Testing
       RecordView(standing.record.span.bytes), own: other.site, tables: other.tables)
     let read = try #require(try SuccessorReader.read(successor.span.bytes, onto: state))
     #expect(read.vector.elements.last == (try cloud.vector.elements.last))
+    // In a run the writer is named by its site, and its place found anew.
+    let (former, document) = (try #require(before.document), try #require(cloud.document))
+    let whole = try #require(
+      try WireDocument.successor(of: former.stored, to: document.stored, tables: cloud.tables))
+    var columns: [Range<Int>] = []
+    let part = try #require(try RunPart(whole, values: &columns))
+    var entries = ByteWriter()
+    try part.head.appendEntries(successor.span.bytes, columns: &columns, to: &entries)
+    for route in [CodecRoute.shortest, .tree] {
+      var (codec, tables) = (RunCodec(part.head), other.tables)
+      let made = try codec.apply(
+        entries.bytes.span.bytes, to: standing.stored, own: other.site, tables: &tables, by: route)
+      expectEqual(made?.summary, document.summary)
+    }
     #expect(try other.merge(successor).isChanged)
     #expect(other.document?.summary == cloud.document?.summary)
     #expect(try other.vector.elements.last == cloud.vector.elements.last)
