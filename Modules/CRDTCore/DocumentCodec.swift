@@ -170,9 +170,9 @@ package enum DocumentCodec {
     wire: RawSpan, existing: StoredDocument?, own site: SiteID, tables: inout RecordTables,
     by route: CodecRoute = .shortest, checkingResult: Bool = true
   ) throws(CodecError) -> MergeOutcome {
-    if SuccessorHead.announces(wire) {
+    if OperationDeltaHead.announces(wire) {
       return try merge(
-        successor: wire, existing: existing, own: site, tables: &tables, by: route, checkingResult)
+        operationDelta: wire, existing: existing, own: site, tables: &tables, by: route, checkingResult)
     }
     guard let existing else {
       if let fresh = try WireTranscoder.record(fromUniform: wire, tables: &tables) { return .changed(fresh) }
@@ -208,7 +208,7 @@ package enum DocumentCodec {
 
   /// Merges an operation delta, only if the record has its base state and the result is as announced.
   private static func merge(
-    successor wire: RawSpan, existing: StoredDocument?, own site: SiteID, tables: inout RecordTables,
+    operationDelta wire: RawSpan, existing: StoredDocument?, own site: SiteID, tables: inout RecordTables,
     by route: CodecRoute, _ checkingResult: Bool
   ) throws(CodecError) -> MergeOutcome {
     guard let existing, case .state(let step) = try WireDocument.basis(wire), step.fits(existing.summary)
@@ -228,7 +228,7 @@ package enum DocumentCodec {
       merged = document
     } else if route != .patch {
       var state = try DocumentState(RecordView(existing.record), own: site, tables: tables)
-      if let delta = try SuccessorReader.read(wire, onto: state), state.merge(delta) {
+      if let delta = try OperationDeltaReader.read(wire, onto: state), state.merge(delta) {
         switch state.merged(own: site, &tables) {
         case .changed(let document): merged = document
         case .refused(let error): return .refused(error)

@@ -176,11 +176,11 @@ public struct Replica: Sendable {
     of document: ReplicatedDocument, after former: ReplicatedDocument
   ) throws(CodecError) -> [UInt8] {
     guard let record = document.record, let base = former.record else { return try encoding(of: document) }
-    let successor = try WireDocument.successor(
+    let operationDelta = try WireDocument.operationDelta(
       of: StoredDocument(try verified(base).bytes, summary: former.summary),
       to: StoredDocument(try verified(record).bytes, summary: document.summary), tables: tables)
-    guard let successor else { return try delta(of: document, since: try vector(of: former)) }
-    return successor.bytes
+    guard let operationDelta else { return try delta(of: document, since: try vector(of: former)) }
+    return operationDelta.bytes
   }
 
   /// Merges another replica's encoding or delta; order and repetitions do not change the final state.

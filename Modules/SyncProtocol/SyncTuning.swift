@@ -85,7 +85,7 @@ package struct SyncTuning: Hashable, Sendable {
   /// Runs of documents bound by earlier transactions, above which the oldest transactions are forgotten.
   package var groupRuns = 1 << 20
   /// Bytes of both records of a change up to which an operation delta is tried.
-  package var successorRecordBytes = 128 << 10
+  package var operationDeltaRecordBytes = 128 << 10
   /// Documents recorded as written at both ends; above this number all are forgotten.
   package var contendedDocuments = 4_096
   /// Documents in flight in answers for which the session knows how the peer gets them.

@@ -105,8 +105,8 @@ import Testing
     #expect(try here.merge(delta).refusal == .tooManySites)
     #expect(try here.wire() == full.wire())
     // What fits is taken in by either.
-    let successor = try #require(try writer.successor(of: nearlyFull))
-    for wire in [delta, successor] {
+    let operationDelta = try #require(try writer.operationDelta(of: nearlyFull))
+    for wire in [delta, operationDelta] {
       var fits = nearlyFull
       try expect(fits.merge(wire).refusal == nil)
       try expectEqual(fits.vector.elements.count, Self.limit)

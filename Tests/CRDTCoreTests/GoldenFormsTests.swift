@@ -91,7 +91,7 @@ import Testing
     func write(_ peer: inout Peer, _ change: (inout Peer) throws -> Void) throws {
       let former = peer
       try change(&peer)
-      let wire = try #require(try peer.successor(of: former))
+      let wire = try #require(try peer.operationDelta(of: former))
       all.writeBlob(wire)
       if peer.site == Peer(1).site {
         try expect(cloud.merge(wire).isChanged)

@@ -62,13 +62,13 @@ import Testing
     #expect(try phone.vector.elements.count <= SupersededWriters.contributorLimit)
     #expect(phone.metadataBytes <= openings * 24)
     #expect(try phone.decodedSummary == phone.document?.summary)
-    // A successor carries none of them.
+    // An operation delta carries none of them.
     let before = phone
     try phone.update([.increment(["n"], 5)], now: UInt64(openings) * 1_000 + 1)
-    let successor = try #require(try phone.successor(of: before))
-    #expect(successor.count < 60)
+    let operationDelta = try #require(try phone.operationDelta(of: before))
+    #expect(operationDelta.count < 60)
     try cloud.pull(before)
-    try cloud.merge(successor)
+    try cloud.merge(operationDelta)
     #expect(cloud.document?.summary == phone.document?.summary)
     var fresh = Peer(3)
     let wire = try phone.wire()
@@ -101,8 +101,8 @@ import Testing
     #expect(hub.tables.sites.count == 1_002)
     let before = hub
     try hub.update([.set(["n"], .int(0))], now: now + 1)
-    let successor = try #require(try hub.successor(of: before))
-    #expect(successor.count < 60, "bytes of one write")
+    let operationDelta = try #require(try hub.operationDelta(of: before))
+    #expect(operationDelta.count < 60, "bytes of one write")
     let delta = try hub.wire(lacking: before.vector)
     #expect(delta.count < 48 << 10, "bytes of a delta")
   }
@@ -161,27 +161,27 @@ import Testing
     #expect(try other.vector.elements.count == (listsMore ? 5 : 3))
     let before = cloud
     try cloud.update([.set(["x"], .int(2))], now: 4_000_000)
-    let successor = try #require(try cloud.successor(of: before))
+    let operationDelta = try #require(try cloud.operationDelta(of: before))
     let standing = try #require(other.document)
     let state = try DocumentState(
       RecordView(standing.record.span.bytes), own: other.site, tables: other.tables)
-    let read = try #require(try SuccessorReader.read(successor.span.bytes, onto: state))
+    let read = try #require(try OperationDeltaReader.read(operationDelta.span.bytes, onto: state))
     #expect(read.vector.elements.last == (try cloud.vector.elements.last))
     // In a run the writer is named by its site, and its place found anew.
     let (former, document) = (try #require(before.document), try #require(cloud.document))
     let whole = try #require(
-      try WireDocument.successor(of: former.stored, to: document.stored, tables: cloud.tables))
+      try WireDocument.operationDelta(of: former.stored, to: document.stored, tables: cloud.tables))
     var columns: [Range<Int>] = []
     let part = try #require(try RunPart(whole, values: &columns))
     var entries = ByteWriter()
-    try part.head.appendEntries(successor.span.bytes, columns: &columns, to: &entries)
+    try part.head.appendEntries(operationDelta.span.bytes, columns: &columns, to: &entries)
     for route in [CodecRoute.shortest, .tree] {
       var (codec, tables) = (RunCodec(part.head), other.tables)
       let made = try codec.apply(
         entries.bytes.span.bytes, to: standing.stored, own: other.site, tables: &tables, by: route)
       expectEqual(made?.summary, document.summary)
     }
-    #expect(try other.merge(successor).isChanged)
+    #expect(try other.merge(operationDelta).isChanged)
     #expect(other.document?.summary == cloud.document?.summary)
     #expect(try other.vector.elements.last == cloud.vector.elements.last)
     #expect(try other.fields == cloud.fields)
@@ -201,13 +201,13 @@ import Testing
     try cloud.pull(former)
     #expect(try cloud.fields == ["x": .int(1), "y": .int(2)])
     for route in [CodecRoute.shortest, .tree] {
-      try expect(cloud.successor(of: before, by: route) == nil)
-      try expect(former.successor(of: formerBefore, by: route) == nil)
+      try expect(cloud.operationDelta(of: before, by: route) == nil)
+      try expect(former.operationDelta(of: formerBefore, by: route) == nil)
     }
     // The newest one's is one.
     let next = phone
     try phone.update([.set(["x"], .int(3))], now: 4_000_000)
-    #expect(try phone.successor(of: next) != nil)
+    #expect(try phone.operationDelta(of: next) != nil)
   }
 
   // MARK: - Contributions

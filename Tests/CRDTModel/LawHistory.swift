@@ -25,14 +25,14 @@ package struct LawHistory: SeededHistory {
     random.change(&peers[index], now: now)
     trace?.add("\(index) at \(now): \(try peers[index].fields.map { "\($0)" } ?? "no document")")
     try LawFailure.unless(peers[index].vector.dominates(before), "a write only adds to the vector")
-    try Laws.checkSuccessor(from: former, to: peers[index])
+    try Laws.checkOperationDelta(from: former, to: peers[index])
     guard random.generator.oneIn(3) else { return }
     let other = random.generator.int(below: peers.count)
     let known = try peers[other].vector
     let puller = peers[other]
     trace?.add("\(other) pulls from \(index)")
     try peers[other].pull(peers[index])
-    try Laws.checkSuccessor(from: puller, to: peers[other])
+    try Laws.checkOperationDelta(from: puller, to: peers[other])
     try LawFailure.unless(peers[other].vector.dominates(known), "a merge only adds to the vector")
   }
 
@@ -158,8 +158,8 @@ enum Laws {
   }
 
   /// A replica with the former state comes by one write to what the delta brings it to, once and for all.
-  static func checkSuccessor(from former: Peer, to peer: Peer) throws {
-    guard let wire = try peer.successor(of: former) else { return }
+  static func checkOperationDelta(from former: Peer, to peer: Peer) throws {
+    guard let wire = try peer.operationDelta(of: former) else { return }
     var copy = Peer(97)
     try copy.merge(former.wire())
     var measure = copy

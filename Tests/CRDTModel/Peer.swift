@@ -122,9 +122,9 @@ package struct Peer {
   }
 
   /// The one write that led here from what `former` had; `nil` where it was not one.
-  package func successor(of former: Peer, by route: CodecRoute = .shortest) throws -> [UInt8]? {
+  package func operationDelta(of former: Peer, by route: CodecRoute = .shortest) throws -> [UInt8]? {
     guard let document, let before = former.document else { return nil }
-    return try WireDocument.successor(
+    return try WireDocument.operationDelta(
       of: before.stored, to: document.stored, tables: tables, by: route)?.bytes
   }
 

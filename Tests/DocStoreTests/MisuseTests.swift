@@ -128,10 +128,10 @@ import Testing
       try replica.merge(wire, into: &document, now: 0)
       let former = document
       try replica.update([.set(["x"], .string("there"))], of: &document, now: now)
-      let successor = try replica.delta(of: document, after: former)
-      let isShort = WireDocument.isSuccessor(successor.span.bytes)
+      let operationDelta = try replica.delta(of: document, after: former)
+      let isShort = WireDocument.isOperationDelta(operationDelta.span.bytes)
       expect(isShort)
-      return try fixture.store.write { try $0.merge(wire: successor.span.bytes, id: id, in: "cars") }.0
+      return try fixture.store.write { try $0.merge(wire: operationDelta.span.bytes, id: id, in: "cars") }.0
     }
     #expect(try merge(writtenAt: 1_800_000_060_000) == .changed)
     #expect(try fixture.store.fields("a", in: "cars") == ["x": .string("there")])
@@ -153,8 +153,8 @@ import Testing
     let before = document
     try ahead.update(
       [.set(["x"], .null)], of: &document, now: 1_800_000_000_000 + HybridClock.maximumDocumentLead + 1)
-    let successor = try ahead.delta(of: document, after: before)
-    let result = try other.store.write { try $0.merge(wire: successor.span.bytes, id: id, in: "cars") }.0
+    let operationDelta = try ahead.delta(of: document, after: before)
+    let result = try other.store.write { try $0.merge(wire: operationDelta.span.bytes, id: id, in: "cars") }.0
     #expect(result == .unchanged)
     #expect(try other.store.fields("a", in: "cars") == ["x": .string("here")])
   }

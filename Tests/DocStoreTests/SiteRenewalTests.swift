@@ -177,11 +177,11 @@ import Testing
     try there.store.put("a", ["n": .int(2)])
     let change = try #require(commits.all.last?.changes.first)
     let (before, after) = (try #require(change.before), try #require(change.after))
-    let successor = try WireDocument.successor(
+    let operationDelta = try WireDocument.operationDelta(
       of: StoredDocument(before.bytes.span.bytes, summary: #require(change.beforeSummary)),
       to: StoredDocument(after.bytes.span.bytes, summary: #require(change.afterSummary)),
       tables: RecordTables(keys: change.collection.keys, sites: change.sites))
-    let wire = try #require(successor).bytes
+    let wire = try #require(operationDelta).bytes
     let result = try here.store.write(origin: .remote(1)) {
       try $0.merge(wire: wire.span.bytes, id: DocumentID("a"), in: "cars")
     }.0

@@ -38,16 +38,16 @@ import Testing
       try raw.open(subscribing: query)
     }
 
-    /// What the author's last transaction did to each document, as successors.
-    func successors() throws -> [(id: DocumentID, wire: [UInt8])] {
+    /// What the author's last transaction did to each document, as operation deltas.
+    func operationDeltas() throws -> [(id: DocumentID, wire: [UInt8])] {
       let commit = try #require(seen.last)
       return try commit.changes.map { change in
         let (before, after) = (try #require(change.before), try #require(change.after))
-        let successor = try WireDocument.successor(
+        let operationDelta = try WireDocument.operationDelta(
           of: StoredDocument(before.bytes.span.bytes, summary: #require(change.beforeSummary)),
           to: StoredDocument(after.bytes.span.bytes, summary: #require(change.afterSummary)),
           tables: RecordTables(keys: change.collection.keys, sites: change.sites))
-        return (change.id, try #require(successor).bytes)
+        return (change.id, try #require(operationDelta).bytes)
       }
     }
 
@@ -113,7 +113,7 @@ import Testing
     try scene.author.write { tx in
       for id in ["a", "b", "c"] { try tx.update(DocumentID(id), in: "things", [.set(["n"], .int(1))]) }
     }
-    var documents = try scene.successors()
+    var documents = try scene.operationDeltas()
     if let wrong { Self.spoil(&documents[wrong].wire) }
     let before = scene.raw.peer.store.committedSequence
     try scene.send(documents)
@@ -137,7 +137,7 @@ import Testing
     try scene.author.write { tx in
       for id in ["a", "b"] { try tx.update(DocumentID(id), in: "things", [.set(["n"], .int(1))]) }
     }
-    var changed = try scene.successors()
+    var changed = try scene.operationDeltas()
     if isSpoiled { Self.spoil(&changed[1].wire) }
     try scene.send([try scene.whole("new"), changed[0], changed[1]])
     #expect(try scene.value("new") == (isSpoiled ? nil : 1))
@@ -157,7 +157,7 @@ import Testing
     for n in 1...40 {
       for id in ids {
         try scene.author.write { try $0.update(DocumentID(id), in: "things", [.set(["n"], .int(Int64(n)))]) }
-        scene.receive(try scene.successors())
+        scene.receive(try scene.operationDeltas())
       }
     }
     try scene.raw.apply()
@@ -174,7 +174,7 @@ import Testing
     try scene.author.write { tx in
       for id in ["a", "b"] { try tx.update(DocumentID(id), in: "things", [.set(["n"], .int(1))]) }
     }
-    let changed = try scene.successors()
+    let changed = try scene.operationDeltas()
     try scene.send([changed[0], try scene.whole("b"), changed[0], changed[1], try scene.whole("a")])
     #expect(try scene.value("a") == 1)
     #expect(try scene.value("b") == 1)

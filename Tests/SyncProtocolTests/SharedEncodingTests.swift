@@ -16,18 +16,18 @@ import Testing
   }
 
   /// A form whose bytes hold `text`.
-  private static func form(_ text: String) throws -> WireSuccessor {
+  private static func form(_ text: String) throws -> WireOperationDelta {
     var peer = Peer(1)
     try peer.upsert(["text": .string("")], now: 1_760_000_000_000)
     let before = try #require(peer.document)
     try peer.update([.set(["text"], .string(text))], now: 1_760_000_000_001)
     let after = try #require(peer.document)
-    let form = try WireDocument.successor(of: before.stored, to: after.stored, tables: peer.tables)
+    let form = try WireDocument.operationDelta(of: before.stored, to: after.stored, tables: peer.tables)
     return try #require(form)
   }
 
   /// How often one of `sessions` had to make the form of a change itself.
-  private static func timesMade(_ encoding: SharedEncoding, _ change: Name, form: WireSuccessor?) throws
+  private static func timesMade(_ encoding: SharedEncoding, _ change: Name, form: WireOperationDelta?) throws
     -> Int
   {
     var count = 0

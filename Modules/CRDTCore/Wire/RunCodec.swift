@@ -32,7 +32,7 @@ package struct RunCodec {
     }
     guard route != .patch else { return nil }
     wire.bytes.removeAll(keepingCapacity: true)
-    guard try head.appendSuccessor(entries, onto: document, sites: tables.sites, to: &wire) else {
+    guard try head.appendOperationDelta(entries, onto: document, sites: tables.sites, to: &wire) else {
       return nil
     }
     let outcome = try DocumentCodec.merge(

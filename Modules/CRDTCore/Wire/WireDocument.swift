@@ -22,19 +22,20 @@ package enum WireDocument {
   ///
   /// - Complexity: O(*n*) in the bytes.
   package static func validate(_ bytes: RawSpan) throws(CodecError) {
-    if SuccessorHead.announces(bytes) {
-      try SuccessorReader.validate(bytes)
+    if OperationDeltaHead.announces(bytes) {
+      try OperationDeltaReader.validate(bytes)
     } else {
       _ = try WireReader.read(bytes)
     }
   }
 
   /// Whether a document is an operation delta, which applies to one state only.
-  package static func isSuccessor(_ bytes: RawSpan) -> Bool { SuccessorHead.announces(bytes) }
+  package static func isOperationDelta(_ bytes: RawSpan) -> Bool { OperationDeltaHead.announces(bytes) }
 
   /// Whether one write made the whole document, and nothing in it has changed since.
   package static func isUniform(_ bytes: RawSpan) -> Bool {
-    bytes.byteCount > 0 && bytes.byte(at: 0) & WireWriter.uniformFlag != 0 && !SuccessorHead.announces(bytes)
+    bytes.byteCount > 0 && bytes.byte(at: 0) & WireWriter.uniformFlag != 0
+      && !OperationDeltaHead.announces(bytes)
   }
 
   /// Returns what a document can be merged with, without reading its entries.
@@ -45,9 +46,9 @@ package enum WireDocument {
   /// - Returns: The identity of a state for an operation delta; otherwise the base and the version vector.
   /// - Throws: A `CodecError` when the head is malformed.
   package static func basis(_ bytes: RawSpan, like: WireBasis? = nil) throws(CodecError) -> WireBasis {
-    if SuccessorHead.announces(bytes) {
+    if OperationDeltaHead.announces(bytes) {
       var reader = ByteReader(bytes)
-      return .state(try SuccessorHead(from: &reader).step)
+      return .state(try OperationDeltaHead(from: &reader).step)
     }
     if isUniform(bytes) {
       var reader = ByteReader(bytes)
@@ -80,26 +81,26 @@ package enum WireDocument {
   package static func latest(
     _ bytes: RawSpan, onto existing: RawSpan? = nil, sites: SiteTable = SiteTable()
   ) throws(CodecError) -> ClockReading {
-    guard SuccessorHead.announces(bytes) else {
+    guard OperationDeltaHead.announces(bytes) else {
       let head = try WireReader.readHead(bytes)
       return max(head.vector.latest, head.life.reading)
     }
     var reader = ByteReader(bytes)
-    let head = try SuccessorHead(from: &reader)
+    let head = try OperationDeltaHead(from: &reader)
     guard let existing else { return .zero }
     return head.reading(after: try RecordView(existing).history(sites: sites).latest) ?? .zero
   }
 
-  // MARK: - Successors
+  // MARK: - Operation deltas
 
   /// Returns the author and the time of an operation delta, with the help of the record of its base state.
   ///
   /// - Returns: `nil` for an operation delta on another state.
   package static func authorship(
-    of successor: RawSpan, onto existing: RawSpan, sites: SiteTable
+    of operationDelta: RawSpan, onto existing: RawSpan, sites: SiteTable
   ) throws(CodecError) -> (site: SiteID, reading: ClockReading)? {
-    var reader = ByteReader(successor)
-    let head = try SuccessorHead(from: &reader)
+    var reader = ByteReader(operationDelta)
+    let head = try OperationDeltaHead(from: &reader)
     let (vector, latest) = try RecordView(existing).history(sites: sites)
     guard let reading = head.reading(after: latest) else { return nil }
     switch head.author {
@@ -117,11 +118,11 @@ package enum WireDocument {
   ///
   /// - Returns: `nil` if there was more than one writer's latest write, or if the document started afresh.
   /// - Throws: A `CodecError` when a record is damaged or the tables are too old for it.
-  package static func successor(
+  package static func operationDelta(
     of former: StoredDocument, to document: StoredDocument, tables: RecordTables,
     by route: CodecRoute = .shortest
-  ) throws(CodecError) -> WireSuccessor? {
-    if route == .shortest, let made = SoleSuccessor.make(from: former, to: document, tables: tables) {
+  ) throws(CodecError) -> WireOperationDelta? {
+    if route == .shortest, let made = SoleOperationDelta.make(from: former, to: document, tables: tables) {
       return made
     }
     let view = RecordView(document.record)
@@ -135,7 +136,7 @@ package enum WireDocument {
     {
       let state = try DocumentState(view, tables: tables)
       guard route != .patch,
-        SuccessorWriter.append(
+        OperationDeltaWriter.append(
           succession, from: base, latest: latest, step: step, to: state, out: &written)
       else { return nil }
     }
@@ -145,7 +146,7 @@ package enum WireDocument {
         wire: written.bytes.span.bytes, existing: former, own: .zero, tables: &tables),
       merged.summary == document.summary
     else { return nil }
-    return WireSuccessor(bytes: written.bytes, base: base, succession)
+    return WireOperationDelta(bytes: written.bytes, base: base, succession)
   }
 }
 
@@ -162,7 +163,7 @@ extension ByteReader {
 }
 
 /// An operation delta: one write on top of a state, as it is sent.
-package final class WireSuccessor: Sendable {
+package final class WireOperationDelta: Sendable {
   package let bytes: [UInt8]
   /// The version vector of the state before.
   package let base: VersionVector

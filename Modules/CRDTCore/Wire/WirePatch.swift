@@ -48,9 +48,9 @@ struct WirePatch: ~Escapable {
     _ sites: ScratchArray<SiteID>, _ elements: ScratchArray<Element>
   ) throws(CodecError) -> RecordPatch.Outcome {
     let view = RecordView(stored.record)
-    if SuccessorHead.announces(wire) {
-      var patch = WirePatch(successor: wire, sites, elements)
-      return try patch.mergeSuccessor(into: view, stored.summary, own: site, &tables)
+    if OperationDeltaHead.announces(wire) {
+      var patch = WirePatch(operationDelta: wire, sites, elements)
+      return try patch.mergeOperationDelta(into: view, stored.summary, own: site, &tables)
     }
     var patch = try WirePatch(wire, sites, elements)
     if patch.flags == WireWriter.aliveFlag | WireWriter.uniformFlag {
@@ -73,11 +73,12 @@ struct WirePatch: ~Escapable {
   }
 
   @_lifetime(copy wire)
-  private init(successor wire: RawSpan, _ sites: ScratchArray<SiteID>, _ elements: ScratchArray<Element>) {
+  private init(operationDelta wire: RawSpan, _ sites: ScratchArray<SiteID>, _ elements: ScratchArray<Element>)
+  {
     self.sites = sites
     self.elements = elements
     reader = ByteReader(wire)
-    flags = WireWriter.successorFlag
+    flags = WireWriter.operationDeltaFlag
     life = .zero
   }
 
@@ -271,15 +272,17 @@ struct WirePatch: ~Escapable {
       return try mergeChildren(of: below, into: &patch, keys, depth: depth)
     }
     guard tag & (WireWriter.floorTagFlag | WireWriter.childrenFlag) == 0 else { return false }
-    if isSuccessor {
+    if isOperationDelta {
       guard tag == kind else { return false }
-      if kind == SuccessorReader.incrementKind { return try mergeIncrement(walk, into: &patch) }
+      if kind == OperationDeltaReader.incrementKind { return try mergeIncrement(walk, into: &patch) }
     }
     guard let mark = try readMark(hasOwn: tag & WireWriter.stampFlag != 0, walk.location.entry) else {
       return false
     }
     guard mark.place > 0 else {
-      guard kind == WireWriter.counterKind, !isSuccessor, patch.writers.floor == .zero else { return false }
+      guard kind == WireWriter.counterKind, !isOperationDelta, patch.writers.floor == .zero else {
+        return false
+      }
       return try mergeFirstCounter(walk, into: &patch)
     }
     let isCovered = isCovered(mark, by: patch)
@@ -381,8 +384,8 @@ struct WirePatch: ~Escapable {
   ) throws(CodecError) -> Bool {
     let base = try reader.readSignedVarint()
     // An operation delta that begins a counter and increments it is left to the tree.
-    let count = try reader.readCount(minimumBytes: isSuccessor ? 1 : 3)
-    guard count == 0 || !isSuccessor else { return false }
+    let count = try reader.readCount(minimumBytes: isOperationDelta ? 1 : 3)
+    guard count == 0 || !isOperationDelta else { return false }
     let location = walk.location
     let kind = walk.value.kind
     guard kind != .map else { return false }

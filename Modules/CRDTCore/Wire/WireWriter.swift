@@ -13,7 +13,7 @@ struct WireWriter {
   /// One write on top of a state that its summary identifies.
   ///
   /// ``SuccessorHead`` has all flags of this form.
-  static let successorFlag: UInt8 = 32
+  static let operationDeltaFlag: UInt8 = 32
 
   /// Entry tags: the content's kind is in the low bits.
   static let mapKind: UInt8 = 0x10

@@ -201,7 +201,7 @@ extension WriteTransaction {
     case .changed(let document):
       guard try draft != nil || !exceedsMerges(document, tables) else { return (.refused(.tooLarge), nil) }
       // An operation delta contains its time only relative to its base.
-      if let existing, WireDocument.isSuccessor(wire) {
+      if let existing, WireDocument.isOperationDelta(wire) {
         times.author = try WireDocument.authorship(of: wire, onto: existing.record, sites: tables.sites)
         times.latest = times.author?.reading ?? .zero
         guard isAccepted(times.latest) else { return (.unchanged, nil) }

@@ -9,7 +9,7 @@ struct OutgoingRun {
   /// One document: its id, and its operation delta with the values.
   private struct Member {
     let id: DocumentID
-    let successor: WireSuccessor
+    let operationDelta: WireOperationDelta
   }
 
   let collection: String
@@ -60,8 +60,8 @@ struct OutgoingRun {
     let span = documents.spanOfValues
     for index in span.indices {
       values.removeAll(keepingCapacity: true)
-      guard isEligible(span[index]), let successor = span[index].successor,
-        let part = try RunPart(successor, like: latest?.key.head, values: &values)
+      guard isEligible(span[index]), let operationDelta = span[index].operationDelta,
+        let part = try RunPart(operationDelta, like: latest?.key.head, values: &values)
       else {
         chosen.append(-1)
         continue
@@ -82,7 +82,7 @@ struct OutgoingRun {
               capacity: documents.count - index))
         }
       }
-      runs[place].members.append(Member(id: change.id, successor: successor))
+      runs[place].members.append(Member(id: change.id, operationDelta: operationDelta))
       runs[place].check.add(part.step)
       runs[place].values.append(contentsOf: values)
       chosen.append(place)
@@ -110,7 +110,7 @@ struct OutgoingRun {
       let places = stride(from: column, to: values.count, by: width)
       out.writeVarint(places.reduce(0) { $0 + values[$1].count })
       for place in order {
-        out.write(members[place].successor.bytes[values[place * width + column]])
+        out.write(members[place].operationDelta.bytes[values[place * width + column]])
       }
     }
   }

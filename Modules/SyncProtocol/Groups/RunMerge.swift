@@ -63,7 +63,7 @@ struct RunMerge {
         guard isLater else { return }
         let standing = StoredDocument(record.bytes, summary: summary)
         isLater = try run.withEntries(of: member) { entries in
-          try run.head.appendSuccessor(entries, onto: standing, sites: sites, to: &wires)
+          try run.head.appendOperationDelta(entries, onto: standing, sites: sites, to: &wires)
         }
         ends.append(wires.count)
       }

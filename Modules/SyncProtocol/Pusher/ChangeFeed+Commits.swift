@@ -113,26 +113,30 @@ extension ChangeFeed {
     to group: inout LiveGroup
   ) throws(SyncError) {
     var base = VersionVector()
-    var successor: WireSuccessor?
+    var operationDelta: WireOperationDelta?
     // The peer has no base for a document that was too large to be sent.
     if matched, !change.wasOversize, let before = change.before {
       if group.round != nil, !sender.motion.countContended(change.key) {
-        successor = try context.shared.encoding.form(of: change.key, in: change.sequence) {
-          () throws(SyncError) in try self.successor(change)
+        operationDelta = try context.shared.encoding.form(of: change.key, in: change.sequence) {
+          () throws(SyncError) in try self.operationDelta(change)
         }
       }
-      if let successor { base = successor.base } else { base = try vector(of: before, change.sites) }
+      if let operationDelta {
+        base = operationDelta.base
+      } else {
+        base = try vector(of: before, change.sites)
+      }
       // The peer may have another state of default data, so an operation delta would not fit.
-      if base.isEmpty { successor = nil }
+      if base.isEmpty { operationDelta = nil }
     }
     if !base.isEmpty { group.isSelfContained = false }
     if base.isEmpty, change.before != nil { group.mustKeepOrder = true }
     if leaves { group.leaves = true }
-    group.byteCount += after.bytes.count + 256 + (successor?.bytes.count ?? 0)
+    group.byteCount += after.bytes.count + 256 + (operationDelta?.bytes.count ?? 0)
     group.documents.append(
       LiveDocument(
         change: change, record: after, base: base, leaves: leaves, isHeld: isHeld,
-        successor: successor, news: news))
+        operationDelta: operationDelta, news: news))
   }
 
   /// Whether the peer has the state before a change, so that it need not be sent the full state.
@@ -150,13 +154,15 @@ extension ChangeFeed {
   }
 
   /// Returns the change as an operation delta, if it was one write and its records are small enough to try.
-  private func successor(_ change: Change) throws(SyncError) -> WireSuccessor? {
+  private func operationDelta(_ change: Change) throws(SyncError) -> WireOperationDelta? {
     guard let before = change.before, let after = change.after,
       let formerSummary = change.beforeSummary, let summary = change.afterSummary
     else { return nil }
-    guard before.bytes.count + after.bytes.count <= context.tuning.successorRecordBytes else { return nil }
+    guard before.bytes.count + after.bytes.count <= context.tuning.operationDeltaRecordBytes else {
+      return nil
+    }
     do {
-      return try WireDocument.successor(
+      return try WireDocument.operationDelta(
         of: StoredDocument(before.bytes.span.bytes, summary: formerSummary),
         to: StoredDocument(after.bytes.span.bytes, summary: summary),
         tables: RecordTables(keys: change.collection.keys, sites: change.sites))

@@ -42,8 +42,10 @@ extension ChangeFeed {
       let (runs, rest) = try self.runs(of: group)
       for run in runs { sender.batch.append(run) }
       for document in rest {
-        if let successor = document.successor, !sender.batch.isStaged, maySucceed(document, of: group) {
-          sender.batch.append(document, wire: successor.bytes, flags: group.flags(of: document))
+        if let operationDelta = document.operationDelta, !sender.batch.isStaged,
+          maySendOperationDelta(document, of: group)
+        {
+          sender.batch.append(document, wire: operationDelta.bytes, flags: group.flags(of: document))
           continue
         }
         let id = document.id
@@ -87,7 +89,7 @@ extension ChangeFeed {
   }
 
   /// Whether an operation delta fits: the peer has the exact state before the change, or gets it before.
-  private func maySucceed(_ document: borrowing LiveDocument, of group: LiveGroup) -> Bool {
+  private func maySendOperationDelta(_ document: borrowing LiveDocument, of group: LiveGroup) -> Bool {
     !peer.reconciliation.isActive && group.round == peer.reconciliation.number
       && !sender.motion.isContended(document.key)
       && !isLarge(group)
@@ -103,7 +105,9 @@ extension ChangeFeed {
     of group: LiveGroup
   ) throws(CodecError) -> (runs: [OutgoingRun], rest: [LiveDocument]) {
     guard group.documents.count >= OutgoingRun.minimum, !isLarge(group) else { return ([], group.documents) }
-    return try OutgoingRun.gather(group.documents, flags: group.flags(of:)) { maySucceed($0, of: group) }
+    return try OutgoingRun.gather(group.documents, flags: group.flags(of:)) {
+      maySendOperationDelta($0, of: group)
+    }
   }
 
   /// Returns what to keep of a change for its announcement.
@@ -137,7 +141,7 @@ extension ChangeFeed {
       guard let cleared = context.gatekeeper?.clear(document.collection.name) else { continue }
       let announced = try announcement(cleared, of: document)
       announcedBytes += announced.byteCount
-      let body = document.successor?.bytes ?? document.record.bytes
+      let body = document.operationDelta?.bytes ?? document.record.bytes
       sentBytes += announced.id.bytes.count + 3 + body.count
       documents.append(announced)
     }

@@ -92,7 +92,7 @@ struct LiveDocument {
   let leaves: Bool
   let isHeld: Bool
   /// The change as an operation delta, for a peer that has exactly the state before it.
-  let successor: WireSuccessor?
+  let operationDelta: WireOperationDelta?
   /// What its announcement contains, beside the change.
   let news: News
 

@@ -16,9 +16,9 @@ package final class SharedEncoding: Sendable {
   private struct State {
     var sessions: Set<UInt64> = []
     /// `nil` for a change without an operation delta.
-    var forms: [Name: WireSuccessor?] = [:]
+    var forms: [Name: WireOperationDelta?] = [:]
     /// The previous generation of the cache, which is also searched.
-    var former: [Name: WireSuccessor?] = [:]
+    var former: [Name: WireOperationDelta?] = [:]
   }
 
   /// The maximum size of each generation.
@@ -47,8 +47,8 @@ package final class SharedEncoding: Sendable {
   /// - Returns: What `make` returns.
   /// - Throws: What `make` throws.
   package func form(
-    of document: DocumentKey, in sequence: UInt64, _ make: () throws(SyncError) -> WireSuccessor?
-  ) throws(SyncError) -> WireSuccessor? {
+    of document: DocumentKey, in sequence: UInt64, _ make: () throws(SyncError) -> WireOperationDelta?
+  ) throws(SyncError) -> WireOperationDelta? {
     guard state.withLock({ $0.sessions.count > 1 }) else { return try make() }
     let name = Name(sequence: sequence, document: document)
     if let known = state.withLock({ $0.forms[name] ?? $0.former[name] }) { return known }

@@ -41,7 +41,7 @@ extension PeerPlan {
     if draws.oneIn(4) { tuning.watchedDocuments = draws.int(in: 1...20) }
     if draws.oneIn(4) { tuning.waitingOffers = draws.int(in: 1...20) }
     if draws.oneIn(4) { tuning.contendedDocuments = draws.int(in: 1...8) }
-    if draws.oneIn(4) { tuning.successorRecordBytes = draws.logarithmic(in: 1...10_000) }
+    if draws.oneIn(4) { tuning.operationDeltaRecordBytes = draws.logarithmic(in: 1...10_000) }
     if draws.oneIn(4) { tuning.walkedDocuments = draws.int(in: 1...40) }
     if draws.oneIn(4) { tuning.leavingDocuments = draws.int(in: 1...8) }
     if draws.oneIn(4) { tuning.announcedDocuments = draws.int(in: 1...20) }

@@ -18,10 +18,10 @@ enum Target {
       }
     }
       + zip(samples.documents, samples.documents.dropFirst()).map { former, document in
-        let successor = try? WireDocument.successor(
+        let operationDelta = try? WireDocument.operationDelta(
           of: StoredDocument(former.record.span.bytes, summary: former.summary),
           to: StoredDocument(document.record.span.bytes, summary: document.summary), tables: samples.tables)
-        return successor?.bytes ?? []
+        return operationDelta?.bytes ?? []
       }
   }()
 

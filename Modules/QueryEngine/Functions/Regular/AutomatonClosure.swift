@@ -98,7 +98,7 @@ struct ScalarClasses: Sendable {
   }
 }
 
-/// Computes the successor of a state.
+/// Computes the operation delta of a state.
 struct AutomatonClosure: Sendable {
   enum Result {
     case match

@@ -69,7 +69,7 @@ final class RegularAutomaton: Sendable {
   }
 }
 
-/// The known states, and their successors for each class of scalars.
+/// The known states, and their operation deltas for each class of scalars.
 struct AutomatonTable: Sendable {
   /// The most entries of the table, of two bytes each.
   private static let maximumEntries = 1 << 16

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// Live changes as single writes on top of the state that the peer has.
-@Suite struct LiveSuccessorTests {
+@Suite struct LiveOperationDeltaTests {
   private static let id = "abcdefghijklmnopqrstuvwx"
   private static let query = "SELECT * FROM things"
 

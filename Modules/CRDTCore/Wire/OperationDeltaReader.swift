@@ -1,5 +1,5 @@
 /// Reads an operation delta from untrusted bytes over the tree; it refuses any form but the canonical one.
-struct SuccessorReader: ~Escapable {
+struct OperationDeltaReader: ~Escapable {
   /// Adds the writer's whole contribution to an existing counter or integer.
   static let incrementKind: UInt8 = 0x14
 
@@ -19,8 +19,8 @@ struct SuccessorReader: ~Escapable {
   /// Refuses bytes that are not one canonical operation delta.
   static func validate(_ bytes: RawSpan) throws(CodecError) {
     var reader = ByteReader(bytes)
-    _ = try SuccessorHead(from: &reader)
-    var entries = SuccessorReader(reader, .zero, .zero)
+    _ = try OperationDeltaHead(from: &reader)
+    var entries = OperationDeltaReader(reader, .zero, .zero)
     _ = try entries.readAll(onto: Node())
   }
 
@@ -29,7 +29,7 @@ struct SuccessorReader: ~Escapable {
   /// - Returns: `nil` if it does not fit the state.
   static func read(_ bytes: RawSpan, onto state: DocumentState) throws(CodecError) -> DocumentState? {
     var reader = ByteReader(bytes)
-    let head = try SuccessorHead(from: &reader)
+    let head = try OperationDeltaHead(from: &reader)
     guard let reading = head.reading(after: state.latest),
       let writer = writer(head.author, reading, in: state.vector)
     else {
@@ -37,7 +37,7 @@ struct SuccessorReader: ~Escapable {
       return nil
     }
     let stamp = Stamp(reading: reading, site: writer.site)
-    var entries = SuccessorReader(reader, stamp, writer.birth)
+    var entries = OperationDeltaReader(reader, stamp, writer.birth)
     var delta = DocumentState(life: state.life, lifeBirth: state.lifeBirth, isAlive: state.isAlive)
     if head.life != .stays {
       delta.life = stamp
@@ -52,7 +52,7 @@ struct SuccessorReader: ~Escapable {
   }
 
   private static func writer(
-    _ author: SuccessorHead.Author, _ reading: ClockReading, in vector: VersionVector
+    _ author: OperationDeltaHead.Author, _ reading: ClockReading, in vector: VersionVector
   ) -> Writer? {
     switch author {
     case .new(let site): Writer(site: site, birth: reading)

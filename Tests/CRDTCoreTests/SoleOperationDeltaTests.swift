@@ -5,7 +5,7 @@ import Testing
 @testable import CRDTCore
 
 /// What its only writer sets in a document, told from the bytes of both records, held against the tree's way.
-@Suite struct SoleSuccessorTests {
+@Suite struct SoleOperationDeltaTests {
   private static let now: UInt64 = 1_760_000_000_000
 
   private static func value(_ random: inout SeededGenerator) -> Value {
@@ -34,7 +34,7 @@ import Testing
 
   private func make(_ peer: Peer, from former: Peer) throws -> [UInt8]? {
     let (before, after) = (try #require(former.document), try #require(peer.document))
-    return SoleSuccessor.make(from: before.stored, to: after.stored, tables: peer.tables)?.bytes
+    return SoleOperationDelta.make(from: before.stored, to: after.stored, tables: peer.tables)?.bytes
   }
 
   @Test(arguments: 0..<4 as Range<UInt64>)
@@ -52,7 +52,7 @@ import Testing
           [.set([name], Self.value(&random))], now: Self.now + UInt64(turn * random.int(below: 3)))
         guard peer.document?.summary != former.document?.summary else { continue }
         let made = try make(peer, from: former)
-        let measure = try peer.successor(of: former, by: .tree)
+        let measure = try peer.operationDelta(of: former, by: .tree)
         if let made {
           expectEqual(made, measure, "seed \(seed)")
           told += 1
@@ -90,11 +90,11 @@ import Testing
       try $0.merge(other.wire())
     }
     // Two sets of one field leave the same state as one write, but they had two readings: this is no
-    // successor.
+    // operation delta.
     var twice = former
     try twice.update([.set(["f0"], .int(-7))], now: later)
     try twice.update([.set(["f0"], .int(-8))], now: later + 1)
-    #expect(try make(twice, from: former) == twice.successor(of: former, by: .tree))
+    #expect(try make(twice, from: former) == twice.operationDelta(of: former, by: .tree))
   }
 
   @Test func `records that do not belong together are no write`() throws {

@@ -1,9 +1,9 @@
 extension WirePatch {
   /// Merges an operation delta into its base state, with one stamp for all entries.
-  mutating func mergeSuccessor(
+  mutating func mergeOperationDelta(
     into view: borrowing RecordView, _ summary: Summary, own site: SiteID, _ tables: inout RecordTables
   ) throws(CodecError) -> RecordPatch.Outcome {
-    let head = try SuccessorHead(from: &reader)
+    let head = try OperationDeltaHead(from: &reader)
     guard view.isAlive, head.life != .dies else { return .tooMuch }
     var summary = summary
     let wireBytes = reader.bytes.byteCount
@@ -23,7 +23,7 @@ extension WirePatch {
 
   /// Makes the operation delta's writer the only one, and its stamp that of all entries.
   private mutating func take(
-    _ head: SuccessorHead, into writers: inout PatchWriters, _ sites: inout SiteTable,
+    _ head: OperationDeltaHead, into writers: inout PatchWriters, _ sites: inout SiteTable,
     _ summary: inout Summary
   ) -> Bool {
     guard let reading = head.reading(after: writers.latest) else { return false }
@@ -44,7 +44,7 @@ extension WirePatch {
     return true
   }
 
-  var isSuccessor: Bool { flags == WireWriter.successorFlag }
+  var isOperationDelta: Bool { flags == WireWriter.operationDeltaFlag }
 
   mutating func mergeIncrement(
     _ walk: EntryWalk, into patch: inout RecordPatch

@@ -13,7 +13,7 @@ extension WireDelta {
         let writer = succession.writer
         let (place, _) = writers.find(writer.site, writer.birth)
         let isLife = writers.life.place == place && writers.life.reading == succession.reading
-        SuccessorHead(
+        OperationDeltaHead(
           life: isLife ? .lives : .stays, step: step, author: succession.author,
           reading: succession.reading, after: latest
         ).write(to: &out)
@@ -42,7 +42,7 @@ extension WireDelta {
       guard news.count <= 1, isNew || news.count == 1, news.allSatisfy({ isOnly($0.0) }) else {
         throw CodecError(.malformed, "a contribution is of another write", at: 0)
       }
-      out.write(isNew ? WireWriter.counterKind : SuccessorReader.incrementKind)
+      out.write(isNew ? WireWriter.counterKind : OperationDeltaReader.incrementKind)
       if isNew {
         out.writeSignedVarint(base)
         out.writeVarint(news.count)

@@ -7,14 +7,14 @@ package struct RunHead: Hashable, Sendable {
 
   package let site: SiteID
   package let reading: ClockReading
-  let life: SuccessorHead.Life
+  let life: OperationDeltaHead.Life
   /// The entries without the values: counts, keys and kinds, as they are in an operation delta.
   let shape: [UInt8]
   /// The number of values of one document.
   package let valueCount: Int
 
   fileprivate init(
-    site: SiteID, reading: ClockReading, life: SuccessorHead.Life, shape: [UInt8], valueCount: Int
+    site: SiteID, reading: ClockReading, life: OperationDeltaHead.Life, shape: [UInt8], valueCount: Int
   ) {
     self.site = site
     self.reading = reading
@@ -35,7 +35,7 @@ package struct RunHead: Hashable, Sendable {
     site = try reader.readSite()
     reading = ClockReading(rawValue: try reader.readFixed())
     guard site != .zero, reading > .zero, reading <= .latestAccepted,
-      let life = SuccessorHead.Life(rawValue: try reader.readByte())
+      let life = OperationDeltaHead.Life(rawValue: try reader.readByte())
     else { throw CodecError(.malformed, "a run has no writer, time or life", at: start) }
     self.life = life
     let bytes = try reader.readBlob()
@@ -82,12 +82,12 @@ package struct RunHead: Hashable, Sendable {
   ///
   /// - Returns: `false`, with nothing appended, if the state is not earlier than the write.
   /// - Throws: A `CodecError` when the record is damaged.
-  package func appendSuccessor(
+  package func appendOperationDelta(
     _ entries: RawSpan, onto document: StoredDocument, sites: SiteTable, to out: inout ByteWriter
   ) throws(CodecError) -> Bool {
     let (vector, latest) = try RecordView(document.record).history(sites: sites)
     guard reading > latest else { return false }
-    SuccessorHead(
+    OperationDeltaHead(
       life: life, step: WireStep(from: document.summary, to: .zero), author: .init(site, in: vector),
       reading: reading, after: latest
     ).write(to: &out)
@@ -115,27 +115,27 @@ package struct RunPart {
   ///     the order of the shape.
   /// - Throws: A `CodecError` when the bytes are not an operation delta.
   package init?(
-    _ whole: WireSuccessor, like likely: RunHead? = nil, values: inout [Range<Int>]
+    _ whole: WireOperationDelta, like likely: RunHead? = nil, values: inout [Range<Int>]
   ) throws(CodecError) {
     let succession = whole.succession
     let bytes = whole.bytes
-    let successor = bytes.span.bytes
+    let operationDelta = bytes.span.bytes
     let site = succession.writer.site
     guard succession.author == .init(site, in: whole.base) else { return nil }
-    var reader = ByteReader(successor)
-    let head = try SuccessorHead(from: &reader)
+    var reader = ByteReader(operationDelta)
+    let head = try OperationDeltaHead(from: &reader)
     step = head.step
     let first = values.count
     let start = reader.offset
     var walk = ShapeWalk()
     try walk.children(&reader, depth: 0, skipping: true) { (_, kind, place) throws(CodecError) in
-      var value = ByteReader(successor, offset: place.offset)
+      var value = ByteReader(operationDelta, offset: place.offset)
       try ShapeWalk.skip(kind, &value, depth: place.depth)
       values.append(place.offset..<value.offset)
     }
     guard reader.isAtEnd else { return nil }
     if let likely, likely.site == site, likely.reading == succession.reading, likely.life == head.life,
-      Self.isShape(likely.shape, of: successor, from: start, without: values[first...])
+      Self.isShape(likely.shape, of: operationDelta, from: start, without: values[first...])
     {
       (self.head, isAlike) = (likely, true)
       return
@@ -143,10 +143,10 @@ package struct RunPart {
     var shape = ByteWriter(capacity: 64)
     var offset = start
     for value in values[first...] {
-      shape.write(successor.extracting(offset..<value.lowerBound))
+      shape.write(operationDelta.extracting(offset..<value.lowerBound))
       offset = value.upperBound
     }
-    shape.write(successor.extracting(offset..<successor.byteCount))
+    shape.write(operationDelta.extracting(offset..<operationDelta.byteCount))
     guard shape.count <= RunHead.shapeBytes else { return nil }
     self.head = RunHead(
       site: site, reading: succession.reading, life: head.life, shape: shape.bytes,
@@ -156,20 +156,21 @@ package struct RunPart {
 
   /// Whether an operation delta's bytes from `start` on, without its values, are equal to `shape`.
   private static func isShape(
-    _ shape: [UInt8], of successor: RawSpan, from start: Int, without values: ArraySlice<Range<Int>>
+    _ shape: [UInt8], of operationDelta: RawSpan, from start: Int, without values: ArraySlice<Range<Int>>
   ) -> Bool {
     let valueBytes = values.reduce(0) { $0 + $1.count }
-    guard successor.byteCount - start - valueBytes == shape.count else { return false }
+    guard operationDelta.byteCount - start - valueBytes == shape.count else { return false }
     let shape = shape.span.bytes
     var (offset, place) = (start, 0)
     for value in values {
       let end = place + value.lowerBound - offset
-      guard successor.extracting(offset..<value.lowerBound).isEqual(to: shape.extracting(place..<end)) else {
+      guard operationDelta.extracting(offset..<value.lowerBound).isEqual(to: shape.extracting(place..<end))
+      else {
         return false
       }
       (offset, place) = (value.upperBound, end)
     }
-    return successor.extracting(offset..<successor.byteCount).isEqual(
+    return operationDelta.extracting(offset..<operationDelta.byteCount).isEqual(
       to: shape.extracting(place..<shape.byteCount))
   }
 }
@@ -211,7 +212,7 @@ private struct ShapeWalk {
     case WireWriter.counterKind:
       _ = try reader.readSignedVarint()
       if try reader.readIndex(through: 1) == 1 { _ = try reader.readSignedVarint() }
-    case SuccessorReader.incrementKind: _ = try reader.readSignedVarint()
+    case OperationDeltaReader.incrementKind: _ = try reader.readSignedVarint()
     default:
       guard let tag = ValueCodec.Tag(rawValue: kind), tag != .map, tag != .counter else {
         throw reader.failure(.malformed, "an entry has an unknown kind")

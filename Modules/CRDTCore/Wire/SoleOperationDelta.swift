@@ -2,11 +2,11 @@
 ///
 /// This is the most frequent kind, so it takes no unnecessary step. The result is the same as that of
 /// ``WireDelta``. The summaries of the two states show whether the write was the whole difference.
-enum SoleSuccessor {
+enum SoleOperationDelta {
   /// - Returns: `nil` for what this type cannot handle.
   static func make(
     from former: StoredDocument, to document: StoredDocument, tables: RecordTables
-  ) -> WireSuccessor? {
+  ) -> WireOperationDelta? {
     let (before, after) = (RecordView(former.record), RecordView(document.record))
     guard before.isAlive, after.isAlive, let write = SolePatch.write(from: before, to: after),
       let site = tables.sites[write.ordinal], let index = after.rootIndex(ofEntry: write.entry)
@@ -32,7 +32,7 @@ enum SoleSuccessor {
     var out = ByteWriter(capacity: 64)
     let writer = Writer(site: site, birth: write.birth)
     let succession = Succession(writer: writer, author: .known(place: 1), reading: write.reading)
-    SuccessorHead(
+    OperationDeltaHead(
       life: .stays, step: WireStep(from: former.summary, to: summary), author: succession.author,
       reading: succession.reading, after: write.latest
     ).write(to: &out)
@@ -41,7 +41,7 @@ enum SoleSuccessor {
     guard isKnown != nil else { return nil }
     out.write(new.wireKind)
     new.writeContent(to: &out)
-    return WireSuccessor(
+    return WireOperationDelta(
       bytes: out.bytes, base: VersionVector([.init(writer: writer, reading: write.latest)]), succession)
   }
 }

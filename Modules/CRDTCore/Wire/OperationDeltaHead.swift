@@ -1,9 +1,9 @@
-/// The head of an operation delta (*successor*): one writer's write on top of a state both sides have.
+/// The head of an operation delta: one writer's write on top of a state both sides have.
 ///
 /// It identifies that state by a part of its summary instead of vectors, and the resulting state by another
 /// part. So a receiver knows before the merge whether the write fits or was already merged, and after it
 /// whether the result is correct.
-struct SuccessorHead {
+struct OperationDeltaHead {
   /// The author of the write.
   ///
   /// This is the place, from 1, of a writer among the newest writers of all sites in the base's vector, or a
@@ -42,7 +42,7 @@ struct SuccessorHead {
   var counter: UInt16
 
   static func announces(_ bytes: RawSpan) -> Bool {
-    bytes.byteCount > 0 && bytes.byte(at: 0) & WireWriter.successorFlag != 0
+    bytes.byteCount > 0 && bytes.byte(at: 0) & WireWriter.operationDeltaFlag != 0
   }
 
   init(life: Life, step: WireStep, author: Author, reading: ClockReading, after latest: ClockReading) {
@@ -142,11 +142,11 @@ package struct WireStep: Hashable, Sendable {
 /// The difference between two version vectors that one writer's latest write makes.
 struct Succession: Sendable {
   let writer: Writer
-  let author: SuccessorHead.Author
+  let author: OperationDeltaHead.Author
   let reading: ClockReading
 
   /// Makes a succession from its parts.
-  init(writer: Writer, author: SuccessorHead.Author, reading: ClockReading) {
+  init(writer: Writer, author: OperationDeltaHead.Author, reading: ClockReading) {
     self.writer = writer
     self.author = author
     self.reading = reading
@@ -157,7 +157,7 @@ struct Succession: Sendable {
   init?(from base: VersionVector, latest: ClockReading, to vector: VersionVector) {
     let growth = vector.elements.count - base.elements.count
     guard growth == 0 || growth == 1 else { return nil }
-    var found: (element: VersionVector.Element, author: SuccessorHead.Author)?
+    var found: (element: VersionVector.Element, author: OperationDeltaHead.Author)?
     var (index, place) = (0, 0)
     for element in vector.elements {
       if index < base.elements.count, base.elements[index].writer == element.writer {

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// Single writes sent on top of a state that both sides have, held against the deltas that they stand for.
-@Suite struct SuccessorTests {
+@Suite struct OperationDeltaTests {
   private typealias Script = RecordPatchTests.Script
 
   private static let now: UInt64 = 1_760_000_000_000
@@ -20,7 +20,8 @@ import Testing
     return (outcome, peer)
   }
 
-  /// Merges a successor by every route into a state that it builds on; the delta must give the same result.
+  /// Merges an operation delta by every route into a state that it builds on; the delta must give the same
+  /// result.
   ///
   /// - Returns: Whether the bytes of the record were enough.
   private func check(_ wire: [UInt8], on former: Peer, leadsTo sender: Peer, _ seed: UInt64) throws -> Bool {
@@ -67,12 +68,12 @@ import Testing
         let peer = script.peers[index]
         guard peer.document?.summary != former.document?.summary else { continue }
         all += 1
-        let measure = try peer.successor(of: former, by: .tree)
-        if let wire = try peer.successor(of: former, by: .patch) {
+        let measure = try peer.operationDelta(of: former, by: .tree)
+        if let wire = try peer.operationDelta(of: former, by: .patch) {
           expectEqual(wire, measure, "seed \(seed)")
           direct += 1
         }
-        try expectEqual(peer.successor(of: former), measure, "seed \(seed)")
+        try expectEqual(peer.operationDelta(of: former), measure, "seed \(seed)")
         guard let wire = measure else { continue }
         writes += 1
         // Another replica with the same state has other dictionaries, and may have collected metadata that
@@ -137,7 +138,8 @@ import Testing
         }
         try writer.update([.set(path, scalar())], now: now)
         guard let before = former.document, let after = writer.document, before.summary != after.summary,
-          let whole = try WireDocument.successor(of: before.stored, to: after.stored, tables: writer.tables)
+          let whole = try WireDocument.operationDelta(
+            of: before.stored, to: after.stored, tables: writer.tables)
         else { continue }
         var columns: [Range<Int>] = []
         guard let part = try RunPart(whole, values: &columns) else { continue }
@@ -151,8 +153,8 @@ import Testing
         }
         last = part.head
         var entries = ByteWriter()
-        let successor = whole.bytes
-        try part.head.appendEntries(successor.span.bytes, columns: &columns, to: &entries)
+        let operationDelta = whole.bytes
+        try part.head.appendEntries(operationDelta.span.bytes, columns: &columns, to: &entries)
         func applied(by route: CodecRoute) throws -> Peer? {
           var peer = reader
           guard let standing = peer.document else { return nil }
@@ -190,7 +192,7 @@ import Testing
       script.now += 2
       before = script.peers[0]
       _ = try? script.peers[0].update([script.edit()], now: script.now)
-      wire = try script.peers[0].successor(of: before) ?? []
+      wire = try script.peers[0].operationDelta(of: before) ?? []
     }
     let canonical = try script.peers[0].wire()
     for _ in 0..<1_000 {
@@ -231,7 +233,7 @@ import Testing
   @Test func `one field of a document of several sites takes at most 60 bytes with an id of 24 letters`()
     throws
   {
-    // In a group: length, tag and letters of the id, then the successor.
+    // In a group: length, tag and letters of the id, then the operation delta.
     let id = 1 + 1 + 24
     let later = Self.now + 30 * 24 * 3_600_000
     let edits: [[Edit]] = [
@@ -242,14 +244,14 @@ import Testing
       var peer = try midlife()
       let former = peer
       try peer.update(edit, now: later)
-      let wire = try #require(try peer.successor(of: former))
+      let wire = try #require(try peer.operationDelta(of: former))
       expect(id + wire.count <= 60, "\(edit)")
       try expect(wire.count < peer.wire(lacking: former.vector).count, "\(edit)")
     }
     var peer = try midlife()
     let former = peer
     try peer.remove(now: later)
-    #expect(try #require(try peer.successor(of: former)).count <= 20)
+    #expect(try #require(try peer.operationDelta(of: former)).count <= 20)
   }
 
   @Test func `what is not one latest write is no successor`() throws {
@@ -260,14 +262,14 @@ import Testing
     try other.merge(twice.wire())
     try other.update([.set(["count"], .int(3))], now: Self.now * 2 + 1)
     try twice.merge(other.wire())
-    #expect(try twice.successor(of: former) == nil)
+    #expect(try twice.operationDelta(of: former) == nil)
     // A first count where nothing stood, which may stand under another's removal.
     var counted = former
     try counted.update([.increment(["fresh"], 1)], now: Self.now * 2)
-    #expect(try counted.successor(of: former) == nil)
+    #expect(try counted.operationDelta(of: former) == nil)
     var countedAgain = counted
     try countedAgain.update([.increment(["fresh"], 1)], now: Self.now * 2 + 1)
-    #expect(try countedAgain.successor(of: counted) != nil)
+    #expect(try countedAgain.operationDelta(of: counted) != nil)
     // A write that came late.
     var late = Peer(6)
     try late.merge(former.wire())
@@ -276,13 +278,13 @@ import Testing
     try ahead.update([.set(["status"], .null)], now: Self.now * 2 + 1)
     let before = ahead
     try ahead.pull(late)
-    #expect(try ahead.successor(of: before) == nil)
+    #expect(try ahead.operationDelta(of: before) == nil)
     // After a deletion a document starts afresh.
     var dead = former
     try dead.remove(now: Self.now * 2)
     var afresh = dead
     try afresh.upsert(["status": .null], now: Self.now * 2 + 1)
-    #expect(try afresh.successor(of: dead) == nil)
+    #expect(try afresh.operationDelta(of: dead) == nil)
   }
 
   @Test func `a new site's first write names the site`() throws {
@@ -291,7 +293,7 @@ import Testing
     try peer.merge(former.wire())
     let before = peer
     try peer.update([.set(["status"], .string("shipped"))], now: Self.now * 2)
-    let wire = try #require(try peer.successor(of: before))
+    let wire = try #require(try peer.operationDelta(of: before))
     #expect(wire.count == 1 + 10 + 1 + 16 + 6 + 1 + 7 + 1 + 8)
     #expect(try check(wire, on: former, leadsTo: peer, 0))
   }

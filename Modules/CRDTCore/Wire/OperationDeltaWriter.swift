@@ -1,5 +1,5 @@
 /// Writes an operation delta over the tree; this is the reference for ``WireDelta``.
-struct SuccessorWriter {
+struct OperationDeltaWriter {
   private let stamp: Stamp
   private let writer: Writer
   private var out = ByteWriter()
@@ -16,11 +16,11 @@ struct SuccessorWriter {
     _ succession: Succession, from base: VersionVector, latest: ClockReading, step: WireStep,
     to state: DocumentState, out: inout ByteWriter
   ) -> Bool {
-    var writer = SuccessorWriter(succession)
+    var writer = OperationDeltaWriter(succession)
     var delta = state.delta(lacking: base, hasUnlisted: false)
     Self.dropDefaults(&delta.root)
     let isLife = state.life == writer.stamp && state.lifeBirth == writer.writer.birth
-    SuccessorHead(
+    OperationDeltaHead(
       life: isLife ? state.isAlive ? .lives : .dies : .stays, step: step, author: succession.author,
       reading: succession.reading, after: latest
     ).write(to: &writer.out)
@@ -71,7 +71,7 @@ struct SuccessorWriter {
       if !isNew, state.contributions.isEmpty { isOneWrite = false }
       for contribution in state.contributions
       where contribution.writer != writer || contribution.reading != stamp.reading { isOneWrite = false }
-      out.write(isNew ? WireWriter.counterKind : SuccessorReader.incrementKind)
+      out.write(isNew ? WireWriter.counterKind : OperationDeltaReader.incrementKind)
       if isNew {
         out.writeSignedVarint(state.base)
         out.writeVarint(state.contributions.count)
