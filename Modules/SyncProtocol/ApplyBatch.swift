@@ -103,52 +103,52 @@ extension ApplyBatch {
   ///
   /// - Returns: Whether there was anything to merge.
   private func take(
-    _ group: IncomingGroup, _ step: ComponentStep, in transaction: WriteTransaction,
+    _ group: IncomingGroup, _ step: SegmentStep, in transaction: WriteTransaction,
     _ outcome: inout ApplyOutcome
   ) throws -> Bool {
-    let components = shared.components
+    let segments = shared.segments
     if step.part.part == 0 { try transaction.unstage(step.id) }
     // The policy may have changed since the segment was received.
     var group = group
     group.removeDocuments { !accepted.contains($0.collection) }
-    let component = StagedComponent(
+    let staged = StagedSegments(
       step.id, accepts: { accepted.contains($0) },
       select: { try shared.leaves.without(left: $0, in: transaction) })
-    guard !components.isTorn(step.id), !SyncDefect.componentPublishedInParts.isPlanted else {
+    guard !segments.isTorn(step.id), !SyncDefect.componentPublishedInParts.isPlanted else {
       check(
-        .sync(4), components.isTorn(step.id), phase: "applying",
+        .sync(4), segments.isTorn(step.id), phase: "applying",
         "segment \(step.part.part) of a transaction becomes visible before the last one")
-      try component.publish(with: group, in: transaction, &outcome)
+      try staged.publish(with: group, in: transaction, &outcome)
       return true
     }
     if !step.part.isLast {
-      if try put(group, step, component, in: transaction) { return false }
-      components.noteTorn(step.id)
+      if try put(group, step, staged, in: transaction) { return false }
+      segments.noteTorn(step.id)
     }
-    guard try component.isWhole(before: step.part.part, in: transaction),
-      try component.isIntact(in: transaction)
+    guard try staged.isWhole(before: step.part.part, in: transaction),
+      try staged.isIntact(in: transaction)
     else {
       // Segments or their session are gone, or the staged data is damaged.
       try transaction.unstage(step.id)
       outcome.hasLostParts = true
       return false
     }
-    if step.part.isLast { components.finish(step.id) }
-    if !step.part.isLast { outcome.torn = try component.extent(with: group, in: transaction) }
+    if step.part.isLast { segments.finish(step.id) }
+    if !step.part.isLast { outcome.torn = try staged.extent(with: group, in: transaction) }
     SyncPoint.stagedPublished.reached()
-    try component.publish(with: group, in: transaction, &outcome)
+    try staged.publish(with: group, in: transaction, &outcome)
     return true
   }
 
   /// Stages a segment, and drops segments of earlier links if that is necessary to make room.
   private func put(
-    _ group: IncomingGroup, _ step: ComponentStep, _ component: StagedComponent,
+    _ group: IncomingGroup, _ step: SegmentStep, _ staged: StagedSegments,
     in transaction: WriteTransaction
   ) throws -> Bool {
-    if try component.put(group, as: step.part.part, from: sender, in: transaction) { return true }
-    let forgotten = try StagedComponent.makeRoom(transaction, except: shared.components.isUsed)
+    if try staged.put(group, as: step.part.part, from: sender, in: transaction) { return true }
+    let forgotten = try StagedSegments.makeRoom(transaction, except: shared.segments.isUsed)
     shared.stage.forget(forgotten)
-    return try !forgotten.isEmpty && component.put(group, as: step.part.part, from: sender, in: transaction)
+    return try !forgotten.isEmpty && staged.put(group, as: step.part.part, from: sender, in: transaction)
   }
 }
 

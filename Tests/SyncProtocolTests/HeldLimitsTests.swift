@@ -151,7 +151,7 @@ import Testing
   }
 
   @Test func `of groups in parts that sessions have left the last ones are kept`() {
-    let stage = ComponentStage()
+    let stage = SegmentStage()
     var names: [StagingID] = []
     for number in 0..<SyncLimits.leftGroups + 3 {
       let name = stage.makeName(UInt64(number) << 32) { _ in false }

@@ -36,7 +36,7 @@ struct GroupEncoder {
   private var previousOfRuns: String?
 
   /// The segment of a large transaction, if this is one.
-  var part: ComponentPart?
+  var part: Segment?
 
   var documentCount: Int { bodyCount + runDocuments }
   var byteCount: Int { body.count + runs.count }

@@ -29,9 +29,9 @@ struct IncomingGroup: Sendable {
   /// The range of the transaction in the block.
   let range: Range<Int>
   /// The segment of a large transaction, if this is one.
-  let part: ComponentPart?
+  let part: Segment?
   /// Where to stage it, if it is a segment.
-  var step: ComponentStep?
+  var step: SegmentStep?
   /// How many of this peer's transactions its sender had applied when its first frame came.
   var seen: UInt64 = 0
 
@@ -82,14 +82,14 @@ struct IncomingGroup: Sendable {
     var count = try reader.readCount(minimumBytes: 6)
     var runs: [IncomingRun] = []
     var runDocuments = 0
-    var part: ComponentPart?
+    var part: Segment?
     if count == 0 {
       switch try reader.readByte() {
       case GroupEncoder.runsForm:
         runs = try Self.readRuns(&reader)
         runDocuments = runs.reduce(0) { $0 + $1.ids.count }
         runs.removeAll { !accepts($0.collection) }
-      case GroupEncoder.partForm: part = try ComponentPart(from: &reader)
+      case GroupEncoder.partForm: part = try Segment(from: &reader)
       default: throw reader.failure(.malformed, "a group is of an unknown form")
       }
       count = try reader.readCount(minimumBytes: 6)

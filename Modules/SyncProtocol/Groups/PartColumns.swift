@@ -32,7 +32,7 @@ enum PartColumns {
     guard group.starts(with: [0, GroupEncoder.partForm]) else { return nil }
     var reader = ByteReader(group.span.bytes, offset: 2)
     do throws(CodecError) {
-      _ = try ComponentPart(from: &reader)
+      _ = try Segment(from: &reader)
       for _ in 0..<(try reader.readVarint()) { try reader.skipDocumentHead() }
     } catch {
       return nil

@@ -43,9 +43,9 @@ extension DocumentSender {
     var included: [StoredPlace] = []
     let mayHaveBases = !deferred.isEmpty
     if peer.reconciliation.isActive { graph.noteSent(places) }
-    for component in bundle.components.sorted() {
-      graph.noteSent(component: component)
-      for run in graph.runs(of: component) {
+    for closure in bundle.closures.sorted() {
+      graph.noteSent(closure: closure)
+      for run in graph.runs(of: closure) {
         guard let source = try sources.source(run.collection, transaction) else { continue }
         try transaction.forEachIntactRecord(
           in: source.collection, numbers: run.numbers, damaged: context.tellDamaged

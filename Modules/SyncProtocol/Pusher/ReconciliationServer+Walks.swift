@@ -93,7 +93,7 @@ extension ReconciliationServer {
       }
       budget -= 1
       let place = StoredPlace(collection: collection.id, number: number)
-      guard source.matcher.matches(id, record), !sender.graph.isInComponent(place) else { return true }
+      guard source.matcher.matches(id, record), !sender.graph.isInClosure(place) else { return true }
       try addLoose(place, id, summary, record, source, &sources, transaction)
       return true
     }

@@ -47,7 +47,7 @@ final class ReconciliationServer {
   var canProduce: Bool {
     needsIndex && !sender.graph.isReady || !reconciliation.wanted.isEmpty || !reconciliation.pass.due.isEmpty
       || !reconciliation.streamWalks.isEmpty
-      || hasReadyComponents
+      || hasReadyClosures
       || reconciliation.isAsked && reconciliation.responder.questionCount == 0 && waitsUntil == nil
   }
 
@@ -82,7 +82,7 @@ final class ReconciliationServer {
       try addDue(budget: &budget)
       return true
     }
-    if try addComponents(budget: &budget) { return true }
+    if try addClosures(budget: &budget) { return true }
     if let walk = reconciliation.streamWalks.removeFirst() {
       try addStream(walk, budget: &budget)
       return true

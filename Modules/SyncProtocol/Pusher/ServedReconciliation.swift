@@ -51,7 +51,7 @@ struct ServedReconciliation {
   /// Bytes of the requests that are not examined yet, and of those that wait for their closure.
   var wantedCost = 0
   var gatheredCost = 0
-  var pass = ComponentPass()
+  var pass = ClosurePass()
 
   init() {}
 
@@ -102,7 +102,7 @@ struct ServedReconciliation {
   mutating func finish() {
     enter(.closing)
     responder.forgetDigests()
-    pass = ComponentPass()
+    pass = ClosurePass()
   }
 
   /// Ends the reconciliation with this number, now that everything is sent.

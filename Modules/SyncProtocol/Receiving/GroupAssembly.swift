@@ -233,7 +233,7 @@ final class GroupAssembly {
     guard let peer = context.peer, let gatekeeper = context.gatekeeper else { return }
     let stage = context.shared.stage
     try stage.load(
-      from: context.store, context.shared.components, least: context.tuning.transfers.leastStagedBytes,
+      from: context.store, context.shared.segments, least: context.tuning.transfers.leastStagedBytes,
       at: context.now)
     var notices: [StagedNotice] = []
     for transfer in stage.transfers(at: context.now) {

@@ -16,7 +16,7 @@ final class ReceiveQueue {
   let assembly: GroupAssembly
   private let context: SessionContext
   private var drafter: RecordDrafter
-  private var component = IncomingComponent()
+  private var incomingSegments = IncomingSegments()
   /// Received transactions that are not decoded yet (`arrived`), or are decoded (`ready`).
   ///
   /// Decoded ones are counted by documents and bytes.
@@ -198,8 +198,8 @@ final class ReceiveQueue {
     }
     group.seen = arrived.seen
     if let part = group.part {
-      group.step = component.step(for: part) {
-        context.shared.components.makeName(
+      group.step = incomingSegments.step(for: part) {
+        context.shared.segments.makeName(
           context.configuration.random(), isKept: context.shared.stage.keepsParts)
       }
       // If a segment is missing, nothing of its transaction is accepted.

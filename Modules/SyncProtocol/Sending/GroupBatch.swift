@@ -16,7 +16,7 @@ final class GroupBatch {
   private var documents = 0
   private var bytes = 0
   /// The number of the last group that was sent in segments.
-  private var component: UInt64 = 0
+  private var transactionNumber: UInt64 = 0
   /// Whether the group has changes that fit only one state, so that it cannot be sent in staged segments.
   private var hasSteps = false
   /// Whether segments were sent that become visible with the last one.
@@ -134,10 +134,10 @@ final class GroupBatch {
   private func flush(isLast: Bool) {
     if partCount == 0, !isLast, !hasSteps {
       isStaged = true
-      component += 1
+      transactionNumber += 1
     }
     if isStaged {
-      group.part = ComponentPart(component: component, part: UInt64(partCount), isLast: isLast)
+      group.part = Segment(transaction: transactionNumber, part: UInt64(partCount), isLast: isLast)
     }
     guard isStaged || !group.isEmpty else { return }
     #if DEBUG || SIMULATION

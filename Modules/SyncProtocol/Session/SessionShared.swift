@@ -13,7 +13,7 @@ public final class SessionShared: Sendable {
   /// Decides which session pulls a large initial transfer.
   let bulk = BulkScheduler()
   /// Staged segments of large transactions.
-  let components = ComponentStage()
+  let segments = SegmentStage()
   /// Evicts documents that no longer match any subscription.
   let leaves = EvictionScheduler()
   /// The interests of peers.

@@ -41,7 +41,7 @@ struct GroupRuns {
   /// Consecutive numbers of one collection in one component.
   private struct Run {
     let collection: UInt32
-    var component: UInt32
+    var closure: UInt32
     let first: DocumentNumber
     var last: DocumentNumber
   }
@@ -70,7 +70,7 @@ struct GroupRuns {
     self.limit = limit
   }
 
-  var componentCount: Int { starts.count - 1 }
+  var closureCount: Int { starts.count - 1 }
 
   /// Reads records until the last one or until the budget is spent.
   ///
@@ -97,12 +97,12 @@ struct GroupRuns {
 
   private mutating func add(_ members: [DocumentRun]) {
     guard !members.isEmpty else { return }
-    let component = UInt32(truncatingIfNeeded: parents.count)
-    parents.append(component)
+    let closure = UInt32(truncatingIfNeeded: parents.count)
+    parents.append(closure)
     for run in members {
       runs.append(
         Run(
-          collection: run.collection, component: component, first: run.numbers.lowerBound,
+          collection: run.collection, closure: closure, first: run.numbers.lowerBound,
           last: run.numbers.upperBound))
     }
     guard runs.count >= limit else { return }
@@ -123,7 +123,7 @@ struct GroupRuns {
     for place in 1..<max(runs.count, 1) {
       let run = runs[place]
       if runs[end].collection == run.collection, run.first <= runs[end].last {
-        unite(runs[end].component, run.component)
+        unite(runs[end].closure, run.closure)
         runs[end].last = max(runs[end].last, run.last)
       } else {
         end += 1
@@ -134,12 +134,12 @@ struct GroupRuns {
     var labels = [UInt32](repeating: .max, count: parents.count)
     var count: UInt32 = 0
     for place in runs.indices {
-      let root = Int(root(runs[place].component))
+      let root = Int(root(runs[place].closure))
       if labels[root] == .max {
         labels[root] = count
         count += 1
       }
-      runs[place].component = labels[root]
+      runs[place].closure = labels[root]
     }
     parents = Array(0..<count)
     sorted = runs.count
@@ -148,13 +148,13 @@ struct GroupRuns {
   private mutating func finish() {
     sweep()
     var counts = [UInt32](repeating: 0, count: parents.count + 1)
-    for run in runs { counts[Int(run.component) + 1] += 1 }
+    for run in runs { counts[Int(run.closure) + 1] += 1 }
     for place in counts.indices.dropFirst() { counts[place] += counts[place - 1] }
     starts = counts
     order = [UInt32](repeating: 0, count: runs.count)
     for (place, run) in runs.enumerated() {
-      order[Int(counts[Int(run.component)])] = UInt32(truncatingIfNeeded: place)
-      counts[Int(run.component)] += 1
+      order[Int(counts[Int(run.closure)])] = UInt32(truncatingIfNeeded: place)
+      counts[Int(run.closure)] += 1
     }
     parents = []
     isReady = true
@@ -165,28 +165,28 @@ struct GroupRuns {
     if a != b { parents[Int(max(a, b))] = min(a, b) }
   }
 
-  private mutating func root(_ component: UInt32) -> UInt32 {
-    var component = component
-    while parents[Int(component)] != component {
-      parents[Int(component)] = parents[Int(parents[Int(component)])]
-      component = parents[Int(component)]
+  private mutating func root(_ closure: UInt32) -> UInt32 {
+    var closure = closure
+    while parents[Int(closure)] != closure {
+      parents[Int(closure)] = parents[Int(parents[Int(closure)])]
+      closure = parents[Int(closure)]
     }
-    return component
+    return closure
   }
 
   // MARK: - Lookups, once it is ready
 
   /// Returns the component of a document; `nil` when it is in none.
-  func component(of place: StoredPlace) -> Int? {
+  func closure(of place: StoredPlace) -> Int? {
     let next = firstRun(endingAtOrAfter: place)
     guard next < runs.count, runs[next].collection == place.collection, runs[next].first <= place.number
     else { return nil }
-    return Int(runs[next].component)
+    return Int(runs[next].closure)
   }
 
   /// Returns the runs of a component, by collection and number.
-  func runs(of component: Int) -> some Sequence<DocumentRun> {
-    order[Int(starts[component])..<Int(starts[component + 1])].lazy.map { place in
+  func runs(of closure: Int) -> some Sequence<DocumentRun> {
+    order[Int(starts[closure])..<Int(starts[closure + 1])].lazy.map { place in
       let run = runs[Int(place)]
       return DocumentRun(collection: run.collection, numbers: run.first...run.last)
     }

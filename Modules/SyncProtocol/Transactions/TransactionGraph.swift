@@ -4,7 +4,7 @@ import DocStore
 ///
 /// It has components of old transactions and documents of recent ones.
 struct Bundle {
-  var components: Set<Int> = []
+  var closures: Set<Int> = []
   var places: Set<StoredPlace> = []
 }
 
@@ -17,7 +17,7 @@ struct Bundle {
 struct TransactionGraph {
   private var old = GroupRuns(through: 0)
   private var recent = RecentGroups(after: .max)
-  private var sentComponents: [Bool] = []
+  private var sentClosures: [Bool] = []
   /// Documents of recent transactions that were sent in this reconciliation.
   private var sentPlaces: Set<StoredPlace> = []
   /// The documents of recent transactions that are also in components.
@@ -37,7 +37,7 @@ struct TransactionGraph {
   /// Forgets the components when a reconciliation is over.
   mutating func end() {
     old = GroupRuns(through: 0)
-    (sentComponents, sentPlaces, recentMembers) = ([], [], nil)
+    (sentClosures, sentPlaces, recentMembers) = ([], [], nil)
   }
 
   /// Begins at a receiver's log position: the receiver has everything that was committed before.
@@ -45,7 +45,7 @@ struct TransactionGraph {
 
   /// Whether all old transactions are read.
   var isReady: Bool { old.isReady }
-  var componentCount: Int { old.componentCount }
+  var closureCount: Int { old.closureCount }
   /// The last commit whose record was forgotten because there were too many.
   var forgottenThrough: UInt64? { old.forgottenThrough }
 
@@ -55,11 +55,11 @@ struct TransactionGraph {
     budget: inout Int
   ) throws {
     try old.step(transaction, concerns: concerns, damaged: damaged, budget: &budget)
-    if old.isReady { sentComponents = Array(repeating: false, count: old.componentCount) }
+    if old.isReady { sentClosures = Array(repeating: false, count: old.closureCount) }
   }
 
   /// Returns the runs of a component, by collection and number.
-  func runs(of component: Int) -> some Sequence<DocumentRun> { old.runs(of: component) }
+  func runs(of closure: Int) -> some Sequence<DocumentRun> { old.runs(of: closure) }
 
   /// Returns the first numbers from a place on that are in no component; `nil` if there are none.
   ///
@@ -68,19 +68,19 @@ struct TransactionGraph {
     old.gap(from: place, through: last)
   }
 
-  func isInComponent(_ place: StoredPlace) -> Bool { old.component(of: place) != nil }
+  func isInClosure(_ place: StoredPlace) -> Bool { old.closure(of: place) != nil }
 
-  func isSent(_ component: Int) -> Bool { sentComponents[component] }
+  func isSent(_ closure: Int) -> Bool { sentClosures[closure] }
 
   /// Whether the component of a document is not sent yet; `true` for a document of no component.
   func isOpen(_ place: StoredPlace) -> Bool {
-    old.component(of: place).map { sentComponents[$0] } ?? true
+    old.closure(of: place).map { sentClosures[$0] } ?? true
   }
 
   /// Whether a document of a recent transaction was sent.
   func isSent(_ place: StoredPlace) -> Bool { sentPlaces.contains(place) }
 
-  mutating func noteSent(component: Int) { sentComponents[component] = true }
+  mutating func noteSent(closure: Int) { sentClosures[closure] = true }
 
   /// Records documents that are sent, if a recent transaction has them.
   mutating func noteSent(_ places: Set<StoredPlace>) {
@@ -101,7 +101,7 @@ struct TransactionGraph {
 
   func isRecent(_ place: StoredPlace) -> Bool { recent.contains(place) }
   /// Whether any transaction binds a document.
-  func isBound(_ place: StoredPlace) -> Bool { recent.contains(place) || isInComponent(place) }
+  func isBound(_ place: StoredPlace) -> Bool { recent.contains(place) || isInClosure(place) }
   /// Whether any binding exists.
   var hasBindings: Bool { recent.hasBindings }
 
@@ -125,10 +125,10 @@ struct TransactionGraph {
   // MARK: - Closure
 
   /// Returns a component with all that recent transactions bind to it.
-  mutating func bundle(of component: Int) -> Bundle {
-    guard !recent.isEmpty else { return Bundle(components: [component]) }
-    var bundle = bundle(around: members(of: component))
-    bundle.components.insert(component)
+  mutating func bundle(of closure: Int) -> Bundle {
+    guard !recent.isEmpty else { return Bundle(closures: [closure]) }
+    var bundle = bundle(around: members(of: closure))
+    bundle.closures.insert(closure)
     return bundle
   }
 
@@ -141,10 +141,10 @@ struct TransactionGraph {
       recent.forEachNeighbour(of: place, seen: &seen) {
         if bundle.places.insert($0).inserted { open.append($0) }
       }
-      guard let component = old.component(of: place), !sentComponents[component],
-        bundle.components.insert(component).inserted, !recent.isEmpty
+      guard let closure = old.closure(of: place), !sentClosures[closure],
+        bundle.closures.insert(closure).inserted, !recent.isEmpty
       else { continue }
-      for member in members(of: component) where bundle.places.insert(member).inserted { open.append(member) }
+      for member in members(of: closure) where bundle.places.insert(member).inserted { open.append(member) }
     }
     return bundle
   }
@@ -161,13 +161,13 @@ struct TransactionGraph {
   }
 
   /// Returns the documents of recent transactions that are also in a component.
-  private mutating func members(of component: Int) -> [StoredPlace] {
-    if let recentMembers { return recentMembers[component] ?? [] }
+  private mutating func members(of closure: Int) -> [StoredPlace] {
+    if let recentMembers { return recentMembers[closure] ?? [] }
     var members: [Int: [StoredPlace]] = [:]
     for place in recent.places {
-      if let component = old.component(of: place) { members[component, default: []].append(place) }
+      if let closure = old.closure(of: place) { members[closure, default: []].append(place) }
     }
     recentMembers = members
-    return members[component] ?? []
+    return members[closure] ?? []
   }
 }

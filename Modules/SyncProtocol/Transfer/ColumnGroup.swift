@@ -91,7 +91,7 @@ enum ColumnGroup {
         let found = try reader.readByte()
         isPart = found == GroupEncoder.partForm
         guard isPart || found == form else { return nil }
-        if isPart { _ = try ComponentPart(from: &reader) }
+        if isPart { _ = try Segment(from: &reader) }
         count = try reader.readVarint()
       }
       for _ in 0..<count {

@@ -33,7 +33,7 @@ final class StagedParts: Sendable {
     var places: [(part: UInt64, range: Range<Int>)] = []
     var outline: StagedOutline?
     do {
-      try StagedComponent.forEachPart(of: id, in: transaction) { part, site, group in
+      try StagedSegments.forEachPart(of: id, in: transaction) { part, site, group in
         var next = outline ?? StagedOutline(from: site, grain: StagedOutline.partsGrain)
         let start = next.byteCount
         guard next.site == site, next.append(group, isWhole: true), next.byteCount <= roomBytes / 2,
@@ -65,7 +65,7 @@ final class StagedParts: Sendable {
       let wanted = place.range.clamped(to: range)
       var isFound = false
       do {
-        try StagedComponent.forEachPart(of: id, from: place.part, in: transaction) { part, _, group in
+        try StagedSegments.forEachPart(of: id, from: place.part, in: transaction) { part, _, group in
           guard part == place.part, group.count == place.range.count else { return false }
           let start = group.startIndex + wanted.lowerBound - place.range.lowerBound
           bytes += group[start..<start + wanted.count]

@@ -19,7 +19,7 @@ final class StagingGarbage: Sendable {
 
   /// Adds the segments of a large group from a number on.
   func add(_ id: StagingID, from part: UInt64) {
-    items.withLock { $0.append(Item(id: id, first: StagedComponent.firstPiece(of: part))) }
+    items.withLock { $0.append(Item(id: id, first: StagedSegments.firstPiece(of: part))) }
   }
 
   func take() -> [Item] {

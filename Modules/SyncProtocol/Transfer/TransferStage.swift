@@ -99,13 +99,13 @@ package final class TransferStage: Sendable {
   /// Segments that the store has forgotten are dropped, and so are beginnings and segments of fewer than
   /// `least` bytes in all.
   func load(
-    from store: Store, _ components: ComponentStage, least: Int, at now: Duration
+    from store: Store, _ segments: SegmentStage, least: Int, at now: Duration
   ) throws(SyncError) {
     let isFirst = state.withLock { state in
       defer { state.isLoaded = true }
       return !state.isLoaded
     }
-    var left = components.takeLeft()
+    var left = segments.takeLeft()
     let known = parts
     guard isFirst || !left.isEmpty || !known.isEmpty else { return }
     do {
@@ -113,8 +113,8 @@ package final class TransferStage: Sendable {
         let kept = try transaction.stagedIDs()
         forget(known.subtracting(kept))
         for id in isFirst ? kept.sorted() : [] {
-          if StagedComponent.isOne(id) {
-            if !components.isUsed(id), !left.contains(id) { left.insert(id, at: 0) }
+          if StagedSegments.isOne(id) {
+            if !segments.isUsed(id), !left.contains(id) { left.insert(id, at: 0) }
           } else if let transfer = try? StagedPiece.transfer(id, in: transaction, at: now),
             transfer.outline.byteCount >= least
           {

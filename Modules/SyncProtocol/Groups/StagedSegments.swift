@@ -11,7 +11,7 @@ struct GroupExtent: Sendable {
 /// The staged segments of one large transaction, which become visible together.
 ///
 /// Only one segment is in memory at a time, besides what the store keeps of a transaction.
-struct StagedComponent {
+struct StagedSegments {
   /// The high half of the staging ids of all segmented transactions.
   private static let mark: UInt64 = 0x636F_6D70_6F6E_656E
   /// The maximum number of segments of a transaction.
@@ -211,7 +211,7 @@ private struct PartPieces {
   mutating func take(
     _ piece: UInt32, _ content: [UInt8], _ body: (UInt64, SiteID, ArraySlice<UInt8>) throws -> Bool
   ) throws -> Bool {
-    let next = StagedComponent.part(of: piece)
+    let next = StagedSegments.part(of: piece)
     if next != part { try handOut(body) }
     part = next
     if goesOn { bytes += content }

@@ -2,7 +2,7 @@ import DocStore
 import Synchronization
 
 /// Tracks the staged segments of large transactions for all sessions of one store.
-final class ComponentStage: Sendable {
+final class SegmentStage: Sendable {
   private struct State {
     /// Names whose segments are arriving.
     var used: Set<StagingID> = []
@@ -16,17 +16,17 @@ final class ComponentStage: Sendable {
   private let state = Mutex(State())
 
   /// Returns a new name that neither this process nor the store has used.
-  func makeName(_ random: UInt64, isKept: (StagingID) -> Bool) -> ComponentName {
+  func makeName(_ random: UInt64, isKept: (StagingID) -> Bool) -> SegmentedName {
     let id = state.withLock { state in
       var id: StagingID
       repeat {
         state.lastName &+= 1
-        id = StagedComponent.name(random &+ state.lastName)
+        id = StagedSegments.name(random &+ state.lastName)
       } while state.used.contains(id) || state.left.contains(id) || isKept(id)
       state.used.insert(id)
       return id
     }
-    return ComponentName(id, of: self)
+    return SegmentedName(id, of: self)
   }
 
   /// Records that a transaction is complete.
@@ -60,11 +60,11 @@ final class ComponentStage: Sendable {
 /// Names the staged segments of one large transaction.
 ///
 /// The name stays in use while the session has it or a segment is being stored.
-final class ComponentName: Sendable {
+final class SegmentedName: Sendable {
   let id: StagingID
-  private let stage: ComponentStage
+  private let stage: SegmentStage
 
-  fileprivate init(_ id: StagingID, of stage: ComponentStage) {
+  fileprivate init(_ id: StagingID, of stage: SegmentStage) {
     self.id = id
     self.stage = stage
   }

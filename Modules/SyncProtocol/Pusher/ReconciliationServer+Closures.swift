@@ -3,7 +3,7 @@ import DocStore
 import Failpoints
 
 /// The progress of a reconciliation through the components, each of which is sent as a whole.
-struct ComponentPass {
+struct ClosurePass {
   /// The next component to examine.
   var next = 0
   /// Whether the peer has sent its last question and request.
@@ -19,32 +19,32 @@ struct ComponentPass {
 /// Sending the components of old transactions, and requested documents with what binds them.
 extension ReconciliationServer {
   /// Whether components can be sent before the peer has sent its last question.
-  var hasReadyComponents: Bool {
-    sender.graph.isReady && reconciliation.pass.next < sender.graph.componentCount
+  var hasReadyClosures: Bool {
+    sender.graph.isReady && reconciliation.pass.next < sender.graph.closureCount
       && !reconciliation.streams.isEmpty
   }
 
   /// Sends the next components.
   ///
   /// - Returns: `false` when there are none now.
-  func addComponents(budget: inout Int) throws(SyncError) -> Bool {
-    guard sender.graph.isReady, reconciliation.pass.next < sender.graph.componentCount else { return false }
+  func addClosures(budget: inout Int) throws(SyncError) -> Bool {
+    guard sender.graph.isReady, reconciliation.pass.next < sender.graph.closureCount else { return false }
     if reconciliation.streams.isEmpty {
       guard reconciliation.pass.isLast else { return false }
       // Requested documents are sent individually, by the steps that follow.
-      reconciliation.pass.next = sender.graph.componentCount
+      reconciliation.pass.next = sender.graph.closureCount
       return false
     }
     let concerned = try peer.concernedCollections()
     try context.read { transaction in
       try sender.refreshRecent(transaction, concerned)
       var sources = Sources(peer)
-      while budget > 0, sender.hasRoomToAdd, reconciliation.pass.next < sender.graph.componentCount {
-        let component = reconciliation.pass.next
+      while budget > 0, sender.hasRoomToAdd, reconciliation.pass.next < sender.graph.closureCount {
+        let closure = reconciliation.pass.next
         reconciliation.pass.next += 1
         budget -= 1
-        guard !sender.graph.isSent(component), try isDue(component, &sources, transaction) else { continue }
-        let bundle = sender.graph.bundle(of: component)
+        guard !sender.graph.isSent(closure), try isDue(closure, &sources, transaction) else { continue }
+        let bundle = sender.graph.bundle(of: closure)
         guard try isReady(bundle, &sources, transaction) else { continue }
         try sender.send(bundle, &sources, transaction, budget: &budget)
       }
@@ -105,9 +105,9 @@ extension ReconciliationServer {
 
   /// Whether the peer may lack a part of a component.
   private func isDue(
-    _ component: Int, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
+    _ closure: Int, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
   ) throws -> Bool {
-    for run in sender.graph.runs(of: component) {
+    for run in sender.graph.runs(of: closure) {
       if let source = try sources.source(run.collection, transaction) {
         if case .nothing = source.streamed { continue }
         return true
@@ -121,8 +121,8 @@ extension ReconciliationServer {
     _ bundle: Bundle, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
   ) throws -> Bool {
     guard !reconciliation.pass.isLast else { return true }
-    for component in bundle.components {
-      for run in sender.graph.runs(of: component) {
+    for closure in bundle.closures {
+      for run in sender.graph.runs(of: closure) {
         if let source = try sources.source(run.collection, transaction) {
           guard case .all = source.streamed else { return false }
         }
