@@ -21,14 +21,14 @@ public struct ApplyBatch: Sendable {
   /// Collections that accept incoming documents.
   private let accepted: Set<TextKey>
   /// Chunks of large transactions to stage.
-  private let pieces: [StagedPiece]
+  private let pieces: [StagedChunk]
   /// Staged data that is no longer needed.
   private let forgotten: [StagingGarbage.Item]
 
   init(
     ticket: UInt64, groups: [IncomingGroup], sender: SiteID, cursor: [UInt8]? = nil,
     evictionEpoch: UInt64 = 0, leaving: [EvictionScheduler.Candidate] = [], accepted: Set<TextKey> = [],
-    pieces: [StagedPiece] = [], forgotten: [StagingGarbage.Item] = [], for context: SessionContext
+    pieces: [StagedChunk] = [], forgotten: [StagingGarbage.Item] = [], for context: SessionContext
   ) {
     self.ticket = ticket
     self.groups = groups
@@ -75,7 +75,7 @@ public struct ApplyBatch: Sendable {
       let (changed, missing) = (outcome.changedDocuments, outcome.missing.count)
       // Repeated changes of the same documents count as one change, with one state before and one after.
       if !isJoined { try transaction.beginGroup() }
-      if group.part != nil {
+      if group.segment != nil {
         guard let step = group.step, try take(group, step, in: transaction, &outcome) else { continue }
       } else {
         try GroupMerge(group, in: transaction, hasLeft: hasLeft).run(&outcome)
@@ -107,7 +107,7 @@ extension ApplyBatch {
     _ outcome: inout ApplyOutcome
   ) throws -> Bool {
     let segments = shared.segments
-    if step.part.part == 0 { try transaction.unstage(step.id) }
+    if step.segment.index == 0 { try transaction.unstage(step.id) }
     // The policy may have changed since the segment was received.
     var group = group
     group.removeDocuments { !accepted.contains($0.collection) }
@@ -117,24 +117,24 @@ extension ApplyBatch {
     guard !segments.isTorn(step.id), !SyncDefect.componentPublishedInParts.isPlanted else {
       check(
         .sync(4), segments.isTorn(step.id), phase: "applying",
-        "segment \(step.part.part) of a transaction becomes visible before the last one")
+        "segment \(step.segment.index) of a transaction becomes visible before the last one")
       try staged.publish(with: group, in: transaction, &outcome)
       return true
     }
-    if !step.part.isLast {
+    if !step.segment.isLast {
       if try put(group, step, staged, in: transaction) { return false }
       segments.noteTorn(step.id)
     }
-    guard try staged.isWhole(before: step.part.part, in: transaction),
+    guard try staged.isWhole(before: step.segment.index, in: transaction),
       try staged.isIntact(in: transaction)
     else {
       // Segments or their session are gone, or the staged data is damaged.
       try transaction.unstage(step.id)
-      outcome.hasLostParts = true
+      outcome.hasLostSegments = true
       return false
     }
-    if step.part.isLast { segments.finish(step.id) }
-    if !step.part.isLast { outcome.torn = try staged.extent(with: group, in: transaction) }
+    if step.segment.isLast { segments.finish(step.id) }
+    if !step.segment.isLast { outcome.torn = try staged.extent(with: group, in: transaction) }
     SyncPoint.stagedPublished.reached()
     try staged.publish(with: group, in: transaction, &outcome)
     return true
@@ -145,10 +145,10 @@ extension ApplyBatch {
     _ group: IncomingGroup, _ step: SegmentStep, _ staged: StagedSegments,
     in transaction: WriteTransaction
   ) throws -> Bool {
-    if try staged.put(group, as: step.part.part, from: sender, in: transaction) { return true }
+    if try staged.put(group, as: step.segment.index, from: sender, in: transaction) { return true }
     let forgotten = try StagedSegments.makeRoom(transaction, except: shared.segments.isUsed)
     shared.stage.forget(forgotten)
-    return try !forgotten.isEmpty && staged.put(group, as: step.part.part, from: sender, in: transaction)
+    return try !forgotten.isEmpty && staged.put(group, as: step.segment.index, from: sender, in: transaction)
   }
 }
 
@@ -179,7 +179,7 @@ public struct ApplyOutcome: Sendable {
   /// Whether staged segments were dropped before the last one arrived.
   ///
   /// Reconciliation then has to find the transaction.
-  var hasLostParts = false
+  var hasLostSegments = false
   /// Whether a write of this store's site was received that this store has not made.
   var hasMetLaterSelf = false
 

@@ -84,7 +84,7 @@ package enum SyncLimits {
   /// How long a peer may stop within a transaction while others wait for the memory that it takes.
   package static let holdSpan = Duration.seconds(5)
   /// The number of parts into which a range is split.
-  package static let splitParts = 16
+  package static let splitRanges = 16
   /// Statements that run for one peer at a time.
   package static let remoteQueries = 4
   /// Bytes of a statement's text and arguments, and of the code and message of an error answer.

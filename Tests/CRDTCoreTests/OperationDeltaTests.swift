@@ -142,12 +142,12 @@ import Testing
             of: before.stored, to: after.stored, tables: writer.tables)
         else { continue }
         var columns: [Range<Int>] = []
-        guard let part = try RunPart(whole, values: &columns) else { continue }
+        guard let part = try RunMember(whole, values: &columns) else { continue }
         writes += 1
         // Taken for one like the last, or like itself, it comes to the same.
         for (likely, isAlike) in [(last, last == part.head), (part.head, true)] {
           var values: [Range<Int>] = [7..<8]
-          let again = try #require(try RunPart(whole, like: likely, values: &values), "seed \(seed)")
+          let again = try #require(try RunMember(whole, like: likely, values: &values), "seed \(seed)")
           expect(again.head == part.head && again.isAlike == isAlike, "seed \(seed)")
           expectEqual(values, [7..<8] + columns, "seed \(seed)")
         }

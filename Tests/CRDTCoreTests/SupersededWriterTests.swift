@@ -172,7 +172,7 @@ import Testing
     let whole = try #require(
       try WireDocument.operationDelta(of: former.stored, to: document.stored, tables: cloud.tables))
     var columns: [Range<Int>] = []
-    let part = try #require(try RunPart(whole, values: &columns))
+    let part = try #require(try RunMember(whole, values: &columns))
     var entries = ByteWriter()
     try part.head.appendEntries(operationDelta.span.bytes, columns: &columns, to: &entries)
     for route in [CodecRoute.shortest, .tree] {

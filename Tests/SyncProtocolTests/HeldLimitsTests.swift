@@ -206,7 +206,7 @@ import Testing
       most = max(most, raw.session.puller.pull.queue.assembly.pieceBytes)
     }
     #expect(raw.closed == nil, "\(raw.closed as Any)")
-    #expect(most <= SyncLimits.stagedAtOnceBytes + WriteTransaction.stagedPartBytes && most > 0, "\(most)")
+    #expect(most <= SyncLimits.stagedAtOnceBytes + WriteTransaction.stagedChunkBytes && most > 0, "\(most)")
   }
 
   @Test func `so many peers' subscriptions are remembered`() throws {

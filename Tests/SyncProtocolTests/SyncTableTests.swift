@@ -110,9 +110,9 @@ import Testing
     let free = Mutex(100 << 20)
     let fixture = try TableFixture { $0.freeDiskBytes = { free.withLock { $0 } } }
     let id = StagingID(high: 1, low: 7)
-    let part = [UInt8](repeating: 1, count: WriteTransaction.stagedPartBytes)
-    func stage(_ parts: Range<UInt32>) throws -> Int {
-      try fixture.store.write { tx in try parts.prefix { try tx.stage(part, as: $0, of: id) }.count }.0
+    let chunk = [UInt8](repeating: 1, count: WriteTransaction.stagedChunkBytes)
+    func stage(_ chunks: Range<UInt32>) throws -> Int {
+      try fixture.store.write { tx in try chunks.prefix { try tx.stage(chunk, as: $0, of: id) }.count }.0
     }
     #expect(try stage(0..<100) == 100)
     // Of 20 MB, with the 7 that are there, that is less than there is.
@@ -127,29 +127,29 @@ import Testing
     let fixture = try TableFixture { $0.workingBytes = 1 << 20 }
     let store = fixture.store
     let (a, b) = (StagingID(high: 1, low: 7), StagingID(high: 1, low: 8))
-    func parts(_ id: StagingID) throws -> [UInt32: Int] {
+    func chunks(_ id: StagingID) throws -> [UInt32: Int] {
       try store.read { tx in
         var found: [UInt32: Int] = [:]
         var last: UInt32?
-        try tx.forEachStaged(of: id) { part, bytes in
-          #expect(last.map { $0 < part } ?? true)
-          last = part
-          found[part] = bytes.count
+        try tx.forEachStaged(of: id) { chunk, bytes in
+          #expect(last.map { $0 < chunk } ?? true)
+          last = chunk
+          found[chunk] = bytes.count
           return true
         }
         return found
       }
     }
     try store.write { tx in
-      for part in [2, 0, 1] as [UInt32] {
-        let isKept = try tx.stage([UInt8](repeating: 1, count: Int(part) * 100), as: part, of: a)
+      for chunk in [2, 0, 1] as [UInt32] {
+        let isKept = try tx.stage([UInt8](repeating: 1, count: Int(chunk) * 100), as: chunk, of: a)
         expect(isKept)
       }
       let isKept = try tx.stage([5], as: 3, of: b)
       #expect(isKept)
     }
-    #expect(try parts(a) == [0: 0, 1: 100, 2: 200])
-    #expect(try parts(b) == [3: 1])
+    #expect(try chunks(a) == [0: 0, 1: 100, 2: 200])
+    #expect(try chunks(b) == [3: 1])
     #expect(try store.read { try $0.stagedIDs() } == [a, b])
     #expect(try store.read { $0.sequence } == 0)
     try store.write { tx in
@@ -159,11 +159,11 @@ import Testing
         return true
       }
       #expect(count == 3)
-      try tx.unstage(a, parts: 1...1)
-      #expect(try tx.stagedParts(of: a) == [0, 2])
+      try tx.unstage(a, chunks: 1...1)
+      #expect(try tx.stagedChunks(of: a) == [0, 2])
       try tx.unstage(a)
     }
-    #expect(try parts(a) == [:])
+    #expect(try chunks(a) == [:])
     // There is room for about a megabyte.
     var kept = 0
     while kept < 100,
@@ -174,7 +174,7 @@ import Testing
       kept += 1
     }
     #expect((10..<18).contains(kept))
-    #expect(try parts(b) == [3: 1])
+    #expect(try chunks(b) == [3: 1])
     #expect(try store.verify().damages == [])
   }
 

@@ -21,8 +21,8 @@ import Testing
     return FilterAsk(cleared, role: role, number: number, count: count, spent: spent)
   }
 
-  private func part(_ filter: IDFilter, at offset: Int = 0, of count: Int? = nil) -> FilterFrame.Part {
-    FilterFrame.Part(
+  private func chunk(_ filter: IDFilter, at offset: Int = 0, of count: Int? = nil) -> FilterFrame.Chunk {
+    FilterFrame.Chunk(
       totalBytes: filter.bytes.count, offset: offset,
       bytes: Array(filter.bytes[offset..<min(offset + (count ?? .max / 2), filter.bytes.count)]))
   }
@@ -37,7 +37,7 @@ import Testing
   private func checking(_ numbers: Range<Int> = 0..<10) throws -> Telling {
     var half = half()
     for number in 0..<64 { _ = half.receive(event: try id(number)) }
-    _ = try half.receive(part(filter(of: numbers)), number: half.lastNumber, held: 64, room: 1 << 20)
+    _ = try half.receive(chunk(filter(of: numbers)), number: half.lastNumber, held: 64, room: 1 << 20)
     #expect(half.isChecking)
     return half
   }
@@ -60,7 +60,7 @@ import Testing
     var half = half()
     for number in 0..<64 { _ = half.receive(event: try id(number)) }
     for number in 100..<110 { _ = half.receive(event: try id(number)) }
-    let steps = try half.receive(part(filter(of: 105..<120)), number: 1, held: 74, room: 1 << 20)
+    let steps = try half.receive(chunk(filter(of: 105..<120)), number: 1, held: 74, room: 1 << 20)
     #expect(steps == [.tell(try (105..<110).map { try id($0) }.sorted())])
     #expect(!half.isWaiting)
     #expect(half.receive(event: try id(119)).tells)
@@ -73,7 +73,7 @@ import Testing
     var half = half()
     for number in 0..<64 { _ = half.receive(event: try id(number)) }
     half.receive(told: IDFilter.hash(try id(300)))
-    _ = try half.receive(part(filter(of: 0..<1)), number: 1, held: 64, room: 1 << 20)
+    _ = try half.receive(chunk(filter(of: 0..<1)), number: 1, held: 64, room: 1 << 20)
     #expect(half.receive(event: try id(300)).tells)
   }
 
@@ -83,7 +83,7 @@ import Testing
     #expect(half.waitingCount == 4_096 && !half.awaitsAll)
     _ = half.receive(event: try id(9_999))
     #expect(half.waitingCount == 0 && half.awaitsAll)
-    let steps = try half.receive(part(filter(of: 0..<1)), number: 1, held: 4_161, room: 1 << 20)
+    let steps = try half.receive(chunk(filter(of: 0..<1)), number: 1, held: 4_161, room: 1 << 20)
     #expect(steps == [.lookAtAll(number: 1)])
     #expect(try half.looks(under: 1) && half.tells(IDFilter.hash(id(0))))
     half.finishLook(under: 1)
@@ -179,7 +179,7 @@ import Testing
     #expect(half.receive(count: 1, number: 9, room: 1 << 20) == [])
     for number in 0..<64 { _ = half.receive(event: try id(number)) }
     let stale = half.lastNumber - 1
-    #expect(try half.receive(part(filter(of: 0..<1)), number: stale, held: 64, room: 1 << 20) == [])
+    #expect(try half.receive(chunk(filter(of: 0..<1)), number: stale, held: 64, room: 1 << 20) == [])
     #expect(half.isAsking)
   }
 
@@ -209,9 +209,9 @@ import Testing
     var half = half()
     for number in 0..<64 { _ = half.receive(event: try id(number)) }
     let filter = try filter(of: 0..<10)
-    #expect(try half.receive(part(filter, of: 10), number: 1, held: 64, room: 1 << 20) == [])
+    #expect(try half.receive(chunk(filter, of: 10), number: 1, held: 64, room: 1 << 20) == [])
     #expect(throws: SyncError.self) {
-      try half.receive(part(filter, at: 20), number: 1, held: 64, room: 1 << 20)
+      try half.receive(chunk(filter, at: 20), number: 1, held: 64, room: 1 << 20)
     }
   }
 
@@ -220,7 +220,7 @@ import Testing
     for number in 0..<65 { _ = half.receive(event: try id(number)) }
     let waiting = try id(64)
     #expect(
-      try half.receive(part(filter(of: 0..<10)), number: 1, held: 65, room: 10) == [.tell([waiting])])
+      try half.receive(chunk(filter(of: 0..<10)), number: 1, held: 65, room: 10) == [.tell([waiting])])
     #expect(half.filterBytes == 0)
   }
 

@@ -97,7 +97,7 @@ package struct RunHead: Hashable, Sendable {
 }
 
 /// An operation delta, split into the part that a run shares and its own part.
-package struct RunPart {
+package struct RunMember {
   package let head: RunHead
   package let step: WireStep
   /// Whether the head is the expected one.

@@ -116,7 +116,7 @@ package struct Announcement: Hashable, Sendable {
 
   /// Returns the transactions divided into frames.
   package static func frames(_ groups: [[AnnouncedDocument]]) -> [Announcement] {
-    groups.parts(of: 48 << 10, size: mostBytes).map { Announcement(Array($0)) }
+    groups.chunks(of: 48 << 10, size: mostBytes).map { Announcement(Array($0)) }
   }
 
   private static func mostBytes(of group: [AnnouncedDocument]) -> Int {

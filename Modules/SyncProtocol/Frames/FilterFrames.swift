@@ -45,14 +45,14 @@ struct FilterAsk: Hashable, Sendable {
 /// A chunk of a filter, or the refusal to make one.
 struct FilterFrame: Hashable, Sendable {
   /// A chunk of a filter.
-  struct Part: Hashable, Sendable {
+  struct Chunk: Hashable, Sendable {
     var totalBytes: Int
     var offset: Int
     var bytes: [UInt8]
   }
 
   enum Body: Hashable, Sendable {
-    case part(Part)
+    case chunk(Chunk)
     /// The filter would cost `price` bytes, more than the asker's notices.
     case refused(price: UInt64)
   }
@@ -77,17 +77,17 @@ struct FilterFrame: Hashable, Sendable {
     let collection = cleared.collection
     let bytes = filter.bytes
     return stride(from: 0, to: bytes.count, by: SyncLimits.filterPieceBytes).map { offset in
-      let part = Part(
+      let chunk = Chunk(
         totalBytes: bytes.count, offset: offset,
         bytes: Array(bytes[offset..<min(offset + SyncLimits.filterPieceBytes, bytes.count)]))
-      return FilterFrame(role, number: number, collection, .part(part))
+      return FilterFrame(role, number: number, collection, .chunk(chunk))
     }
   }
 
   /// Makes the answer of a peer that has nothing to report.
   static func nothing(role: Telling.Role, number: UInt64, _ collection: String) -> FilterFrame {
     FilterFrame(
-      role, number: number, collection, .part(Part(totalBytes: 1, offset: 0, bytes: [0])))
+      role, number: number, collection, .chunk(Chunk(totalBytes: 1, offset: 0, bytes: [0])))
   }
 
   static func refused(
@@ -98,13 +98,13 @@ struct FilterFrame: Hashable, Sendable {
 
   func encode(to out: inout ByteWriter) {
     switch body {
-    case .part(let part):
+    case .chunk(let chunk):
       out.write(role.rawValue)
       out.writeVarint(number)
       out.writeString(collection)
-      out.writeVarint(part.totalBytes)
-      out.writeVarint(part.offset)
-      out.writeBlob(part.bytes)
+      out.writeVarint(chunk.totalBytes)
+      out.writeVarint(chunk.offset)
+      out.writeBlob(chunk.bytes)
     case .refused(let price):
       out.write(role.rawValue | 2)
       out.writeVarint(number)
@@ -132,6 +132,6 @@ struct FilterFrame: Hashable, Sendable {
     guard 1...UInt64(SyncLimits.filterBytes) ~= total, offset < total, !bytes.isEmpty,
       UInt64(bytes.count) <= total - offset
     else { throw reader.failure(.limit, "a filter's part lies outside it") }
-    body = .part(Part(totalBytes: Int(total), offset: Int(offset), bytes: bytes))
+    body = .chunk(Chunk(totalBytes: Int(total), offset: Int(offset), bytes: bytes))
   }
 }

@@ -20,8 +20,8 @@ extension ByteReader {
     }
   }
 
-  /// Decodes the next part of a payload.
-  mutating func part<T>(
+  /// Decodes the next field of a payload.
+  mutating func field<T>(
     _ body: (inout ByteReader) throws(CodecError) -> T
   ) throws(FrameFailure) -> T {
     do { return try body(&self) } catch { throw .codec(error) }

@@ -41,15 +41,15 @@ struct InterestFrame {
   static func frames(
     generation: UInt64, _ queries: [[UInt8]], isContinued: Bool
   ) -> [[UInt8]] {
-    let parts = queries.isEmpty ? [[][...]] : queries.parts(of: 96 << 10) { $0.count + 4 }
-    return parts.enumerated().map { index, part in
+    let batches = queries.isEmpty ? [[][...]] : queries.chunks(of: 96 << 10) { $0.count + 4 }
+    return batches.enumerated().map { index, batch in
       FrameCodec.frame(.interest) { out in
         out.writeVarint(generation)
         out.write(
-          (index == 0 ? firstFlag : 0) | (index == parts.count - 1 ? lastFlag : 0)
+          (index == 0 ? firstFlag : 0) | (index == batches.count - 1 ? lastFlag : 0)
             | (isContinued ? continuedFlag : 0))
-        out.writeVarint(part.count)
-        for query in part { out.writeBlob(query) }
+        out.writeVarint(batch.count)
+        for query in batch { out.writeBlob(query) }
       }
     }
   }

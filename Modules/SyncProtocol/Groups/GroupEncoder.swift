@@ -23,7 +23,7 @@ struct GroupEncoder {
   /// After a document count of zero, this value introduces the number of a segment, then its documents.
   ///
   /// All heads precede all contents (``PartColumns``).
-  static let partForm: UInt8 = 4
+  static let segmentForm: UInt8 = 4
 
   /// The collections of the documents; may include one whose document was left out.
   private(set) var collections = CollectionSet()
@@ -36,7 +36,7 @@ struct GroupEncoder {
   private var previousOfRuns: String?
 
   /// The segment of a large transaction, if this is one.
-  var part: Segment?
+  var segment: Segment?
 
   var documentCount: Int { bodyCount + runDocuments }
   var byteCount: Int { body.count + runs.count }
@@ -52,7 +52,7 @@ struct GroupEncoder {
     bodyCount = 0
     collections = CollectionSet()
     previous = nil
-    part = nil
+    segment = nil
     guard runCount > 0 else { return }
     runs = ByteWriter()
     (runCount, runDocuments, previousOfRuns) = (0, 0, nil)
@@ -132,10 +132,10 @@ struct GroupEncoder {
       out.write(Self.runsForm)
       out.writeVarint(runCount)
       out.write(runs.bytes)
-    } else if let part {
+    } else if let segment {
       out.writeVarint(0)
-      out.write(Self.partForm)
-      part.encode(to: &out)
+      out.write(Self.segmentForm)
+      segment.encode(to: &out)
     }
     out.writeVarint(bodyCount)
     return out.bytes
@@ -145,7 +145,7 @@ struct GroupEncoder {
   func write(to stream: inout [UInt8]) {
     var out = ByteWriter()
     swap(&out.bytes, &stream)
-    if runCount == 0, part == nil {
+    if runCount == 0, segment == nil {
       out.writeVarint(varintBytes(bodyCount) + body.count)
       out.writeVarint(bodyCount)
     } else {
@@ -161,7 +161,7 @@ struct GroupEncoder {
 
   /// The transaction as a transfer of its own; a segment in columns.
   var bytes: [UInt8] {
-    guard part != nil else { return head + body.bytes }
-    return head + PartColumns.split(body.bytes.span.bytes, count: bodyCount)
+    guard segment != nil else { return head + body.bytes }
+    return head + SegmentColumns.split(body.bytes.span.bytes, count: bodyCount)
   }
 }

@@ -29,7 +29,7 @@ struct IncomingGroup: Sendable {
   /// The range of the transaction in the block.
   let range: Range<Int>
   /// The segment of a large transaction, if this is one.
-  let part: Segment?
+  let segment: Segment?
   /// Where to stage it, if it is a segment.
   var step: SegmentStep?
   /// How many of this peer's transactions its sender had applied when its first frame came.
@@ -54,7 +54,7 @@ struct IncomingGroup: Sendable {
   var isForwarded: Bool { runs.first?.isForwarded ?? documents.first?.isForwarded ?? false }
 
   /// Whether it is no segment, and has no runs.
-  private var isPlain: Bool { part == nil && runs.isEmpty }
+  private var isPlain: Bool { segment == nil && runs.isEmpty }
 
   /// Returns whether it has no documents other than those of another transaction, if both have few.
   func changesOnly(documentsOf other: IncomingGroup) -> Bool {
@@ -82,14 +82,14 @@ struct IncomingGroup: Sendable {
     var count = try reader.readCount(minimumBytes: 6)
     var runs: [IncomingRun] = []
     var runDocuments = 0
-    var part: Segment?
+    var segment: Segment?
     if count == 0 {
       switch try reader.readByte() {
       case GroupEncoder.runsForm:
         runs = try Self.readRuns(&reader)
         runDocuments = runs.reduce(0) { $0 + $1.ids.count }
         runs.removeAll { !accepts($0.collection) }
-      case GroupEncoder.partForm: part = try Segment(from: &reader)
+      case GroupEncoder.segmentForm: segment = try Segment(from: &reader)
       default: throw reader.failure(.malformed, "a group is of an unknown form")
       }
       count = try reader.readCount(minimumBytes: 6)
@@ -105,7 +105,7 @@ struct IncomingGroup: Sendable {
     var accepted: (collection: String, isAccepted: Bool)?
     var contents = reader
     // In a segment, the heads of all documents precede all contents.
-    let isInColumns = part != nil
+    let isInColumns = segment != nil
     if isInColumns { for _ in 0..<count { try contents.skipDocumentHead() } }
     for _ in 0..<count {
       let collection = try reader.readCollection(after: &previous)
@@ -128,7 +128,7 @@ struct IncomingGroup: Sendable {
       }
       if !basis.isSelfContained { hasDependents = true }
       vectorBytes += basis.vectorBytes
-      if part != nil, case .state = basis {
+      if segment != nil, case .state = basis {
         throw reader.failure(.malformed, "a part of a group has a successor")
       }
       documents.append(
@@ -145,7 +145,7 @@ struct IncomingGroup: Sendable {
     self.hasDependents = hasDependents
     self.vectorBytes = vectorBytes
     self.range = range
-    self.part = part
+    self.segment = segment
   }
 
   /// Removes documents, except those in runs.

@@ -61,7 +61,7 @@ struct OutgoingRun {
     for index in span.indices {
       values.removeAll(keepingCapacity: true)
       guard isEligible(span[index]), let operationDelta = span[index].operationDelta,
-        let part = try RunPart(operationDelta, like: latest?.key.head, values: &values)
+        let member = try RunMember(operationDelta, like: latest?.key.head, values: &values)
       else {
         chosen.append(-1)
         continue
@@ -69,21 +69,22 @@ struct OutgoingRun {
       let change = span[index].change
       let flags = flags(span[index])
       let place: Int
-      if let latest, part.isAlike, latest.key.collection == change.key.collection, latest.key.flags == flags {
+      if let latest, member.isAlike, latest.key.collection == change.key.collection, latest.key.flags == flags
+      {
         place = latest.place
       } else {
-        let key = Key(collection: change.key.collection, flags: flags, head: part.head)
+        let key = Key(collection: change.key.collection, flags: flags, head: member.head)
         place = places[key] ?? runs.count
         (places[key], latest) = (place, (key, place))
         if place == runs.count {
           runs.append(
             OutgoingRun(
-              collection: change.collection.name, flags: flags, head: part.head,
+              collection: change.collection.name, flags: flags, head: member.head,
               capacity: documents.count - index))
         }
       }
       runs[place].members.append(Member(id: change.id, operationDelta: operationDelta))
-      runs[place].check.add(part.step)
+      runs[place].check.add(member.step)
       runs[place].values.append(contentsOf: values)
       chosen.append(place)
     }

@@ -15,9 +15,9 @@ struct StagedSegments {
   /// The high half of the staging ids of all segmented transactions.
   private static let mark: UInt64 = 0x636F_6D70_6F6E_656E
   /// The maximum number of segments of a transaction.
-  static let partLimit: UInt64 = 1 << 16
+  static let mostSegments: UInt64 = 1 << 16
   /// The maximum number of chunks per segment in the store.
-  private static let piecesPerPart: UInt32 = 1 << 10
+  private static let chunksPerSegment: UInt32 = 1 << 10
 
   private let id: StagingID
   private let accepts: (String) -> Bool
@@ -35,8 +35,8 @@ struct StagedSegments {
 
   static func name(_ low: UInt64) -> StagingID { StagingID(high: mark, low: low) }
   static func isOne(_ id: StagingID) -> Bool { id.high == mark }
-  static func firstPiece(of part: UInt64) -> UInt32 { UInt32(part) * piecesPerPart }
-  static func part(of piece: UInt32) -> UInt64 { UInt64(piece / piecesPerPart) }
+  static func firstChunk(of segment: UInt64) -> UInt32 { UInt32(segment) * chunksPerSegment }
+  static func segment(of chunk: UInt32) -> UInt64 { UInt64(chunk / chunksPerSegment) }
 
   /// Drops the segments of transactions that are not in use.
   ///
@@ -54,57 +54,57 @@ struct StagedSegments {
   /// Calls `body` with staged segments in order, from `first` on, until it returns `false`.
   ///
   /// `body` receives the number of the segment, the site that sent it, and its bytes.
-  static func forEachPart(
+  static func forEachSegment(
     of id: StagingID, from first: UInt64 = 0, in transaction: borrowing ReadTransaction,
     _ body: (UInt64, SiteID, ArraySlice<UInt8>) throws -> Bool
   ) throws {
-    var pieces = PartPieces()
-    try transaction.forEachStaged(of: id, from: firstPiece(of: first)) { try pieces.take($0, $1, body) }
-    try pieces.handOut(body)
+    var chunks = SegmentChunks()
+    try transaction.forEachStaged(of: id, from: firstChunk(of: first)) { try chunks.take($0, $1, body) }
+    try chunks.handOut(body)
   }
 
   /// Stages a segment.
   ///
   /// - Returns: `false`, with nothing staged, when there is no room.
   func put(
-    _ group: IncomingGroup, as part: UInt64, from sender: SiteID, in transaction: WriteTransaction
+    _ group: IncomingGroup, as segment: UInt64, from sender: SiteID, in transaction: WriteTransaction
   ) throws -> Bool {
     var head = ByteWriter(capacity: 16)
     head.write(sender)
     let bytes = head.bytes + group.block[group.range]
-    let first = Self.firstPiece(of: part)
+    let first = Self.firstChunk(of: segment)
     // A transaction may stage no more than a quarter of the working limit while others are staged.
-    let pieces =
-      try transaction.stagedParts(of: id).count + bytes.count / WriteTransaction.stagedPartBytes + 1
-    if pieces * WriteTransaction.stagedPartBytes > transaction.workingLimit / 4,
+    let chunks =
+      try transaction.stagedChunks(of: id).count + bytes.count / WriteTransaction.stagedChunkBytes + 1
+    if chunks * WriteTransaction.stagedChunkBytes > transaction.workingLimit / 4,
       try !transaction.stagedIDs().subtracting([id]).isEmpty
     {
       return false
     }
-    var piece = first
-    for start in stride(from: bytes.startIndex, to: bytes.endIndex, by: WriteTransaction.stagedPartBytes) {
-      let end = min(start + WriteTransaction.stagedPartBytes, bytes.endIndex)
-      guard try transaction.stage(Array(bytes[start..<end]), as: piece, of: id) else {
-        try transaction.unstage(id, parts: first...piece)
+    var chunk = first
+    for start in stride(from: bytes.startIndex, to: bytes.endIndex, by: WriteTransaction.stagedChunkBytes) {
+      let end = min(start + WriteTransaction.stagedChunkBytes, bytes.endIndex)
+      guard try transaction.stage(Array(bytes[start..<end]), as: chunk, of: id) else {
+        try transaction.unstage(id, chunks: first...chunk)
         return false
       }
-      piece += 1
+      chunk += 1
     }
     return true
   }
 
-  /// Returns whether all segments before `part` are staged.
-  func isWhole(before part: UInt64, in transaction: WriteTransaction) throws -> Bool {
-    let parts = Set(try transaction.stagedParts(of: id).map(Self.part))
-    return UInt64(parts.count) == part && parts.allSatisfy { $0 < part }
+  /// Returns whether all segments before `segment` are staged.
+  func isWhole(before segment: UInt64, in transaction: WriteTransaction) throws -> Bool {
+    let chunks = Set(try transaction.stagedChunks(of: id).map(Self.segment))
+    return UInt64(chunks.count) == segment && chunks.allSatisfy { $0 < segment }
   }
 
   /// Returns the size of the staged segments and of one that is not staged.
-  func extent(with part: IncomingGroup, in transaction: WriteTransaction) throws -> GroupExtent {
-    var extent = GroupExtent(documents: part.documentCount, byteCount: part.byteCount)
-    try forEachPart(in: transaction) { part in
-      extent.documents += part.documentCount
-      extent.byteCount += part.byteCount
+  func extent(with segment: IncomingGroup, in transaction: WriteTransaction) throws -> GroupExtent {
+    var extent = GroupExtent(documents: segment.documentCount, byteCount: segment.byteCount)
+    try forEachSegment(in: transaction) { segment in
+      extent.documents += segment.documentCount
+      extent.byteCount += segment.byteCount
       return true
     }
     return extent
@@ -115,35 +115,35 @@ struct StagedSegments {
     with last: IncomingGroup, in transaction: WriteTransaction, _ outcome: inout ApplyOutcome
   ) throws {
     var fits = true
-    try forEachPart(in: transaction) { part in
-      fits = try GroupMerge(part, in: transaction).hasBases(&outcome)
+    try forEachSegment(in: transaction) { segment in
+      fits = try GroupMerge(segment, in: transaction).hasBases(&outcome)
       return fits
     }
     if fits { fits = try GroupMerge(last, in: transaction).hasBases(&outcome) }
     guard fits else {
       SyncPoint.groupLeftOut.reached()
       var missing: [DocumentVersion] = []
-      try forEachPart(in: transaction) { part in
-        missing += try GroupMerge(part, in: transaction).versions(&outcome)
+      try forEachSegment(in: transaction) { segment in
+        missing += try GroupMerge(segment, in: transaction).versions(&outcome)
         return true
       }
       missing += try GroupMerge(last, in: transaction).versions(&outcome)
       outcome.missing.append(missing)
       return try transaction.unstage(id)
     }
-    while let (group, part) = try firstPart(in: transaction) {
+    while let (group, segment) = try firstSegment(in: transaction) {
       try merge(group, in: transaction, &outcome)
-      try transaction.unstage(id, parts: 0...Self.firstPiece(of: part + 1) - 1)
+      try transaction.unstage(id, chunks: 0...Self.firstChunk(of: segment + 1) - 1)
     }
     try merge(last, in: transaction, &outcome)
   }
 
   private func merge(
-    _ part: IncomingGroup, in transaction: WriteTransaction, _ outcome: inout ApplyOutcome
+    _ segment: IncomingGroup, in transaction: WriteTransaction, _ outcome: inout ApplyOutcome
   ) throws {
-    guard part.documentCount > 0 else { return }
+    guard segment.documentCount > 0 else { return }
     let missing = outcome.missing.count
-    try GroupMerge(part, in: transaction).run(&outcome)
+    try GroupMerge(segment, in: transaction).run(&outcome)
     guard outcome.missing.count == missing else {
       throw SyncError(.malformed, "A part of a group names a document that another one names")
     }
@@ -160,31 +160,31 @@ struct StagedSegments {
   }
 
   /// Calls `body`, which must not write, with each segment until it returns `false`.
-  private func forEachPart(
+  private func forEachSegment(
     in transaction: WriteTransaction, _ body: (IncomingGroup) throws -> Bool
   ) throws {
-    try forEachPart(in: transaction) { _, group in try body(group) }
+    try forEachSegment(in: transaction) { _, group in try body(group) }
   }
 
   /// Returns the first staged segment and its number.
-  private func firstPart(in transaction: WriteTransaction) throws -> (IncomingGroup, part: UInt64)? {
-    var first: (IncomingGroup, part: UInt64)?
-    try forEachPart(in: transaction) { part, group in
-      first = (group, part)
+  private func firstSegment(in transaction: WriteTransaction) throws -> (IncomingGroup, segment: UInt64)? {
+    var first: (IncomingGroup, segment: UInt64)?
+    try forEachSegment(in: transaction) { segment, group in
+      first = (group, segment)
       return false
     }
     return first
   }
 
-  private func forEachPart(
+  private func forEachSegment(
     in transaction: WriteTransaction, _ body: (UInt64, IncomingGroup) throws -> Bool
   ) throws {
-    func take(_ part: UInt64, _: SiteID, _ group: ArraySlice<UInt8>) throws -> Bool {
-      try body(part, try self.group(of: group))
+    func take(_ segment: UInt64, _: SiteID, _ group: ArraySlice<UInt8>) throws -> Bool {
+      try body(segment, try self.group(of: group))
     }
-    var pieces = PartPieces()
-    try transaction.forEachStaged(of: id) { try pieces.take($0, $1, take) }
-    try pieces.handOut(take)
+    var chunks = SegmentChunks()
+    try transaction.forEachStaged(of: id) { try chunks.take($0, $1, take) }
+    try chunks.handOut(take)
   }
 
   private func group(of slice: ArraySlice<UInt8>) throws -> IncomingGroup {
@@ -200,8 +200,8 @@ struct StagedSegments {
 }
 
 /// Assembles segments from their chunks, and passes on each complete segment.
-private struct PartPieces {
-  private var part: UInt64 = 0
+private struct SegmentChunks {
+  private var segment: UInt64 = 0
   private var bytes: [UInt8] = []
   private var goesOn = true
 
@@ -209,11 +209,11 @@ private struct PartPieces {
   ///
   /// - Returns: Whether `body` wants more segments.
   mutating func take(
-    _ piece: UInt32, _ content: [UInt8], _ body: (UInt64, SiteID, ArraySlice<UInt8>) throws -> Bool
+    _ chunk: UInt32, _ content: [UInt8], _ body: (UInt64, SiteID, ArraySlice<UInt8>) throws -> Bool
   ) throws -> Bool {
-    let next = StagedSegments.part(of: piece)
-    if next != part { try handOut(body) }
-    part = next
+    let next = StagedSegments.segment(of: chunk)
+    if next != segment { try handOut(body) }
+    segment = next
     if goesOn { bytes += content }
     return goesOn
   }
@@ -223,7 +223,7 @@ private struct PartPieces {
     guard goesOn, !bytes.isEmpty else { return }
     var reader = ByteReader(bytes.span.bytes)
     let site = try reader.readSite()
-    goesOn = try body(part, site, bytes[reader.offset...])
+    goesOn = try body(segment, site, bytes[reader.offset...])
     bytes = []
   }
 }

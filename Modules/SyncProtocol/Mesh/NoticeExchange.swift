@@ -96,7 +96,7 @@ final class NoticeExchange<Role: NoticeRole> {
     try perform(halves[ask.collection].receive(ask: ask, isOpen: isOpen), ask.collection)
   }
 
-  /// Receives a part of the other side's filter, or its refusal to send one.
+  /// Receives a chunk of the other side's filter, or its refusal to send one.
   ///
   /// With the filter, the other side reports everything that it holds. This side reports only documents that
   /// the filter contains.
@@ -105,10 +105,10 @@ final class NoticeExchange<Role: NoticeRole> {
     guard role.covers(collection) else { return }
     let held = try role.heldCount(of: collection)
     switch frame.body {
-    case .part(let part):
+    case .chunk(let chunk):
       let room = context.filterRoom(halves)
       try perform(
-        halves[collection].receive(part, number: frame.number, held: held, room: room), collection)
+        halves[collection].receive(chunk, number: frame.number, held: held, room: room), collection)
     case .refused(let price):
       try perform(halves[collection].receive(refusal: price, number: frame.number, held: held), collection)
     }

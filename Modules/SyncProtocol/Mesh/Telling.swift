@@ -378,25 +378,25 @@ struct Telling {
   /// Processes a chunk of the other side's filter.
   ///
   /// - Parameters:
-  ///   - part: The chunk.
+  ///   - chunk: The chunk.
   ///   - number: The number of the request that it answers.
   ///   - held: About how many documents are held in the role.
   ///   - room: Bytes that the filter may take.
   /// - Returns: The steps to perform.
   /// - Throws: `malformed` when the chunks are out of order.
   mutating func receive(
-    _ part: FilterFrame.Part, number: UInt64, held: UInt64, room: Int
+    _ chunk: FilterFrame.Chunk, number: UInt64, held: UInt64, room: Int
   ) throws(SyncError) -> [Step] {
     guard case .asked(var asked) = state, number == self.number else { return [] }
-    guard part.offset == asked.bytes.count, part.offset == 0 || part.totalBytes == asked.totalBytes else {
+    guard chunk.offset == asked.bytes.count, chunk.offset == 0 || chunk.totalBytes == asked.totalBytes else {
       throw SyncError(.malformed, "A filter's parts are not in order")
     }
-    if part.offset == 0, part.totalBytes > room {
-      return receive(refusal: UInt64(part.totalBytes), number: number, held: held)
+    if chunk.offset == 0, chunk.totalBytes > room {
+      return receive(refusal: UInt64(chunk.totalBytes), number: number, held: held)
     }
     state = .tells
-    asked.totalBytes = part.totalBytes
-    asked.bytes += part.bytes
+    asked.totalBytes = chunk.totalBytes
+    asked.bytes += chunk.bytes
     state = .asked(asked)
     guard asked.bytes.count == asked.totalBytes else { return [] }
     var told = asked.told

@@ -67,8 +67,8 @@ private struct VisitAllowance {
   private var filledAt: Duration?
 
   mutating func take(_ records: UInt64, now: Duration) -> Bool {
-    let (seconds, parts) = (now - (filledAt ?? now)).components
-    let span = Double(seconds) + Double(parts) / 1e18
+    let (seconds, attoseconds) = (now - (filledAt ?? now)).components
+    let span = Double(seconds) + Double(attoseconds) / 1e18
     let more = min(span * Double(SyncLimits.filterVisitsPerSecond), Double(SyncLimits.filterVisits))
     left = min(left + Int(more), SyncLimits.filterVisits)
     filledAt = now

@@ -119,7 +119,7 @@ final class EvictedDocuments {
         if awaited.remove(name) != nil { returning.append(name) }
       }
       // The segments of a large transaction become visible with the last one.
-      guard group.step?.part.isLast ?? true else { continue }
+      guard group.step?.segment.isLast ?? true else { continue }
       names += returning
       returning = []
     }

@@ -111,16 +111,16 @@ final class PullState {
   ///   - isGroup: Whether the documents must become visible together.
   ///   - isGraft: Whether the sender is to push from now on.
   func sendWants(_ wants: [DocumentWant], round: UInt64, isGroup: Bool, isGraft: Bool = false) {
-    for part in wants.parts(
+    for chunk in wants.chunks(
       of: 48 << 10,
       size: { $0.vector.elements.count * 34 + 64 + $0.id.bytes.count + $0.collection.utf8.count })
     {
       asksSent += 1
       let list = WantList(
         round: round, seen: queue.appliedGroups, isGroup: isGroup, isGraft: isGraft,
-        goesOn: isGroup && part.endIndex < wants.endIndex, wants: Array(part))
+        goesOn: isGroup && chunk.endIndex < wants.endIndex, wants: Array(chunk))
       #if DEBUG || SIMULATION
-        context.watch?(.requested(part.map { ($0.collection, $0.id) }))
+        context.watch?(.requested(chunk.map { ($0.collection, $0.id) }))
       #endif
       context.send(.want) { list.encode(to: &$0) }
     }
@@ -128,13 +128,13 @@ final class PullState {
 
   /// Sends notices of documents that are held here.
   func sendHaves(_ haves: [DocumentHave], round: UInt64) {
-    for part in haves.parts(
+    for chunk in haves.chunks(
       of: 48 << 10,
       size: { $0.vector.elements.count * 34 + 80 + $0.id.bytes.count + $0.collection.utf8.count })
     {
       asksSent += 1
       context.send(.have) {
-        DocumentHave.encode(Array(part), round: round, seen: queue.appliedGroups, to: &$0)
+        DocumentHave.encode(Array(chunk), round: round, seen: queue.appliedGroups, to: &$0)
       }
     }
   }

@@ -123,7 +123,7 @@ extension Puller {
     if let torn = outcome.torn {
       context.tell(.groupSplit(documents: torn.documents, byteCount: torn.byteCount))
     }
-    if outcome.hasLostParts { pull.due = .everything }
+    if outcome.hasLostSegments { pull.due = .everything }
     context.statistics.groupsMissingBase += UInt64(outcome.missing.count)
     for record in outcome.damaged { context.tellDamaged(record) }
     for document in outcome.exceeding { context.tellExceeding(document) }

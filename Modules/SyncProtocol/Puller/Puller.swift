@@ -157,7 +157,7 @@ final class Puller {
     let output = reconciler.takeOutput()
     if !output.questions.isEmpty {
       context.statistics.roundTrips += 1
-      for part in output.questions.pieces(of: 100) { sendQuestions(part) }
+      for chunk in output.questions.pieces(of: 100) { sendQuestions(chunk) }
     }
     pull.sendWants(output.wants, round: pull.round, isGroup: false)
     pull.sendHaves(output.haves, round: pull.round)
@@ -185,19 +185,19 @@ extension Array {
   }
 
   /// Returns slices whose sizes sum up to about `limit` each.
-  func parts(of limit: Int, size: (Element) -> Int) -> [ArraySlice<Element>] {
-    var parts: [ArraySlice<Element>] = []
+  func chunks(of limit: Int, size: (Element) -> Int) -> [ArraySlice<Element>] {
+    var chunks: [ArraySlice<Element>] = []
     var start = 0
     var sum = 0
     for (index, element) in enumerated() {
       let bytes = size(element)
       if sum + bytes > limit, index > start {
-        parts.append(self[start..<index])
+        chunks.append(self[start..<index])
         (start, sum) = (index, 0)
       }
       sum += bytes
     }
-    if start < count { parts.append(self[start...]) }
-    return parts
+    if start < count { chunks.append(self[start...]) }
+    return chunks
   }
 }

@@ -14,7 +14,7 @@ struct InterestDraft {
   /// Whether all of its frames have arrived.
   private(set) var isWhole: Bool
   private var builder = InterestBuilder()
-  private var parts = WorkQueue<InterestFrame.EncodedQuery>()
+  private var waiting = WorkQueue<InterestFrame.EncodedQuery>()
   private var queryCount = 0
   private var waitingBytes = 0
 
@@ -47,18 +47,18 @@ struct InterestDraft {
 
   private mutating func add(_ queries: [InterestFrame.EncodedQuery]) {
     waitingBytes += queries.reduce(0) { $0 + $1.bytes.count + 64 }
-    parts.append(contentsOf: queries)
+    waiting.append(contentsOf: queries)
   }
 
   /// Bytes of the query that is compiled next; `nil` if none waits.
-  var nextBytes: Int? { parts.first?.bytes.count }
+  var nextBytes: Int? { waiting.first?.bytes.count }
 
   /// Decodes and compiles the next query.
   ///
   /// - Returns: How many steps an evaluation of its conditions takes.
   /// - Throws: What is wrong with it, with the offset in its frame's payload.
   mutating func takeNext() throws(CodecError) -> Int {
-    guard let query = parts.removeFirst() else { return 0 }
+    guard let query = waiting.removeFirst() else { return 0 }
     waitingBytes -= query.bytes.count + 64
     return builder.insert(try query.decoded())
   }

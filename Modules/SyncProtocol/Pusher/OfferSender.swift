@@ -62,9 +62,10 @@ final class OfferSender {
   /// Sends offers now.
   func sendNow(_ offers: [DocumentOffer]) {
     let cleared = offers.filter { context.gatekeeper?.maySend($0.collection) ?? false }
-    for part in cleared.parts(of: 48 << 10, size: { $0.item.id.bytes.count + $0.collection.utf8.count + 12 })
+    for chunk in cleared.chunks(
+      of: 48 << 10, size: { $0.item.id.bytes.count + $0.collection.utf8.count + 12 })
     {
-      context.send(.offer) { DocumentOffer.encode(Array(part), to: &$0) }
+      context.send(.offer) { DocumentOffer.encode(Array(chunk), to: &$0) }
     }
   }
 }

@@ -19,14 +19,14 @@ struct RangeSet {
   var isEmpty: Bool { ranges.isEmpty }
 
   /// Returns the part of a collection that the ranges cover.
-  func part(of collection: String) -> Part {
+  func coverage(of collection: String) -> Coverage {
     guard let ranges = ranges[collection] else { return .nothing }
     if let first = ranges.first, ranges.count == 1, first.from.isEmpty, first.to.isEmpty { return .all }
     return .ranges(ranges)
   }
 
   /// The part of one collection that the ranges cover.
-  enum Part {
+  enum Coverage {
     case nothing
     case all
     case ranges([KeyRange])

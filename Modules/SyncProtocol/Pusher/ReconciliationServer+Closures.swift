@@ -2,13 +2,13 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// The progress of a reconciliation through the components, each of which is sent as a whole.
+/// The progress of a reconciliation through the closures, each of which is sent as a whole.
 struct ClosurePass {
-  /// The next component to examine.
+  /// The next closure to examine.
   var next = 0
   /// Whether the peer has sent its last question and request.
   ///
-  /// Until then, only components are sent that no further request can concern.
+  /// Until then, only closures are sent that no further request can concern.
   var isLast = false
   /// Requested documents that are sent with their recent transactions once all requests are examined.
   ///
@@ -16,15 +16,15 @@ struct ClosurePass {
   var due = WorkQueue<StoredPlace>()
 }
 
-/// Sending the components of old transactions, and requested documents with what binds them.
+/// Sending the closures of old transactions, and requested documents with what binds them.
 extension ReconciliationServer {
-  /// Whether components can be sent before the peer has sent its last question.
+  /// Whether closures can be sent before the peer has sent its last question.
   var hasReadyClosures: Bool {
     sender.graph.isReady && reconciliation.pass.next < sender.graph.closureCount
       && !reconciliation.streams.isEmpty
   }
 
-  /// Sends the next components.
+  /// Sends the next closures.
   ///
   /// - Returns: `false` when there are none now.
   func addClosures(budget: inout Int) throws(SyncError) -> Bool {
@@ -103,7 +103,7 @@ extension ReconciliationServer {
     try sender.send(bundle, &sources, transaction, budget: &budget)
   }
 
-  /// Whether the peer may lack a part of a component.
+  /// Whether the peer may lack a part of a closure.
   private func isDue(
     _ closure: Int, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
   ) throws -> Bool {

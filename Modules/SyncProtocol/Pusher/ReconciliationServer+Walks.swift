@@ -20,11 +20,11 @@ extension ReconciliationServer {
   func stream(_ range: KeyRange) {
     reconciliation.streams.insert(range)
     reconciliation.streamWalks.append(StreamWalk(range: range))
-    // Components may be complete now.
+    // Closures may be complete now.
     if range.isWhole { reconciliation.pass.next = 0 }
   }
 
-  /// Sends the documents of a range, except those of a component.
+  /// Sends the documents of a range, except those of a closure.
   func addStream(_ walk: StreamWalk, budget: inout Int) throws(SyncError) {
     let concerned = try peer.concernedCollections()
     var walk = walk
@@ -39,7 +39,7 @@ extension ReconciliationServer {
     if !isDone { reconciliation.streamWalks.prepend(walk) }
   }
 
-  /// Sends the documents whose numbers lie between the runs of components.
+  /// Sends the documents whose numbers lie between the runs of closures.
   ///
   /// - Returns: Whether it reached the end.
   private func step(
@@ -100,7 +100,7 @@ extension ReconciliationServer {
     return isDone
   }
 
-  /// Sends a matching document of no component, with the documents that recent transactions bind to it.
+  /// Sends a matching document of no closure, with the documents that recent transactions bind to it.
   private func addLoose(
     _ place: StoredPlace, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
     _ source: Source, _ sources: inout Sources, _ transaction: borrowing ReadTransaction

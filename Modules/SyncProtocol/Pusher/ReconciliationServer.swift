@@ -4,7 +4,7 @@ import Failpoints
 
 /// Answers the peer's reconciliation questions, and sends what it turns out to lack.
 ///
-/// Documents of old transactions are sent as whole components, once no further request of the peer can
+/// Documents of old transactions are sent as whole closures, once no further request of the peer can
 /// concern them.
 final class ReconciliationServer {
   let context: SessionContext
@@ -172,7 +172,7 @@ final class ReconciliationServer {
     reconciliation.gatheredCost += request.cost
     if !mayGather { context.tell(.groupsForgotten(through: reconciliation.start)) }
     sender.deferred[place] = .requested(request)
-    // The other documents of its component may still be requested.
+    // The other documents of its closure may still be requested.
     if sender.graph.isOpen(place) { reconciliation.pass.due.append(place) }
   }
 }

@@ -12,12 +12,12 @@ final class Source {
   /// What this peer itself subscribes to in the collection.
   let own: CollectionInterest?
   /// The part of the collection that this reconciliation sends without requests.
-  let streamed: RangeSet.Part
+  let streamed: RangeSet.Coverage
   private let oversize: [DocumentKey: Int]
 
   fileprivate init(
     collection: Collection, tables: RecordTables, matcher: CollectionInterest, own: CollectionInterest?,
-    streamed: RangeSet.Part, oversize: [DocumentKey: Int]
+    streamed: RangeSet.Coverage, oversize: [DocumentKey: Int]
   ) {
     self.collection = collection
     self.tables = tables
@@ -112,7 +112,7 @@ struct Sources {
       source = Source(
         collection: collection, tables: RecordTables(keys: collection.keys, sites: transaction.sites),
         matcher: matcher, own: peer.ownInterest(collection),
-        streamed: peer.reconciliation.streams.part(of: collection.name),
+        streamed: peer.reconciliation.streams.coverage(of: collection.name),
         oversize: try peer.oversizeSizes(transaction))
     }
     known[number] = .some(source)

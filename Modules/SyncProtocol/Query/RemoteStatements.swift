@@ -54,15 +54,15 @@ final class RemoteStatements {
     /// Removes and returns the next bytes to send, at most `limit`.
     func next(limit: Int) -> ArraySlice<UInt8>? {
       guard let piece = waiting.first else { return nil }
-      let part = piece[offset...].prefix(limit)
-      offset += part.count
+      let chunk = piece[offset...].prefix(limit)
+      offset += chunk.count
       if offset == piece.count {
         waiting.removeFirst()
         waitingBytes -= piece.count
         offset = 0
       }
-      sent += UInt64(part.count)
-      return part
+      sent += UInt64(chunk.count)
+      return chunk
     }
   }
 
@@ -246,10 +246,10 @@ final class RemoteStatements {
     let span = UInt64(max(half * 2 / answers.count, min(half, Self.leastSpan)))
     for number in answers.keys.sorted() {
       guard let answer = answers[number], !answer.isStopped else { continue }
-      while answer.sent - answer.taken < span, let part = answer.next(limit: min(half, Self.frameBytes)) {
+      while answer.sent - answer.taken < span, let chunk = answer.next(limit: min(half, Self.frameBytes)) {
         context.send(.rows) { out in
           out.writeVarint(number)
-          out.write(part)
+          out.write(chunk)
         }
       }
       guard answer.waiting.isEmpty, let end = answer.end else { continue }

@@ -23,7 +23,7 @@ private struct IncomingTransfer {
   /// The name under which the store stages this transfer, if it does.
   var kept: StagingID?
   var keptBytes = 0
-  var keptParts: UInt32 = 0
+  var keptChunks: UInt32 = 0
   /// When bytes were last staged; at first, when the transfer began.
   var keptAt: Duration
   /// How many of this peer's transactions the sender had applied when the first frame came.
@@ -50,7 +50,7 @@ final class GroupAssembly {
   /// The transfers from earlier links that this session has reported to the sender.
   private var staged: [StagedTransfer] = []
   /// Bytes that the next batch writes to the staging table.
-  private var pieces: [StagedPiece] = []
+  private var pieces: [StagedChunk] = []
 
   init(_ context: SessionContext) { self.context = context }
 
@@ -67,7 +67,7 @@ final class GroupAssembly {
   var hasPieces: Bool { !pieces.isEmpty }
 
   /// Removes and returns the bytes to stage.
-  func takePieces() -> [StagedPiece] {
+  func takePieces() -> [StagedChunk] {
     defer { pieces = [] }
     return pieces
   }
@@ -141,12 +141,12 @@ final class GroupAssembly {
       context.shared.stage.remove(source.number)
       throw SyncError(.closed, "Parts of a group that the peer was told of are not here any more")
     }
-    guard ContentParts.hash(of: bytes) == frame.hash else {
+    guard ContentChunks.hash(of: bytes) == frame.hash else {
       // Two different contents have the same name. The next session sends all of them again.
       context.shared.stage.remove(source.number)
       throw SyncError(.checksum, "a stretch is not what the peer means")
     }
-    if source.isParts { SyncPoint.partsReused.reached() }
+    if source.isSegments { SyncPoint.partsReused.reached() }
     SyncPoint.transferResumed.reached()
     var current = try begin(
       frame.transfer, totalBytes: frame.totalBytes, offset: frame.offset, seen: seen)
@@ -252,15 +252,15 @@ final class GroupAssembly {
   ///
   /// Staged segments stay until the last segment of their transaction has arrived.
   private func forgetStaged(_ transfer: IncomingTransfer) {
-    if let resumed = transfer.resumed, !resumed.isParts { context.shared.stage.remove(resumed.number) }
+    if let resumed = transfer.resumed, !resumed.isSegments { context.shared.stage.remove(resumed.number) }
     guard let kept = transfer.kept else { return }
     pieces.removeAll()
     context.shared.stage.garbage.add(kept)
   }
 
   /// Drops the segments from earlier links, once a transaction has arrived with its last segment.
-  func forgetParts() {
-    for transfer in staged where transfer.isParts { context.shared.stage.remove(transfer.number) }
+  func forgetSegments() {
+    for transfer in staged where transfer.isSegments { context.shared.stage.remove(transfer.number) }
   }
 
   /// Queues the received bytes of a slow large transaction for staging.
@@ -277,13 +277,14 @@ final class GroupAssembly {
       transfer.kept = id
       var site = ByteWriter(capacity: 16)
       site.write(peer.site)
-      pieces.append(StagedPiece(id: id, part: 0, bytes: site.bytes))
+      pieces.append(StagedChunk(id: id, number: 0, bytes: site.bytes))
     }
     while transfer.keptBytes < transfer.bytes.count, pieceBytes < SyncLimits.stagedAtOnceBytes {
-      let end = min(transfer.keptBytes + WriteTransaction.stagedPartBytes, transfer.bytes.count)
-      transfer.keptParts += 1
+      let end = min(transfer.keptBytes + WriteTransaction.stagedChunkBytes, transfer.bytes.count)
+      transfer.keptChunks += 1
       pieces.append(
-        StagedPiece(id: id, part: transfer.keptParts, bytes: Array(transfer.bytes[transfer.keptBytes..<end])))
+        StagedChunk(
+          id: id, number: transfer.keptChunks, bytes: Array(transfer.bytes[transfer.keptBytes..<end])))
       transfer.keptBytes = end
     }
     if transfer.keptBytes == transfer.bytes.count { transfer.keptAt = context.now }
@@ -300,7 +301,9 @@ final class GroupAssembly {
       return
     }
     // An early disconnect may leave fewer bytes than the staged transfer has. Then the staged one stays.
-    if let resumed = transfer.resumed, !resumed.isParts, resumed.outline.byteCount <= rest.outline.byteCount {
+    if let resumed = transfer.resumed, !resumed.isSegments,
+      resumed.outline.byteCount <= rest.outline.byteCount
+    {
       stage.remove(resumed.number)
     }
     stage.keep(rest)

@@ -197,16 +197,16 @@ final class ReceiveQueue {
       throw SyncError(error, in: "a group", base: 0)
     }
     group.seen = arrived.seen
-    if let part = group.part {
-      group.step = incomingSegments.step(for: part) {
+    if let segment = group.segment {
+      group.step = incomingSegments.step(for: segment) {
         context.shared.segments.makeName(
-          context.configuration.random(), isKept: context.shared.stage.keepsParts)
+          context.configuration.random(), isKept: context.shared.stage.keepsSegments)
       }
       // If a segment is missing, nothing of its transaction is accepted.
       if group.step == nil {
         group.removeDocuments { _ in true }
-      } else if part.isLast {
-        assembly.forgetParts()
+      } else if segment.isLast {
+        assembly.forgetSegments()
       }
     } else {
       group.makeDrafts(with: &drafter)

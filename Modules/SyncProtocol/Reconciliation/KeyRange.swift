@@ -29,7 +29,7 @@ package struct KeyRange: Hashable, Sendable {
   }
 
   /// Returns the subranges between ascending bounds.
-  func parts(cutAt bounds: [[UInt8]]) -> [KeyRange] {
+  func subranges(cutAt bounds: [[UInt8]]) -> [KeyRange] {
     zip([from] + bounds, bounds + [to]).map { KeyRange(collection: collection, from: $0, to: $1) }
   }
 }
@@ -50,8 +50,8 @@ package struct Fingerprint: Hashable, Sendable {
   }
 
   /// Returns the fingerprint without a part of it.
-  func subtracting(_ part: Fingerprint) -> Fingerprint {
-    Fingerprint(count: count &- part.count, sum: sum &- part.sum)
+  func subtracting(_ other: Fingerprint) -> Fingerprint {
+    Fingerprint(count: count &- other.count, sum: sum &- other.sum)
   }
 
   /// Returns the hash of one document: of its state and its id.

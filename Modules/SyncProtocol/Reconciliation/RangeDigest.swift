@@ -117,7 +117,7 @@ final class RangeDigest {
 
   /// Returns the fingerprints of the matches in the subranges of a covered range.
   func fingerprints(of range: KeyRange, cutAt bounds: [[UInt8]]) -> [Fingerprint] {
-    range.parts(cutAt: bounds).map { fingerprint(of: $0) }
+    range.subranges(cutAt: bounds).map { fingerprint(of: $0) }
   }
 
   /// Returns how many documents of a covered range do not match.
@@ -147,12 +147,12 @@ final class RangeDigest {
   ///   - most: The maximum number of subranges.
   ///   - least: The minimum number of held matches in each subrange.
   /// - Returns: The upper bounds of all subranges but the last.
-  func bounds(in range: KeyRange, parts most: Int, least: Int) -> [[UInt8]] {
+  func bounds(in range: KeyRange, subranges most: Int, least: Int) -> [[UInt8]] {
     let matches = places(in: range).filter { entries[$0].isMatch }
-    let parts = min(most, matches.count / least)
-    guard parts > 1 else { return [] }
-    return (1..<parts).map { part in
-      let place = part * matches.count / parts
+    let count = min(most, matches.count / least)
+    guard count > 1 else { return [] }
+    return (1..<count).map { index in
+      let place = index * matches.count / count
       return Self.separator(bytes(entries[matches[place - 1]]), bytes(entries[matches[place]]))
     }
   }

@@ -125,8 +125,8 @@ package struct OtherDocuments: Hashable, Sendable {
 
 /// A sender's answer about one range.
 package struct RangeAnswer: Hashable, Sendable {
-  package struct Part: Hashable, Sendable {
-    /// The exclusive upper bound; empty in the last part.
+  package struct Subrange: Hashable, Sendable {
+    /// The exclusive upper bound; empty in the last subrange.
     package var to: [UInt8]
     package var fingerprint: Fingerprint
 
@@ -140,7 +140,7 @@ package struct RangeAnswer: Hashable, Sendable {
     case equal
     /// All matches in the range, and counts of what does not match.
     case items([DocumentHash], others: OtherDocuments)
-    case split([Part])
+    case split([Subrange])
     /// The documents of the range follow, because the receiver holds none.
     case stream
     /// Some documents that do not match; `isLast` marks the last list.
@@ -184,15 +184,15 @@ package struct RangeAnswer: Hashable, Sendable {
       out.write(1 as UInt8)
       others.encode(to: &out)
       Self.encode(items, to: &out)
-    case .split(let parts):
+    case .split(let subranges):
       out.write(2 as UInt8)
-      out.writeVarint(parts.count)
+      out.writeVarint(subranges.count)
       var previous: [UInt8] = []
-      for (index, part) in parts.enumerated() {
-        if index < parts.count - 1 { out.writeRising(part.to, after: previous) }
-        previous = part.to
-        out.writeVarint(part.fingerprint.count)
-        out.writeFixed(part.fingerprint.sum)
+      for (index, subrange) in subranges.enumerated() {
+        if index < subranges.count - 1 { out.writeRising(subrange.to, after: previous) }
+        previous = subrange.to
+        out.writeVarint(subrange.fingerprint.count)
+        out.writeFixed(subrange.fingerprint.sum)
       }
     case .stream: out.write(3 as UInt8)
     case .rest(let items, let isLast):
@@ -219,7 +219,7 @@ package struct RangeAnswer: Hashable, Sendable {
     case 1:
       let others = try OtherDocuments(from: &reader)
       body = .items(try Self.items(&reader), others: others)
-    case 2: body = .split(try Self.parts(&reader))
+    case 2: body = .split(try Self.subranges(&reader))
     case 3: body = .stream
     case 4:
       let isLast = try reader.readFlag()
@@ -237,18 +237,19 @@ package struct RangeAnswer: Hashable, Sendable {
     return items
   }
 
-  private static func parts(_ reader: inout ByteReader) throws(CodecError) -> [Part] {
+  private static func subranges(_ reader: inout ByteReader) throws(CodecError) -> [Subrange] {
     let count = try reader.readCount(minimumBytes: 9)
-    guard count >= 1, count <= SyncLimits.splitParts else {
+    guard count >= 1, count <= SyncLimits.splitRanges else {
       throw reader.failure(.limit, "a range is split into \(count) parts")
     }
-    var parts: [Part] = []
+    var subranges: [Subrange] = []
     var to: [UInt8] = []
     for index in 0..<count {
       if index < count - 1 { try reader.readRising(&to) } else { to = [] }
-      parts.append(
-        Part(to: to, fingerprint: Fingerprint(count: try reader.readVarint(), sum: try reader.readFixed())))
+      subranges.append(
+        Subrange(
+          to: to, fingerprint: Fingerprint(count: try reader.readVarint(), sum: try reader.readFixed())))
     }
-    return parts
+    return subranges
   }
 }

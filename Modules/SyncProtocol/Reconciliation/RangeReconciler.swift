@@ -137,14 +137,14 @@ struct RangeReconciler {
       guard items.allSatisfy({ range.contains($0.id.bytes) }) else { throw Self.outside }
       tasks.append(.items(collection: range.collection, items[...]))
       askForOthers(range, mine, items, others, documents, tuning)
-    case (.split(let parts), .some):
-      let bounds = parts.dropLast().map(\.to)
+    case (.split(let subranges), .some):
+      let bounds = subranges.dropLast().map(\.to)
       guard bounds.allSatisfy({ $0 != range.from && range.contains($0) }) else { throw Self.outside }
       if range.isWhole {
-        let count = parts.reduce(0 as UInt64) { $0.adding($1.fingerprint.count) }
+        let count = subranges.reduce(0 as UInt64) { $0.adding($1.fingerprint.count) }
         guard documents.mayAskForAll(of: range.collection, count: count) else { break }
       }
-      tasks.append(.fingerprint(RangeScan(range, bounds: bounds), theirs: parts.map(\.fingerprint)))
+      tasks.append(.fingerprint(RangeScan(range, bounds: bounds), theirs: subranges.map(\.fingerprint)))
     case (.rest(let items, _), .none):
       guard items.allSatisfy({ range.contains($0.id.bytes) }) else { throw Self.outside }
       tasks.append(.rest(collection: range.collection, items[...]))
@@ -234,8 +234,9 @@ struct RangeReconciler {
       mine = scan.fingerprints
       digests.keep(scan.digest)
     }
-    for (index, part) in zip(0..., range.parts(cutAt: scan.bounds)) where theirs?[index] != mine[index] {
-      ask(about: part, holding: mine[index], documents)
+    for (index, subrange) in zip(0..., range.subranges(cutAt: scan.bounds))
+    where theirs?[index] != mine[index] {
+      ask(about: subrange, holding: mine[index], documents)
     }
   }
 

@@ -29,7 +29,7 @@ struct RangeResponder {
     /// Compare with the receiver's fingerprint, if it sent one.
     case compare(RangeQuestion, Fingerprint?, RangeScan)
     /// Compute the fingerprints of the subranges between known bounds.
-    case parts(RangeQuestion, RangeScan)
+    case subranges(RangeQuestion, RangeScan)
     case rest(RangeQuestion, cursor: [UInt8])
   }
 
@@ -98,7 +98,7 @@ struct RangeResponder {
       switch task {
       case .compare(let question, let theirs, let scan):
         try compare(question, theirs, scan, documents, budget: &budget)
-      case .parts(let question, let scan): try tellParts(question, scan, documents, budget: &budget)
+      case .subranges(let question, let scan): try answerSubranges(question, scan, documents, budget: &budget)
       case .rest(let question, let cursor):
         try listRest(question, from: cursor, documents, budget: &budget)
       }
@@ -110,14 +110,14 @@ struct RangeResponder {
   /// Sends the pending answers.
   mutating func flush(_ send: (ArraySlice<RangeAnswer>) -> Void) {
     guard !answers.isEmpty else { return }
-    let parts = answers.parts(of: 64 << 10) { answer in
+    let chunks = answers.chunks(of: 64 << 10) { answer in
       switch answer.body {
       case .equal, .stream: 12
       case .items(let items, _), .rest(let items, _): items.reduce(24) { $0 + $1.id.bytes.count + 11 }
-      case .split(let parts): parts.reduce(24) { $0 + $1.to.count + 19 }
+      case .split(let subranges): subranges.reduce(24) { $0 + $1.to.count + 19 }
       }
     }
-    for part in parts { send(part) }
+    for chunk in chunks { send(chunk) }
     answers = []
   }
 
@@ -145,12 +145,12 @@ struct RangeResponder {
     guard mine != theirs else { return answers.append(.equal(question.request)) }
     // A single difference is located with few bytes. With many differences, each would need a question of its
     // own in the end, so longer listings are cheaper.
-    let differsMuch = tasks.count >= SyncLimits.splitParts
+    let differsMuch = tasks.count >= SyncLimits.splitRanges
     let listed = differsMuch ? SyncLimits.listedWhereMuchDiffers : SyncLimits.listedDocuments
     guard mine.count <= UInt64(listed) else {
       let bounds = digest.bounds(
-        in: range, parts: SyncLimits.splitParts, least: differsMuch ? listed / 2 : 1)
-      guard isKnown else { return tasks.prepend(.parts(question, RangeScan(range, bounds: bounds))) }
+        in: range, subranges: SyncLimits.splitRanges, least: differsMuch ? listed / 2 : 1)
+      guard isKnown else { return tasks.prepend(.subranges(question, RangeScan(range, bounds: bounds))) }
       digests.keep(digest)
       return tell(digest.fingerprints(of: range, cutAt: bounds), bounds, question, documents)
     }
@@ -177,12 +177,12 @@ struct RangeResponder {
       count: range, certificates: count, total: try documents.documentCount(of: collection))
   }
 
-  private mutating func tellParts(
+  private mutating func answerSubranges(
     _ question: RangeQuestion, _ scan: RangeScan, _ documents: some RespondingSet, budget: inout Int
   ) throws(SyncError) {
     var scan = scan
     try documents.advance(&scan, budget: &budget)
-    guard scan.isDone else { return tasks.prepend(.parts(question, scan)) }
+    guard scan.isDone else { return tasks.prepend(.subranges(question, scan)) }
     tell(scan.fingerprints, scan.bounds, question, documents)
   }
 
@@ -191,8 +191,8 @@ struct RangeResponder {
     _ documents: some RespondingSet
   ) {
     guard let cleared = documents.clear(question.range.collection) else { return refuse(question) }
-    let parts = zip(bounds + [[]], fingerprints).map { RangeAnswer.Part(to: $0, fingerprint: $1) }
-    answers.append(RangeAnswer(cleared, request: question.request, body: .split(parts)))
+    let subranges = zip(bounds + [[]], fingerprints).map { RangeAnswer.Subrange(to: $0, fingerprint: $1) }
+    answers.append(RangeAnswer(cleared, request: question.request, body: .split(subranges)))
   }
 
   /// Lists documents that do not match here; the receiver may hold older states that match.

@@ -17,7 +17,7 @@ struct RangeScan {
   private var place: Place
   /// The last document at the first step; later ones are sent as live changes.
   private var last: DocumentNumber?
-  private var part = 0
+  private var subrange = 0
 
   /// Where the scan continues.
   private enum Place {
@@ -95,21 +95,21 @@ struct RangeScan {
     switch place {
     case .number:
       var above = bounds.count
-      part = 0
-      while part < above {
-        let middle = (part + above) / 2
+      subrange = 0
+      while subrange < above {
+        let middle = (subrange + above) / 2
         let bound = bounds[middle]
-        if id.compare(bound.span.bytes) >= 0 { part = middle + 1 } else { above = middle }
+        if id.compare(bound.span.bytes) >= 0 { subrange = middle + 1 } else { above = middle }
       }
     case .id:
-      while part < bounds.count {
-        let bound = bounds[part]
+      while subrange < bounds.count {
+        let bound = bounds[subrange]
         guard id.compare(bound.span.bytes) >= 0 else { break }
-        part += 1
+        subrange += 1
       }
     }
     let hash = hash()
-    fingerprints[part].add(hash)
+    fingerprints[subrange].add(hash)
     digest.addMatch(id, hash: hash, number: number)
   }
 }

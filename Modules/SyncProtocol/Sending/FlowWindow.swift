@@ -90,12 +90,14 @@ struct FlowWindow {
   /// Returns the wire bytes of a chunk or fragment that occupies the link for `span`.
   func pieceBytes(_ span: Duration) -> Int {
     // Several pieces must fit into the window, or the link would idle for a round trip after each.
-    let part = windowBytes / 4
+    let quarter = windowBytes / 4
     // Little at first on a link that may be slow: the first acknowledgement measures the round trip.
     guard let rate else {
-      return max(windowBytes <= SyncLimits.longLinkWindowBytes * 2 ? part : part * 2, SyncLimits.pieceBytes)
+      return max(
+        windowBytes <= SyncLimits.longLinkWindowBytes * 2 ? quarter : quarter * 2, SyncLimits.pieceBytes)
     }
-    return min(max(Int(rate * (span / .seconds(1))), SyncLimits.pieceBytes), max(part, SyncLimits.pieceBytes))
+    return min(
+      max(Int(rate * (span / .seconds(1))), SyncLimits.pieceBytes), max(quarter, SyncLimits.pieceBytes))
   }
 
   mutating func didSend(wireBytes: Int, plainBytes: Int, groups: Int, now: Duration) {

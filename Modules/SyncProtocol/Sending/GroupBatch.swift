@@ -12,7 +12,7 @@ final class GroupBatch {
   private var mayOvertake = true
   /// Whether nobody waits for this group in particular.
   private var isBulk = true
-  private var partCount = 0
+  private var segmentCount = 0
   private var documents = 0
   private var bytes = 0
   /// The number of the last group that was sent in segments.
@@ -45,7 +45,7 @@ final class GroupBatch {
     #endif
     self.sequence = sequence
     self.mayOvertake = mayOvertake
-    (partCount, documents, bytes) = (0, 0, 0)
+    (segmentCount, documents, bytes) = (0, 0, 0)
     (hasSteps, isStaged, hasBases) = (false, false, false)
     isBulk = sequence == 0
   }
@@ -132,21 +132,21 @@ final class GroupBatch {
   }
 
   private func flush(isLast: Bool) {
-    if partCount == 0, !isLast, !hasSteps {
+    if segmentCount == 0, !isLast, !hasSteps {
       isStaged = true
       transactionNumber += 1
     }
     if isStaged {
-      group.part = Segment(transaction: transactionNumber, part: UInt64(partCount), isLast: isLast)
+      group.segment = Segment(transaction: transactionNumber, index: UInt64(segmentCount), isLast: isLast)
     }
     guard isStaged || !group.isEmpty else { return }
     #if DEBUG || SIMULATION
       if let watch = context.watch { watch(.queued(told, isLast: isLast || !isStaged)) }
       told = []
     #endif
-    queue.add(group, sequence: sequence, isBulk: isBulk, mayOvertake: mayOvertake && partCount == 0)
+    queue.add(group, sequence: sequence, isBulk: isBulk, mayOvertake: mayOvertake && segmentCount == 0)
     group.removeAll()
-    partCount += 1
+    segmentCount += 1
   }
 
   /// Queues the group for sending.
@@ -155,7 +155,7 @@ final class GroupBatch {
   @discardableResult
   func finish() -> Bool {
     flush(isLast: true)
-    if partCount > 1, !isStaged { context.tell(.groupSplit(documents: documents, byteCount: bytes)) }
-    return partCount > 0
+    if segmentCount > 1, !isStaged { context.tell(.groupSplit(documents: documents, byteCount: bytes)) }
+    return segmentCount > 0
   }
 }

@@ -144,7 +144,7 @@ extension SendQueue {
           transfer: transferNumber, totalBytes: entry.group.count, offset: entry.range.lowerBound,
           stage: stretch.stage, first: stretch.first, count: stretch.count,
           includesTail: stretch.includesTail, isLearnt: isLearnt,
-          hash: ContentParts.hash(of: entry.group[entry.range]))
+          hash: ContentChunks.hash(of: entry.group[entry.range]))
         context.statistics.resumedBytes += UInt64(entry.range.count)
         reusedBytes += entry.range.count
         finish(FrameCodec.frame(.reuse) { frame.encode(to: &$0) }, packed: 0, plain: 0, groups: groups)

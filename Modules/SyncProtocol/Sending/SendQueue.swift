@@ -109,7 +109,7 @@ final class SendQueue {
   func add(_ group: borrowing GroupEncoder, sequence: UInt64, isBulk: Bool, mayOvertake: Bool) {
     let isLarge = group.byteCount + 8 > smallGroupBytes || !mayOvertake && hasTransfers
     // Segments keep their order, whatever their sizes.
-    guard isLarge || group.part != nil else {
+    guard isLarge || group.segment != nil else {
       taken.small += 1
       return stream.append(group, sequence: sequence, isBulk: isBulk)
     }

@@ -146,13 +146,13 @@ extension Session {
     switch (state, type) {
     case (.idle, _), (.met, _), (.closed, _): return
     case (.awaitingHello, .hello?):
-      let hello = try reader.part { (reader) throws(CodecError) in try Hello(from: &reader) }
+      let hello = try reader.field { (reader) throws(CodecError) in try Hello(from: &reader) }
       try run { () throws(SyncError) in try meet(hello) }
     case (.awaitingHello, .bye?), (.doubtingSite, .bye?), (.open, .bye?):
-      let code = try reader.part { (reader) throws(CodecError) in try reader.readString(limit: 64) }
-      let message = try reader.part { (reader) throws(CodecError) in try reader.readString(limit: 4_096) }
+      let code = try reader.field { (reader) throws(CodecError) in try reader.readString(limit: 64) }
+      let message = try reader.field { (reader) throws(CodecError) in try reader.readString(limit: 4_096) }
       if case .awaitingHello = state, !reader.isAtEnd {
-        refusedByPeer = try reader.part { (reader) throws(CodecError) in try reader.readSite() }
+        refusedByPeer = try reader.field { (reader) throws(CodecError) in try reader.readSite() }
       }
       // A peer that is refused before the other's hello learns the reason from `bye` alone.
       let reason = SyncError.Code(rawValue: code)
@@ -191,7 +191,7 @@ extension Session {
     case .ask, .rows, .answered, .stopAsk: try statements.take(type, &reader)
     case .presenceWanted, .presence: try presence.take(type, &reader)
     case .ping:
-      let nonce = try reader.part { (reader) throws(CodecError) in try reader.readFixed(as: UInt64.self) }
+      let nonce = try reader.field { (reader) throws(CodecError) in try reader.readFixed(as: UInt64.self) }
       if health.mayAnswerPing(bytesReceived: context.statistics.bytesReceived, now: context.now) {
         context.send(.pong) { $0.writeFixed(nonce) }
       }
@@ -202,7 +202,7 @@ extension Session {
       context.noteWithheld(byPeer: Int(clamping: count))
       puller.tellCaughtUp()
     case .pong:
-      let nonce = try reader.part { (reader) throws(CodecError) in try reader.readFixed(as: UInt64.self) }
+      let nonce = try reader.field { (reader) throws(CodecError) in try reader.readFixed(as: UInt64.self) }
       pusher.feed.pace.answered(nonce)
     case .seen:
       let frame = try reader.whole { (reader) throws(CodecError) in try SeenFrame(from: &reader) }
@@ -297,11 +297,11 @@ extension Session {
       let round = try reader.whole { (reader) throws(CodecError) in try reader.readVarint() }
       puller.pull.queue.receive(.settled(round: round))
     case .fragment:
-      let head = try reader.part { (reader) throws(CodecError) in try FragmentHead(from: &reader) }
+      let head = try reader.field { (reader) throws(CodecError) in try FragmentHead(from: &reader) }
       let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
       try run { () throws(SyncError) in try puller.take(head, content, frameBytes: frameBytes) }
     case .chunk:
-      let head = try reader.part { (reader) throws(CodecError) in try ChunkHead(from: &reader) }
+      let head = try reader.field { (reader) throws(CodecError) in try ChunkHead(from: &reader) }
       let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
       try run { () throws(SyncError) in try puller.take(head, content, frameBytes: frameBytes) }
     case .renew:

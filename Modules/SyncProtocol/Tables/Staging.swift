@@ -18,54 +18,54 @@ package struct StagingID: Hashable, Comparable, Sendable {
 
   package static func < (a: StagingID, b: StagingID) -> Bool { (a.high, a.low) < (b.high, b.low) }
 
-  fileprivate func key(_ part: UInt32) -> [UInt8] {
+  fileprivate func key(_ number: UInt32) -> [UInt8] {
     var key = ByteWriter(capacity: 20)
     key.writeFixed(high)
     key.writeFixed(low)
-    key.writeFixed(part)
+    key.writeFixed(number)
     return key.bytes
   }
 
   /// Reads a key; `nil` if it is malformed.
-  fileprivate static func parse(_ key: [UInt8]) -> (id: StagingID, part: UInt32)? {
+  fileprivate static func parse(_ key: [UInt8]) -> (id: StagingID, number: UInt32)? {
     var reader = ByteReader(key.span.bytes)
     guard let high: UInt64 = try? reader.readFixed(), let low: UInt64 = try? reader.readFixed(),
-      let part: UInt32 = try? reader.readFixed(), reader.remaining == 0
+      let number: UInt32 = try? reader.readFixed(), reader.remaining == 0
     else { return nil }
-    return (StagingID(high: high, low: low), part)
+    return (StagingID(high: high, low: low), number)
   }
 }
 
 extension WriteTransaction {
   /// The maximum size of a chunk in bytes.
-  package static let stagedPartBytes = 64 << 10
+  package static let stagedChunkBytes = 64 << 10
   /// The lived time in milliseconds after which chunks expire if no further one arrives.
   fileprivate static let stagedLifetime: UInt64 = 86_400_000
 
   /// Stages a chunk, invisible to readers and without making the transaction a commit.
   ///
   /// - Returns: `false`, with nothing stored, if there is no room for more chunks.
-  package func stage(_ bytes: [UInt8], as part: UInt32, of id: StagingID) throws -> Bool {
-    precondition(bytes.count <= Self.stagedPartBytes, "a part is too long")
+  package func stage(_ bytes: [UInt8], as number: UInt32, of id: StagingID) throws -> Bool {
+    precondition(bytes.count <= Self.stagedChunkBytes, "a part is too long")
     guard try hasRoom(for: bytes.count, in: .staging) else { return false }
-    try setSideValue(TimedValue.encode(bytes, in: self), .staging, key: id.key(part))
+    try setSideValue(TimedValue.encode(bytes, in: self), .staging, key: id.key(number))
     return true
   }
 
   /// Removes staged chunks; by default all of a transaction.
-  package func unstage(_ id: StagingID, parts: ClosedRange<UInt32> = 0...UInt32.max) throws {
-    try removeSideEntries(.staging, from: id.key(parts.lowerBound), through: id.key(parts.upperBound))
+  package func unstage(_ id: StagingID, chunks: ClosedRange<UInt32> = 0...UInt32.max) throws {
+    try removeSideEntries(.staging, from: id.key(chunks.lowerBound), through: id.key(chunks.upperBound))
   }
 
   /// Returns the numbers of the staged chunks in ascending order.
-  package func stagedParts(of id: StagingID) throws -> [UInt32] {
-    var parts: [UInt32] = []
+  package func stagedChunks(of id: StagingID) throws -> [UInt32] {
+    var chunks: [UInt32] = []
     try forEachSideKey(.staging, from: id.key(0)) { key, _ in
-      guard let (found, part) = StagingID.parse(key), found == id else { return false }
-      parts.append(part)
+      guard let (found, number) = StagingID.parse(key), found == id else { return false }
+      chunks.append(number)
       return true
     }
-    return parts
+    return chunks
   }
 }
 
@@ -89,10 +89,10 @@ extension SideReading where Self: ~Copyable {
     of id: StagingID, from first: UInt32 = 0, _ body: (UInt32, [UInt8]) throws -> Bool
   ) throws {
     try forEachSideEntry(.staging, from: id.key(first)) { key, stored in
-      guard let (found, part) = StagingID.parse(key), found == id, let value = TimedValue(stored) else {
+      guard let (found, number) = StagingID.parse(key), found == id, let value = TimedValue(stored) else {
         return false
       }
-      return try body(part, value.bytes)
+      return try body(number, value.bytes)
     }
   }
 

@@ -38,7 +38,7 @@ extension DocumentRun {
 ///
 /// Source: Tarjan, "Efficiency of a Good But Not Linear Set Union Algorithm", 1975.
 struct GroupRuns {
-  /// Consecutive numbers of one collection in one component.
+  /// Consecutive numbers of one collection in one closure.
   private struct Run {
     let collection: UInt32
     var closure: UInt32
@@ -59,9 +59,9 @@ struct GroupRuns {
   /// Sorted and disjoint up to ``sorted``, then in the order of reading.
   private var runs: [Run] = []
   private var sorted = 0
-  /// The union-find forest: for each component the one that it was merged into, or itself.
+  /// The union-find forest: for each closure the one that it was merged into, or itself.
   private var parents: [UInt32] = []
-  /// The runs, component by component, and the index at which each component begins.
+  /// The runs, closure by closure, and the index at which each closure begins.
   private var order: [UInt32] = []
   private var starts: [UInt32] = [0]
 
@@ -115,7 +115,7 @@ struct GroupRuns {
     forgottenThrough = cursor
   }
 
-  /// Merges runs that overlap, and renumbers the remaining components from 0 on.
+  /// Merges runs that overlap, and renumbers the remaining closures from 0 on.
   private mutating func sweep() {
     guard sorted < runs.count else { return }
     runs.sort { a, b in a.collection != b.collection ? a.collection < b.collection : a.first < b.first }
@@ -176,7 +176,7 @@ struct GroupRuns {
 
   // MARK: - Lookups, once it is ready
 
-  /// Returns the component of a document; `nil` when it is in none.
+  /// Returns the closure of a document; `nil` when it is in none.
   func closure(of place: StoredPlace) -> Int? {
     let next = firstRun(endingAtOrAfter: place)
     guard next < runs.count, runs[next].collection == place.collection, runs[next].first <= place.number
@@ -184,7 +184,7 @@ struct GroupRuns {
     return Int(runs[next].closure)
   }
 
-  /// Returns the runs of a component, by collection and number.
+  /// Returns the runs of a closure, by collection and number.
   func runs(of closure: Int) -> some Sequence<DocumentRun> {
     order[Int(starts[closure])..<Int(starts[closure + 1])].lazy.map { place in
       let run = runs[Int(place)]
@@ -192,7 +192,7 @@ struct GroupRuns {
     }
   }
 
-  /// Returns the first numbers from `place` on that are in no component; `nil` if there are none.
+  /// Returns the first numbers from `place` on that are in no closure; `nil` if there are none.
   ///
   /// It considers numbers up to `last`.
   func gap(from place: StoredPlace, through last: DocumentNumber) -> ClosedRange<DocumentNumber>? {

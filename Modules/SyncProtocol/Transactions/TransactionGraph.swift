@@ -2,7 +2,7 @@ import DocStore
 
 /// A closure: documents that become visible together.
 ///
-/// It has components of old transactions and documents of recent ones.
+/// It has closures of old transactions and documents of recent ones.
 struct Bundle {
   var closures: Set<Int> = []
   var places: Set<StoredPlace> = []
@@ -11,7 +11,7 @@ struct Bundle {
 /// Which documents transactions bind together, as far as a receiver may have a part of them.
 ///
 /// During a reconciliation all transactions count that the log still has: those before its first question
-/// as components (``GroupRuns``), later ones individually (``RecentGroups``). Otherwise only recent ones
+/// as closures (``GroupRuns``), later ones individually (``RecentGroups``). Otherwise only recent ones
 /// count. Documents that were sent bind nothing more: the receiver has them, or gets them before whatever
 /// is sent next.
 struct TransactionGraph {
@@ -20,7 +20,7 @@ struct TransactionGraph {
   private var sentClosures: [Bool] = []
   /// Documents of recent transactions that were sent in this reconciliation.
   private var sentPlaces: Set<StoredPlace> = []
-  /// The documents of recent transactions that are also in components.
+  /// The documents of recent transactions that are also in closures.
   private var recentMembers: [Int: [StoredPlace]]?
 
   // MARK: - Reconciliation
@@ -34,7 +34,7 @@ struct TransactionGraph {
     recent = recent.begun(after: min(sequence, bound))
   }
 
-  /// Forgets the components when a reconciliation is over.
+  /// Forgets the closures when a reconciliation is over.
   mutating func end() {
     old = GroupRuns(through: 0)
     (sentClosures, sentPlaces, recentMembers) = ([], [], nil)
@@ -58,10 +58,10 @@ struct TransactionGraph {
     if old.isReady { sentClosures = Array(repeating: false, count: old.closureCount) }
   }
 
-  /// Returns the runs of a component, by collection and number.
+  /// Returns the runs of a closure, by collection and number.
   func runs(of closure: Int) -> some Sequence<DocumentRun> { old.runs(of: closure) }
 
-  /// Returns the first numbers from a place on that are in no component; `nil` if there are none.
+  /// Returns the first numbers from a place on that are in no closure; `nil` if there are none.
   ///
   /// It considers numbers up to `last`.
   func gap(from place: StoredPlace, through last: DocumentNumber) -> ClosedRange<DocumentNumber>? {
@@ -72,7 +72,7 @@ struct TransactionGraph {
 
   func isSent(_ closure: Int) -> Bool { sentClosures[closure] }
 
-  /// Whether the component of a document is not sent yet; `true` for a document of no component.
+  /// Whether the closure of a document is not sent yet; `true` for a document of no closure.
   func isOpen(_ place: StoredPlace) -> Bool {
     old.closure(of: place).map { sentClosures[$0] } ?? true
   }
@@ -124,7 +124,7 @@ struct TransactionGraph {
 
   // MARK: - Closure
 
-  /// Returns a component with all that recent transactions bind to it.
+  /// Returns a closure with all that recent transactions bind to it.
   mutating func bundle(of closure: Int) -> Bundle {
     guard !recent.isEmpty else { return Bundle(closures: [closure]) }
     var bundle = bundle(around: members(of: closure))
@@ -160,7 +160,7 @@ struct TransactionGraph {
     return found
   }
 
-  /// Returns the documents of recent transactions that are also in a component.
+  /// Returns the documents of recent transactions that are also in a closure.
   private mutating func members(of closure: Int) -> [StoredPlace] {
     if let recentMembers { return recentMembers[closure] ?? [] }
     var members: [Int: [StoredPlace]] = [:]

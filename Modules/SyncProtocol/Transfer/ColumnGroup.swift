@@ -84,14 +84,14 @@ enum ColumnGroup {
     var reader = ByteReader(bytes.span.bytes)
     var names: Set<TextKey> = []
     var previous: String?
-    var isPart = false
+    var isSegment = false
     do throws(CodecError) {
       var count = try reader.readVarint()
       if count == 0 {
         let found = try reader.readByte()
-        isPart = found == GroupEncoder.partForm
-        guard isPart || found == form else { return nil }
-        if isPart { _ = try Segment(from: &reader) }
+        isSegment = found == GroupEncoder.segmentForm
+        guard isSegment || found == form else { return nil }
+        if isSegment { _ = try Segment(from: &reader) }
         count = try reader.readVarint()
       }
       for _ in 0..<count {
@@ -99,11 +99,11 @@ enum ColumnGroup {
         names.insert(name)
         _ = try reader.readBlob()
         if try reader.readByte() & GroupEncoder.checkFlag != 0 { _ = try reader.readBytes(4) }
-        if !isPart { _ = try reader.readBlob() }
+        if !isSegment { _ = try reader.readBlob() }
       }
     } catch {
       // The bytes end in the middle of a document, which is expected.
     }
-    return names.isEmpty && !isPart ? nil : names
+    return names.isEmpty && !isSegment ? nil : names
   }
 }

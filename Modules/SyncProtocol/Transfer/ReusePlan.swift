@@ -57,9 +57,9 @@ struct PeerStages {
         Stretch(stage: index, range: 0..<stage.notice.tailBytes, first: 0, count: 0, includesTail: true)
       ]
     }
-    for end in ContentParts.ends(of: group[...], grain: stage.notice.grain, isWhole: true) {
+    for end in ContentChunks.ends(of: group[...], grain: stage.notice.grain, isWhole: true) {
       defer { start = end }
-      guard let place = stage.places[ContentParts.name(of: group[start..<end])] else { continue }
+      guard let place = stage.places[ContentChunks.name(of: group[start..<end])] else { continue }
       if let last = stretches.last, last.range.upperBound == start, last.first + last.count == place {
         stretches[stretches.count - 1].range = last.range.lowerBound..<end
         stretches[stretches.count - 1].count += 1
@@ -70,7 +70,7 @@ struct PeerStages {
         let last = stretches.count - 1
         stretches[last].range = stretches[last].range.lowerBound..<end + stage.notice.tailBytes
         stretches[last].includesTail = true
-        // The next part of this group begins inside the tail.
+        // The next chunk of this group begins inside the tail.
         return stretches
       }
     }
@@ -80,6 +80,6 @@ struct PeerStages {
   private func hasTail(_ stage: Stage, _ group: [UInt8], at start: Int) -> Bool {
     let end = start + stage.notice.tailBytes
     return stage.notice.tailBytes > 0 && end <= group.count
-      && ContentParts.name(of: group[start..<end]) == stage.notice.tailName
+      && ContentChunks.name(of: group[start..<end]) == stage.notice.tailName
   }
 }

@@ -3,7 +3,7 @@ import CRDTCore
 /// How the staged bytes of a large group are cut, and where they come from, as described to a peer.
 struct StagedOutline: Sendable {
   /// The grain for groups that came in segments, whatever their size.
-  static let partsGrain = ContentParts.grains.upperBound
+  static let segmentsGrain = ContentChunks.grains.upperBound
 
   /// The peer that sent them.
   let site: SiteID
@@ -11,7 +11,7 @@ struct StagedOutline: Sendable {
   /// The collections of their documents.
   private(set) var collections: Set<TextKey> = []
   private(set) var byteCount = 0
-  /// The ends of the parts, and their names; the bytes after the last end are the tail.
+  /// The ends of the chunks, and their names; the bytes after the last end are the tail.
   private(set) var ends: [Int] = []
   private(set) var names: [UInt64] = []
   private(set) var tailName: UInt64
@@ -20,29 +20,29 @@ struct StagedOutline: Sendable {
   init(from site: SiteID, grain: Int) {
     self.site = site
     self.grain = grain
-    tailName = ContentParts.name(of: [])
+    tailName = ContentChunks.name(of: [])
   }
 
   var tailBytes: Int { byteCount - (ends.last ?? 0) }
 
-  /// Adds the beginning of a group, or all of one that is `whole` and ends a part.
+  /// Adds the beginning of a group, or all of one that is `whole` and ends a chunk.
   ///
   /// - Returns: `false`, with nothing added, if it is no beginning of a group.
   mutating func append(_ group: ArraySlice<UInt8>, isWhole: Bool) -> Bool {
     guard let named = ColumnGroup.collections(group) else { return false }
     collections.formUnion(named)
     var start = group.startIndex
-    for end in ContentParts.ends(of: group, grain: grain, isWhole: isWhole) {
+    for end in ContentChunks.ends(of: group, grain: grain, isWhole: isWhole) {
       ends.append(byteCount + end - group.startIndex)
-      names.append(ContentParts.name(of: group[start..<end]))
+      names.append(ContentChunks.name(of: group[start..<end]))
       start = end
     }
     byteCount += group.count
-    tailName = ContentParts.name(of: group[start...])
+    tailName = ContentChunks.name(of: group[start...])
     return true
   }
 
-  /// Returns the range of consecutive parts, with the tail if asked for; `nil` if there are no such parts.
+  /// Returns the range of consecutive chunks, with the tail if asked for; `nil` if there are no such chunks.
   func range(first: Int, count: Int, includesTail: Bool) -> Range<Int>? {
     guard 0...ends.count ~= first, 0...ends.count - first ~= count,
       !includesTail || first + count == ends.count

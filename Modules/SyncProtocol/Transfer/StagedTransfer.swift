@@ -7,7 +7,7 @@ struct StagedTransfer: Sendable {
     /// The beginning of a group or of one segment.
     case beginning([UInt8])
     /// Complete segments of a group; the store has them.
-    case parts(StagedParts)
+    case segments(ReusableSegments)
   }
 
   /// Its number within one stage.
@@ -23,7 +23,7 @@ struct StagedTransfer: Sendable {
   ///
   /// - Returns: `nil` if the bytes are no beginning of a group.
   init?(_ bytes: [UInt8], from site: SiteID, kept: StagingID?, at now: Duration) {
-    var outline = StagedOutline(from: site, grain: ContentParts.grain(of: bytes.count))
+    var outline = StagedOutline(from: site, grain: ContentChunks.grain(of: bytes.count))
     guard outline.append(bytes[...], isWhole: false) else { return nil }
     content = .beginning(bytes)
     self.outline = outline
@@ -32,8 +32,8 @@ struct StagedTransfer: Sendable {
   }
 
   /// Stages segments that the store has.
-  init(_ parts: StagedParts, _ outline: StagedOutline, at now: Duration) {
-    content = .parts(parts)
+  init(_ segments: ReusableSegments, _ outline: StagedOutline, at now: Duration) {
+    content = .segments(segments)
     self.outline = outline
     kept = nil
     since = now
@@ -44,14 +44,14 @@ struct StagedTransfer: Sendable {
     if case .beginning(let bytes) = content { bytes.count } else { outline.names.count * 16 }
   }
 
-  var parts: StagedParts? { if case .parts(let parts) = content { parts } else { nil } }
-  var isParts: Bool { parts != nil }
+  var segments: ReusableSegments? { if case .segments(let segments) = content { segments } else { nil } }
+  var isSegments: Bool { segments != nil }
 
   /// Returns the bytes of a range; `nil` when the store no longer has them.
   func bytes(in range: Range<Int>, of store: Store) throws -> ArraySlice<UInt8>? {
     switch content {
     case .beginning(let bytes): bytes[range]
-    case .parts(let parts): try store.read { try parts.bytes(in: range, $0) }
+    case .segments(let segments): try store.read { try segments.bytes(in: range, $0) }
     }
   }
 }

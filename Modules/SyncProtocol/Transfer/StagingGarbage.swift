@@ -9,7 +9,7 @@ final class StagingGarbage: Sendable {
     let first: UInt32
 
     func forget(in transaction: WriteTransaction) throws {
-      try transaction.unstage(id, parts: first...UInt32.max)
+      try transaction.unstage(id, chunks: first...UInt32.max)
     }
   }
 
@@ -18,8 +18,8 @@ final class StagingGarbage: Sendable {
   func add(_ id: StagingID) { items.withLock { $0.append(Item(id: id, first: 0)) } }
 
   /// Adds the segments of a large group from a number on.
-  func add(_ id: StagingID, from part: UInt64) {
-    items.withLock { $0.append(Item(id: id, first: StagedSegments.firstPiece(of: part))) }
+  func add(_ id: StagingID, from segment: UInt64) {
+    items.withLock { $0.append(Item(id: id, first: StagedSegments.firstChunk(of: segment))) }
   }
 
   func take() -> [Item] {

@@ -1,16 +1,16 @@
 import CRDTCore
 
-/// What a receiver has staged of a large group, by the names of its parts.
+/// What a receiver has staged of a large group, by the names of its chunks.
 struct StagedNotice {
   let grain: Int
   var names: [UInt64]
-  /// The number of bytes after the last part.
+  /// The number of bytes after the last chunk.
   let tailBytes: Int
   let tailName: UInt64
 
   /// Describes staged bytes to a peer.
   ///
-  /// The names of parts disclose who has the same bytes. Therefore the bytes must come from this very peer,
+  /// The names of chunks disclose who has the same bytes. Therefore the bytes must come from this very peer,
   /// or all of their collections may flow to it. The policy must also accept all of the collections.
   ///
   /// - Returns: `nil` where these conditions do not hold.
@@ -34,7 +34,7 @@ struct StagedNotice {
 
   init(from reader: inout ByteReader) throws(CodecError) {
     grain = Int(try reader.readByte())
-    guard ContentParts.grains.contains(grain) else {
+    guard ContentChunks.grains.contains(grain) else {
       throw reader.failure(.malformed, "parts of an unknown size")
     }
     names = []

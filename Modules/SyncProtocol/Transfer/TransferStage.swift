@@ -28,9 +28,9 @@ package final class TransferStage: Sendable {
       repeat {
         state.lastName &+= 1
       } while state.transfers.contains {
-        $0.kept == StagedPiece.name(random &+ state.lastName)
+        $0.kept == StagedChunk.name(random &+ state.lastName)
       }
-      return StagedPiece.name(random &+ state.lastName)
+      return StagedChunk.name(random &+ state.lastName)
     }
   }
 
@@ -84,13 +84,13 @@ package final class TransferStage: Sendable {
   /// Drops the segments that the store has forgotten for lack of room.
   func forget(_ ids: Set<StagingID>) {
     state.withLock { state in
-      state.transfers.removeAll { $0.parts.map { ids.contains($0.id) } ?? false }
+      state.transfers.removeAll { $0.segments.map { ids.contains($0.id) } ?? false }
     }
   }
 
-  func keepsParts(_ id: StagingID) -> Bool { parts.contains(id) }
+  func keepsSegments(_ id: StagingID) -> Bool { segmented.contains(id) }
 
-  private var parts: Set<StagingID> { state.withLock { Set($0.transfers.compactMap(\.parts?.id)) } }
+  private var segmented: Set<StagingID> { state.withLock { Set($0.transfers.compactMap(\.segments?.id)) } }
 
   /// Loads what an earlier process has staged, and the segments that sessions have left since the last call.
   ///
@@ -106,7 +106,7 @@ package final class TransferStage: Sendable {
       return !state.isLoaded
     }
     var left = segments.takeLeft()
-    let known = parts
+    let known = segmented
     guard isFirst || !left.isEmpty || !known.isEmpty else { return }
     do {
       try store.read { transaction in
@@ -115,7 +115,7 @@ package final class TransferStage: Sendable {
         for id in isFirst ? kept.sorted() : [] {
           if StagedSegments.isOne(id) {
             if !segments.isUsed(id), !left.contains(id) { left.insert(id, at: 0) }
-          } else if let transfer = try? StagedPiece.transfer(id, in: transaction, at: now),
+          } else if let transfer = try? StagedChunk.transfer(id, in: transaction, at: now),
             transfer.outline.byteCount >= least
           {
             keep(transfer)
@@ -124,7 +124,7 @@ package final class TransferStage: Sendable {
           }
         }
         for id in left {
-          let found = try StagedParts.staged(
+          let found = try ReusableSegments.staged(
             id, in: transaction, roomBytes: store.workingBytes, garbage, at: now)
           if let found, found.outline.byteCount >= least { keep(found) }
         }

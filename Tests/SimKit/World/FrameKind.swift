@@ -19,7 +19,7 @@ enum FrameKind {
     var names: [[UInt8]] = []
     for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
       switch try RangeAnswer(from: &reader).body {
-      case .split(let parts): names += parts.map(\.to)
+      case .split(let subranges): names += subranges.map(\.to)
       case .items(let items, _), .rest(let items, _): names += items.map(\.id.bytes)
       case .equal, .stream: break
       }

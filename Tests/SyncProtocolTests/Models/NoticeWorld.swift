@@ -431,8 +431,8 @@ struct NoticeWorld {
     let held = UInt64(held(link, frame.role).count)
     let steps = withHalf(link, frame.role) { half in
       switch frame.body {
-      case .part(let part):
-        (try? half.receive(part, number: frame.number, held: held, room: 4 << 20)) ?? []
+      case .chunk(let chunk):
+        (try? half.receive(chunk, number: frame.number, held: held, room: 4 << 20)) ?? []
       case .refused(let price): half.receive(refusal: price, number: frame.number, held: held)
       }
     }

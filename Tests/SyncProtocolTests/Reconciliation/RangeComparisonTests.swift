@@ -143,11 +143,11 @@ import Testing
   @Test func `bounds that rise are read`() throws {
     let bytes = split(at: [(0, [3, 65, 66]), (2, [67]), (3, [1]), (0, [4])])
     var reader = ByteReader(bytes.span.bytes)
-    guard case .split(let parts) = try RangeAnswer(from: &reader).body else {
+    guard case .split(let subranges) = try RangeAnswer(from: &reader).body else {
       Issue.record("no split was read")
       return
     }
-    #expect(parts.map(\.to) == [[3, 65, 66], [3, 65, 67], [3, 65, 67, 1], [4], []])
+    #expect(subranges.map(\.to) == [[3, 65, 66], [3, 65, 67], [3, 65, 67, 1], [4], []])
   }
 
   @Test(

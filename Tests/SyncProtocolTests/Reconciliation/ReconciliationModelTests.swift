@@ -271,7 +271,7 @@ import Testing
     let request = try #require(reconciler.takeOutput().questions.first?.request)
     #expect(throws: SyncError.self) { try reconciler.take(.equal(request + 1), both, SyncTuning()) }
     // A part that begins where its range does is none.
-    let bounds: [RangeAnswer.Part] = [.init(to: [], fingerprint: Fingerprint())]
+    let bounds: [RangeAnswer.Subrange] = [.init(to: [], fingerprint: Fingerprint())]
     for body in [RangeAnswer.Body.split(bounds + bounds), .rest([], isLast: true)] {
       guard let cleared = both.clear(Self.collection) else { return }
       let answer = RangeAnswer(cleared, request: request, body: body)

@@ -29,10 +29,10 @@ extension Bound {
     Bound("the parts of a range") { raw, more in
       raw.answerFirstQuestion { out in
         out.write(2)
-        out.writeVarint(SyncLimits.splitParts + more)
+        out.writeVarint(SyncLimits.splitRanges + more)
         var previous: [UInt8] = []
-        for index in 1...SyncLimits.splitParts + more {
-          if index < SyncLimits.splitParts + more { out.writeRising([3, UInt8(index)], after: previous) }
+        for index in 1...SyncLimits.splitRanges + more {
+          if index < SyncLimits.splitRanges + more { out.writeRising([3, UInt8(index)], after: previous) }
           previous = [3, UInt8(index)]
           out.writeVarint(1)
           out.writeFixed(UInt64(index))

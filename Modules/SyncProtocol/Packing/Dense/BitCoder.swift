@@ -8,8 +8,8 @@ private struct CodingInterval {
   /// Returns the last value of the subinterval for a one, given the 12-bit probability of a one.
   func middle(_ probability: Int) -> UInt32 {
     let span = high &- low
-    let part = UInt32(truncatingIfNeeded: probability)
-    return low &+ (span &>> 12) &* part &+ ((span & 0xFFF) &* part) &>> 12
+    let share = UInt32(truncatingIfNeeded: probability)
+    return low &+ (span &>> 12) &* share &+ ((span & 0xFFF) &* share) &>> 12
   }
 
   mutating func narrow(_ bit: Int, at middle: UInt32) {

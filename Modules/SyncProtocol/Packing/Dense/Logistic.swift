@@ -23,8 +23,8 @@ final class Logistic: Sendable {
   private init() {
     var known = 0
     for position in 0..<4_096 {
-      let (low, part) = (position >> 7, position & 127)
-      let value = max(1, (Self.points[low] * (128 - part) + Self.points[low + 1] * part + 64) >> 7)
+      let (low, fraction) = (position >> 7, position & 127)
+      let value = max(1, (Self.points[low] * (128 - fraction) + Self.points[low + 1] * fraction + 64) >> 7)
       unsafe probabilities[position] = value
       while known <= value, known < 4_096 {
         unsafe odds[known] = position - 2_048

@@ -5,13 +5,13 @@ import DocStore
 ///
 /// The store forgets them when nothing refers to them: neither a stage nor a session that has described them
 /// to its peer.
-final class StagedParts: Sendable {
+final class ReusableSegments: Sendable {
   let id: StagingID
   /// The numbers of the segments, and their ranges in all bytes together.
-  private let places: [(part: UInt64, range: Range<Int>)]
+  private let places: [(segment: UInt64, range: Range<Int>)]
   private let garbage: StagingGarbage
 
-  private init(_ id: StagingID, _ places: [(part: UInt64, range: Range<Int>)], _ garbage: StagingGarbage) {
+  private init(_ id: StagingID, _ places: [(segment: UInt64, range: Range<Int>)], _ garbage: StagingGarbage) {
     self.id = id
     self.places = places
     self.garbage = garbage
@@ -30,19 +30,19 @@ final class StagedParts: Sendable {
     _ id: StagingID, in transaction: borrowing ReadTransaction, roomBytes: Int, _ garbage: StagingGarbage,
     at now: Duration
   ) throws -> StagedTransfer? {
-    var places: [(part: UInt64, range: Range<Int>)] = []
+    var places: [(segment: UInt64, range: Range<Int>)] = []
     var outline: StagedOutline?
     do {
-      try StagedSegments.forEachPart(of: id, in: transaction) { part, site, group in
-        var next = outline ?? StagedOutline(from: site, grain: StagedOutline.partsGrain)
+      try StagedSegments.forEachSegment(of: id, in: transaction) { segment, site, group in
+        var next = outline ?? StagedOutline(from: site, grain: StagedOutline.segmentsGrain)
         let start = next.byteCount
         guard next.site == site, next.append(group, isWhole: true), next.byteCount <= roomBytes / 2,
           next.names.count <= SyncLimits.stagedNames
         else {
-          garbage.add(id, from: part)
+          garbage.add(id, from: segment)
           return false
         }
-        places.append((part, start..<next.byteCount))
+        places.append((segment, start..<next.byteCount))
         outline = next
         return true
       }
@@ -54,7 +54,7 @@ final class StagedParts: Sendable {
       garbage.add(id)
       return nil
     }
-    return StagedTransfer(StagedParts(id, places, garbage), outline, at: now)
+    return StagedTransfer(ReusableSegments(id, places, garbage), outline, at: now)
   }
 
   /// Returns the bytes of a range; `nil` when some of them are gone or damaged.
@@ -65,8 +65,8 @@ final class StagedParts: Sendable {
       let wanted = place.range.clamped(to: range)
       var isFound = false
       do {
-        try StagedSegments.forEachPart(of: id, from: place.part, in: transaction) { part, _, group in
-          guard part == place.part, group.count == place.range.count else { return false }
+        try StagedSegments.forEachSegment(of: id, from: place.segment, in: transaction) { segment, _, group in
+          guard segment == place.segment, group.count == place.range.count else { return false }
           let start = group.startIndex + wanted.lowerBound - place.range.lowerBound
           bytes += group[start..<start + wanted.count]
           isFound = true

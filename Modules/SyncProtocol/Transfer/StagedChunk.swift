@@ -1,15 +1,15 @@
 import CRDTCore
 import DocStore
 
-/// A part of a large group that is arriving, to be staged in the store.
+/// A chunk of a large group that is arriving, to be staged in the store.
 ///
-/// The first part of a transfer is the site of the peer that sends it; the others are its bytes, in order.
-struct StagedPiece: Sendable {
+/// The first chunk of a transfer is the site of the peer that sends it; the others are its bytes, in order.
+struct StagedChunk: Sendable {
   /// The high half of the names of all transfers in the store.
   private static let mark: UInt64 = 0x7472_616E_7366_6572
 
   let id: StagingID
-  let part: UInt32
+  let number: UInt32
   let bytes: [UInt8]
 
   static func name(_ low: UInt64) -> StagingID { StagingID(high: mark, low: low) }
@@ -17,7 +17,7 @@ struct StagedPiece: Sendable {
 
   func put(in transaction: WriteTransaction) throws {
     // Without room for it, the rest is sent again after a restart.
-    _ = try transaction.stage(bytes, as: part, of: id)
+    _ = try transaction.stage(bytes, as: number, of: id)
   }
 
   /// Reads what an earlier process has staged, up to the first gap.
@@ -27,14 +27,14 @@ struct StagedPiece: Sendable {
     var site: SiteID?
     var bytes: [UInt8] = []
     var next: UInt32 = 0
-    try transaction.forEachStaged(of: id) { part, piece in
-      guard part == next else { return false }
+    try transaction.forEachStaged(of: id) { number, chunk in
+      guard number == next else { return false }
       next += 1
-      if part == 0 {
-        var reader = ByteReader(piece.span.bytes)
+      if number == 0 {
+        var reader = ByteReader(chunk.span.bytes)
         site = try reader.readSite()
       } else {
-        bytes += piece
+        bytes += chunk
       }
       return bytes.count <= SyncLimits.groupBytes
     }

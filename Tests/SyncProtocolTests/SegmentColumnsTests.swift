@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// A part of a large group comes as the heads of its documents, and then what they say.
-@Suite struct PartColumnsTests {
+@Suite struct SegmentColumnsTests {
   /// A part of two documents with one thing about it that may be wrong.
   struct Part: Sendable, CustomTestStringConvertible {
     let testDescription: String

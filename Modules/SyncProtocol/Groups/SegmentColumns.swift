@@ -4,7 +4,7 @@ import CRDTCore
 ///
 /// A head says why a document is sent, which can change after a link broke. The contents stay the same bytes,
 /// and need not be sent again.
-enum PartColumns {
+enum SegmentColumns {
   /// Splits documents that each follow their head.
   static func split(_ documents: RawSpan, count: Int) -> [UInt8] {
     var heads = ByteWriter(capacity: count * 32)
@@ -29,7 +29,7 @@ enum PartColumns {
   ///
   /// Returns `nil` if the transaction is not a segment, or if the prefix ends within the heads.
   static func headsEnd(in group: ArraySlice<UInt8>) -> Int? {
-    guard group.starts(with: [0, GroupEncoder.partForm]) else { return nil }
+    guard group.starts(with: [0, GroupEncoder.segmentForm]) else { return nil }
     var reader = ByteReader(group.span.bytes, offset: 2)
     do throws(CodecError) {
       _ = try Segment(from: &reader)

@@ -3,36 +3,36 @@ import CRDTCore
 /// Content-defined chunking: equal ranges of bytes are cut alike, whatever comes before them.
 ///
 /// Source: Xia et al., "FastCDC: a Fast and Efficient Content-Defined Chunking Approach", USENIX ATC 2016.
-enum ContentParts {
-  /// Average part sizes that peers can agree on, as powers of two.
+enum ContentChunks {
+  /// Average chunk sizes that peers can agree on, as powers of two.
   static let grains = 8...16
-  /// Approximate number of parts into which a staged transfer is cut.
+  /// Approximate number of chunks into which a staged transfer is cut.
   private static let aim = 256
 
   /// What each byte adds to the rolling hash.
   private static let gear: [UInt64] = (0..<256).map { HashLanes($0, 0, seed: 0x6765_6172).first }
 
-  /// Returns the grain at which so many bytes give a few hundred parts.
+  /// Returns the grain at which so many bytes give a few hundred chunks.
   static func grain(of byteCount: Int) -> Int {
     var grain = 10
     while grain < grains.upperBound, byteCount >> grain > aim { grain += 1 }
     return grain
   }
 
-  /// Returns the ends of a group's parts.
+  /// Returns the ends of a group's chunks.
   ///
-  /// Bytes after the last end are not a part yet, unless the group is `whole`.
+  /// Bytes after the last end are not a chunk yet, unless the group is `whole`.
   ///
   /// In a segment in columns, the heads are cut separately from the contents of the documents.
   static func ends(of group: ArraySlice<UInt8>, grain: Int, isWhole: Bool) -> [Int] {
-    guard let end = PartColumns.headsEnd(in: group) else {
+    guard let end = SegmentColumns.headsEnd(in: group) else {
       return ends(in: group, grain: grain, isWhole: isWhole)
     }
     return ends(in: group[..<end], grain: grain, isWhole: true)
       + ends(in: group[end...], grain: grain, isWhole: isWhole)
   }
 
-  /// Returns the ends of the parts; bytes after the last end are no part yet, unless the bytes are `whole`.
+  /// Returns the ends of the chunks; bytes after the last end are no chunk yet, unless the bytes are `whole`.
   ///
   /// - Complexity: O(*n*), about a nanosecond a byte.
   static func ends(in bytes: ArraySlice<UInt8>, grain: Int, isWhole: Bool) -> [Int] {
@@ -56,7 +56,7 @@ enum ContentParts {
     return ends
   }
 
-  /// Returns a part's name: 48 bits, enough to find it by; the bytes found are checked by a longer hash.
+  /// Returns a chunk's name: 48 bits, enough to find it by; the bytes found are checked by a longer hash.
   static func name(of bytes: ArraySlice<UInt8>) -> UInt64 {
     hash(of: bytes) & 0xFFFF_FFFF_FFFF
   }
