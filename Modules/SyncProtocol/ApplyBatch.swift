@@ -10,7 +10,7 @@ public struct ApplyBatch: Sendable {
   /// The site that sent them.
   let sender: SiteID
   /// The checkpoint in the sender's log before these transactions, to be stored with them.
-  let cursor: [UInt8]?
+  let checkpoint: [UInt8]?
   /// The store's eviction count when the session began, before any request.
   private let evictionEpoch: UInt64
   /// Documents that may be evicted, because they left the subscriptions.
@@ -26,14 +26,14 @@ public struct ApplyBatch: Sendable {
   private let forgotten: [StagingGarbage.Item]
 
   init(
-    ticket: UInt64, groups: [IncomingGroup], sender: SiteID, cursor: [UInt8]? = nil,
+    ticket: UInt64, groups: [IncomingGroup], sender: SiteID, checkpoint: [UInt8]? = nil,
     evictionEpoch: UInt64 = 0, leaving: [EvictionScheduler.Candidate] = [], accepted: Set<TextKey> = [],
     pieces: [StagedChunk] = [], forgotten: [StagingGarbage.Item] = [], for context: SessionContext
   ) {
     self.ticket = ticket
     self.groups = groups
     self.sender = sender
-    self.cursor = cursor
+    self.checkpoint = checkpoint
     self.evictionEpoch = evictionEpoch
     self.leaving = leaving
     shared = context.shared
@@ -45,7 +45,7 @@ public struct ApplyBatch: Sendable {
 
   #if DEBUG || SIMULATION
     /// The sender's commit up to which this peer has everything, according to the batch's checkpoint.
-    package var checkpointSequence: UInt64? { cursor.flatMap { SyncCheckpoint($0)?.sequence } }
+    package var checkpointSequence: UInt64? { checkpoint.flatMap { SyncCheckpoint($0)?.sequence } }
   #endif
 
   /// The number of documents in all transactions.
@@ -62,7 +62,7 @@ public struct ApplyBatch: Sendable {
   public func apply(in transaction: WriteTransaction) throws -> ApplyOutcome {
     var outcome = ApplyOutcome()
     transaction.noteSender(sender)
-    if let cursor { try transaction.setCursor(cursor, of: sender) }
+    if let checkpoint { try transaction.setCheckpoint(checkpoint, of: sender) }
     let hasLeft = try transaction.hasLeavingNotes()
     for item in forgotten { try item.forget(in: transaction) }
     var first: IncomingGroup?

@@ -5,7 +5,7 @@ import Testing
 @Suite struct FollowingModelTests {
   @Test func `whoever goes on from a cursor lacks nothing that concerns it`() {
     for seed in 0..<1_000 as Range<UInt64> {
-      var model = CursorModel(seed: seed)
+      var model = CheckpointModel(seed: seed)
       expect(model.run() == nil, "seed \(seed)")
     }
   }
@@ -13,12 +13,12 @@ import Testing
   /// For each rule a history that breaks without it.
   @Test(
     arguments: [
-      (CursorModel.Fault.notices, 4), (.leaveFilter, 1), (.evictions, 10), (.policy, 69), (.epoch, 53),
-    ] as [(CursorModel.Fault, UInt64)])
-  func `a cursor without one of its rules loses documents`(fault: CursorModel.Fault, seed: UInt64) {
-    var model = CursorModel(seed: seed, without: fault)
+      (CheckpointModel.Fault.notices, 4), (.leaveFilter, 1), (.evictions, 10), (.policy, 69), (.epoch, 53),
+    ] as [(CheckpointModel.Fault, UInt64)])
+  func `a cursor without one of its rules loses documents`(fault: CheckpointModel.Fault, seed: UInt64) {
+    var model = CheckpointModel(seed: seed, without: fault)
     #expect(model.run() != nil)
-    var whole = CursorModel(seed: seed)
+    var whole = CheckpointModel(seed: seed)
     #expect(whole.run() == nil)
   }
 

@@ -16,30 +16,30 @@ import Testing
     let commits = Mutex(0)
     let listener = fixture.store.onCommit { _ in commits.withLock { $0 += 1 } }
     defer { listener.cancel() }
-    #expect(try fixture.store.read { try $0.cursor(of: peer) } == nil)
-    let receipt = try fixture.store.write { tx in try tx.setCursor([1, 2, 3], of: peer) }.1
+    #expect(try fixture.store.read { try $0.checkpoint(of: peer) } == nil)
+    let receipt = try fixture.store.write { tx in try tx.setCheckpoint([1, 2, 3], of: peer) }.1
     #expect(receipt.sequence == 0)
     #expect(commits.withLock { $0 } == 0)
     try fixture.reopen()
-    #expect(try fixture.store.read { try $0.cursor(of: peer) } == [1, 2, 3])
+    #expect(try fixture.store.read { try $0.checkpoint(of: peer) } == [1, 2, 3])
     #expect(
       throws: Interruption.self,
       performing: {
         try fixture.store.write { tx in
           try tx.upsert([:], id: DocumentID("a"), into: "cars")
-          try tx.setCursor([4], of: peer)
+          try tx.setCheckpoint([4], of: peer)
           throw Interruption()
         }
       })
-    #expect(try fixture.store.read { try $0.cursor(of: peer) } == [1, 2, 3])
+    #expect(try fixture.store.read { try $0.checkpoint(of: peer) } == [1, 2, 3])
     try fixture.store.write { tx in
       try tx.upsert([:], id: DocumentID("a"), into: "cars")
-      try tx.setCursor([], of: peer)
+      try tx.setCheckpoint([], of: peer)
     }
-    #expect(try fixture.store.read { try $0.cursor(of: peer) } == [])
+    #expect(try fixture.store.read { try $0.checkpoint(of: peer) } == [])
     #expect(try fixture.store.read { $0.sequence } == 1)
-    try fixture.store.write { tx in try tx.removeCursor(of: peer) }
-    #expect(try fixture.store.read { try $0.cursor(of: peer) } == nil)
+    try fixture.store.write { tx in try tx.removeCheckpoint(of: peer) }
+    #expect(try fixture.store.read { try $0.checkpoint(of: peer) } == nil)
     #expect(try fixture.store.verify().damages == [])
   }
 
@@ -47,21 +47,21 @@ import Testing
     let fixture = try TableFixture()
     let store = fixture.store
     for n in 0..<1_024 {
-      try store.write { tx in try tx.setCursor([UInt8(n & 255)], of: SiteID(high: UInt64(n), low: 1)) }
+      try store.write { tx in try tx.setCheckpoint([UInt8(n & 255)], of: SiteID(high: UInt64(n), low: 1)) }
     }
     fixture.pass(days: 1)
     for n in 0..<1_024 where n != 700 {
-      try store.write { tx in try tx.setCursor([1], of: SiteID(high: UInt64(n), low: 1)) }
+      try store.write { tx in try tx.setCheckpoint([1], of: SiteID(high: UInt64(n), low: 1)) }
     }
-    try store.write { tx in try tx.setCursor([9], of: peer) }
+    try store.write { tx in try tx.setCheckpoint([9], of: peer) }
     try store.read { tx in
-      let gone = try tx.cursor(of: SiteID(high: 700, low: 1))
+      let gone = try tx.checkpoint(of: SiteID(high: 700, low: 1))
       #expect(gone == nil)
       for n in 0..<1_024 where n != 700 {
-        let kept = try tx.cursor(of: SiteID(high: UInt64(n), low: 1))
+        let kept = try tx.checkpoint(of: SiteID(high: UInt64(n), low: 1))
         expectEqual(kept, [1])
       }
-      let new = try tx.cursor(of: peer)
+      let new = try tx.checkpoint(of: peer)
       #expect(new == [9])
     }
   }
@@ -73,7 +73,7 @@ import Testing
     let id = StagingID(high: 1, low: 7)
     try fixture.store.write { tx in
       try tx.upsert([:], id: DocumentID("a"), into: "cars")
-      try tx.setCursor(Array("a cursor".utf8), of: peer)
+      try tx.setCheckpoint(Array("a cursor".utf8), of: peer)
       _ = try tx.setLeavingNote(Array("a note".utf8), for: DocumentID("a"), in: "cars")
       _ = try tx.setLeavingNote([1], for: DocumentID("b"), in: "cars")
       _ = try tx.stage(Array("a part".utf8), as: 0, of: id)
@@ -85,8 +85,8 @@ import Testing
     }
     let cars = try #require(try fixture.store.read { try $0.collection("cars") })
     try fixture.store.read { tx in
-      let cursor = try tx.cursor(of: peer)
-      #expect(cursor == nil)
+      let checkpoint = try tx.checkpoint(of: peer)
+      #expect(checkpoint == nil)
       let note = try tx.leavingNote(for: DocumentID("a"), in: cars)
       #expect(note == nil)
       var notes: [DocumentID] = []

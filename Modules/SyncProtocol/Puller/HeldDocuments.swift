@@ -58,7 +58,7 @@ struct HeldDocuments: ReconcilingSet {
   }
 
   func leftovers(
-    of range: KeyRange, without listed: Set<DocumentID>, from cursor: [UInt8], budget: inout Int
+    of range: KeyRange, without listed: Set<DocumentID>, from start: [UInt8], budget: inout Int
   ) throws(SyncError) -> (haves: [DocumentHave], next: [UInt8]?) {
     var left = budget
     var next: [UInt8]?
@@ -70,7 +70,7 @@ struct HeldDocuments: ReconcilingSet {
       else { return found }
       let sites = transaction.sites
       try transaction.forEachIntactRecord(
-        in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to, damaged: context.tellDamaged
+        in: collection, from: start, to: range.to.isEmpty ? nil : range.to, damaged: context.tellDamaged
       ) { _, id, summary, record in
         guard left > 0 else {
           next = id.copied

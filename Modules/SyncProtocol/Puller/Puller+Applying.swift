@@ -30,15 +30,15 @@ extension Puller {
   /// Hands transactions to the driver, together with the checkpoint that is valid before them.
   func handOut(_ groups: [IncomingGroup]) {
     guard let peer = context.peer else { return }
-    let cursor = takeCursor()
-    if cursor != nil { checkCheckpoint() }
+    let checkpoint = checkpointToStore()
+    if checkpoint != nil { checkCheckpoint() }
     // The policy is checked again for staged segments when they become visible.
     let gatekeeper = context.gatekeeper
     let accepted =
       groups.contains { $0.step != nil }
       ? pull.interest.names.filter { gatekeeper?.mayAccept($0) ?? false } : []
     let batch = ApplyBatch(
-      ticket: pull.queue.begin(groups), groups: groups, sender: peer.site, cursor: cursor?.bytes,
+      ticket: pull.queue.begin(groups), groups: groups, sender: peer.site, checkpoint: checkpoint?.bytes,
       evictionEpoch: evicted.epoch, accepted: Set(accepted.map { TextKey($0) }),
       pieces: pull.queue.assembly.takePieces(), forgotten: context.shared.stage.garbage.take(), for: context)
     context.ask(.apply(batch))

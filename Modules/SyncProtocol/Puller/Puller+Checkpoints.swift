@@ -57,29 +57,32 @@ struct PendingLogScan {
 /// from that position.
 extension Puller {
   /// The minimum time between two checkpoints that are written without data.
-  static var cursorInterval: Duration { .seconds(5) }
+  static var checkpointInterval: Duration { .seconds(5) }
 
   /// Starts to pull: resumes from the stored checkpoint, or reconciles everything if no checkpoint is valid.
   func begin(_ interest: Interest) throws(SyncError) {
     evicted.epoch = try context.read { $0.evictionEpoch }
-    guard !interest.isEmpty, let cursor = try storedCursor(interest) else { return subscribe(to: interest) }
+    guard !interest.isEmpty, let checkpoint = try storedCheckpoint(interest) else {
+      return subscribe(to: interest)
+    }
     pull.interest = interest
     pull.generation += 1
     following.interestPrint = interestPrint(interest)
-    following.stored = cursor
-    following.compared = cursor.compared
-    following.own = cursor.own
+    following.stored = checkpoint
+    following.compared = checkpoint.compared
+    following.own = checkpoint.own
     isCaughtUpDue = true
-    try resume(cursor, isRepeated: false)
+    try resume(checkpoint, isRepeated: false)
   }
 
-  private func resume(_ cursor: SyncCheckpoint, isRepeated: Bool) throws(SyncError) {
-    pull.enter(.resuming(cursor, isRepeated: isRepeated))
+  private func resume(_ checkpoint: SyncCheckpoint, isRepeated: Bool) throws(SyncError) {
+    pull.enter(.resuming(checkpoint, isRepeated: isRepeated))
     let lag = try lag()
     following.promise = lag.flatMap { promise(of: $0) }
     let frame = ResumeFrame(
-      generation: pull.generation, interest: pull.interest.hash, sequence: cursor.sequence,
-      commitCheck: cursor.commitCheck, policyCheck: ResumeFrame.check(policy: cursor.policyPrint), lag: lag)
+      generation: pull.generation, interest: pull.interest.hash, sequence: checkpoint.sequence,
+      commitCheck: checkpoint.commitCheck, policyCheck: ResumeFrame.check(policy: checkpoint.policyPrint),
+      lag: lag)
     context.send(.resume) { frame.encode(to: &$0) }
   }
 
@@ -125,55 +128,57 @@ extension Puller {
   ///
   /// It must belong to the sender's current log and to the same interest. This store's own log must reach
   /// back to it, with no more changes since then than may be sent as notices.
-  private func storedCursor(_ interest: Interest) throws(SyncError) -> SyncCheckpoint? {
+  private func storedCheckpoint(_ interest: Interest) throws(SyncError) -> SyncCheckpoint? {
     guard let peer = context.peer else { return nil }
     // A sender that follows this peer's log receives local writes by that, and needs no notices of them.
     let isFollowed = mayGetUnasked && context.shared.interests.hasInterest(of: peer.site)
     let print = interestPrint(interest)
     let gatekeeper = context.gatekeeper
     return try context.readLog { transaction in
-      guard let cursor = try transaction.cursor(of: peer.site).flatMap({ SyncCheckpoint($0) }),
-        cursor.epoch == peer.logEpoch, cursor.interest == print,
-        cursor.own >= transaction.logStart && cursor.own <= transaction.sequence
+      guard let checkpoint = try transaction.checkpoint(of: peer.site).flatMap({ SyncCheckpoint($0) }),
+        checkpoint.epoch == peer.logEpoch, checkpoint.interest == print,
+        checkpoint.own >= transaction.logStart && checkpoint.own <= transaction.sequence
       else { return nil }
       let room = try noticeRoom(transaction, interest)
       let sender = LogOrigin(peer: peer.site)
       if try OwnLogScan.fits(
-        isFollowed ? max(room, context.tuning.walkedDocuments) : room, after: cursor.own, transaction,
+        isFollowed ? max(room, context.tuning.walkedDocuments) : room, after: checkpoint.own, transaction,
         sender: sender)
       {
-        return cursor
+        return checkpoint
       }
-      var scan = OwnLogScan(after: cursor.own, budget: room * 4, room: room, isTrial: true)
+      var scan = OwnLogScan(after: checkpoint.own, budget: room * 4, room: room, isTrial: true)
       try scan.run(transaction, sender: sender, interest, gatekeeper) { _ in nil }
-      return scan.isDone && !scan.isFull ? cursor : nil
+      return scan.isDone && !scan.isFull ? checkpoint : nil
     }
   }
 
   /// Receives the sender's answer to the request to resume.
   func take(_ frame: ResumedFrame) throws(SyncError) {
-    guard frame.generation == pull.generation, case .resuming(let cursor, let isRepeated) = pull.phase else {
+    guard frame.generation == pull.generation, case .resuming(let checkpoint, let isRepeated) = pull.phase
+    else {
       return
     }
     switch frame.verdict {
     case .follows:
       SyncPoint.cursorFollowed.reached()
-      guard frame.sequence >= cursor.sequence else {
+      guard frame.sequence >= checkpoint.sequence else {
         throw SyncError(.malformed, "The peer goes on before the cursor")
       }
       pull.enter(.following(through: frame.sequence))
-      if frame.sequence == cursor.sequence {
+      if frame.sequence == checkpoint.sequence {
         // Nothing has happened since the checkpoint, so it counts as a high-water mark.
         let mark = MarkFrame(
-          sequence: cursor.sequence, commitCheck: cursor.commitCheck, policyPrint: cursor.policyPrint,
+          sequence: checkpoint.sequence, commitCheck: checkpoint.commitCheck,
+          policyPrint: checkpoint.policyPrint,
           asksTaken: 0)
-        pull.queue.receive(.mark(mark, own: cursor.own))
+        pull.queue.receive(.mark(mark, own: checkpoint.own))
       }
-      ownLogScans.append(PendingLogScan(after: cursor.own))
+      ownLogScans.append(PendingLogScan(after: checkpoint.own))
     case .unknownInterest where !isRepeated:
       SyncPoint.interestRepeated.reached()
       sendInterest()
-      try resume(cursor, isRepeated: true)
+      try resume(checkpoint, isRepeated: true)
     case .unknownInterest, .restart:
       SyncPoint.cursorRefused.reached()
       pull.enter(.idle)
@@ -198,7 +203,7 @@ extension Puller {
   ///
   /// No other code decides how far this peer has followed the sender. While requests are open, the older
   /// checkpoint stays, which is always safe: rules 6 and 7 in `Documentation/Sync.md`.
-  var cursorCandidate: SyncCheckpoint? {
+  var checkpointCandidate: SyncCheckpoint? {
     // The next session must find again what was refused, cannot be read or is withheld. So the checkpoint
     // must not pass that.
     let isLacking = following.isSpoiled || context.unreadable.isAnywhere || context.withheld.byPeer > 0
@@ -250,33 +255,33 @@ extension Puller {
   // MARK: - Storing the checkpoint
 
   /// Returns the checkpoint to write with the next batch, and records it as stored; `nil` if it is unchanged.
-  func takeCursor() -> SyncCheckpoint? {
-    guard let cursor = cursorCandidate, cursor != following.stored else { return nil }
-    following.stored = cursor
+  func checkpointToStore() -> SyncCheckpoint? {
+    guard let checkpoint = checkpointCandidate, checkpoint != following.stored else { return nil }
+    following.stored = checkpoint
     following.storedAt = context.now
-    following.compared = cursor.compared
-    return cursor
+    following.compared = checkpoint.compared
+    return checkpoint
   }
 
   /// When to write a checkpoint that no batch of data includes.
-  var cursorTime: Duration? {
-    guard !pull.queue.isApplying, !pull.queue.hasReady, let cursor = cursorCandidate,
-      cursor != following.stored
+  var checkpointTime: Duration? {
+    guard !pull.queue.isApplying, !pull.queue.hasReady, let checkpoint = checkpointCandidate,
+      checkpoint != following.stored
     else {
       return nil
     }
-    return following.storedAt.map { $0 + Self.cursorInterval } ?? context.now
+    return following.storedAt.map { $0 + Self.checkpointInterval } ?? context.now
   }
 
   /// Writes the checkpoint if it is due.
-  func saveCursor() {
-    guard let time = cursorTime, time <= context.now else { return }
+  func saveCheckpoint() {
+    guard let time = checkpointTime, time <= context.now else { return }
     handOut([])
   }
 
   /// Writes the checkpoint before the session ends.
-  func saveLastCursor() {
-    guard cursorTime != nil else { return }
+  func saveLastCheckpoint() {
+    guard checkpointTime != nil else { return }
     handOut([])
   }
 

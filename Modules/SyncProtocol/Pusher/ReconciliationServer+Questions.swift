@@ -85,7 +85,7 @@ private struct InterestingDocuments: RespondingSet {
   }
 
   func rest(
-    of range: KeyRange, from cursor: [UInt8], budget: inout Int
+    of range: KeyRange, from start: [UInt8], budget: inout Int
   ) throws(SyncError) -> (items: [DocumentHash], next: [UInt8]?) {
     var items: [DocumentHash] = []
     var (bytes, left) = (0, budget)
@@ -95,7 +95,7 @@ private struct InterestingDocuments: RespondingSet {
         let matcher = server.peer.interest.matcher(for: collection)
       else { return }
       try transaction.forEachIntactRecord(
-        in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to,
+        in: collection, from: start, to: range.to.isEmpty ? nil : range.to,
         damaged: server.context.tellDamaged
       ) { _, id, summary, record in
         guard left > 0, bytes < 48 << 10 else {

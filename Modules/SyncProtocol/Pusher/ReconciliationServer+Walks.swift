@@ -5,12 +5,12 @@ import DocStore
 struct StreamWalk {
   let range: KeyRange
   /// The next id; a walk through a whole collection uses numbers instead, which is faster.
-  var cursor: [UInt8]
+  var position: [UInt8]
   var number = DocumentNumber(1)
 
   init(range: KeyRange) {
     self.range = range
-    cursor = range.from
+    position = range.from
   }
 }
 
@@ -83,11 +83,11 @@ extension ReconciliationServer {
     let collection = source.collection
     var isDone = true
     try transaction.forEachIntactRecord(
-      in: collection, from: walk.cursor, to: walk.range.to.isEmpty ? nil : walk.range.to,
+      in: collection, from: walk.position, to: walk.range.to.isEmpty ? nil : walk.range.to,
       damaged: context.tellDamaged
     ) { number, id, summary, record in
       guard budget > 0, sender.hasRoomToAdd else {
-        walk.cursor = id.copied
+        walk.position = id.copied
         isDone = false
         return false
       }

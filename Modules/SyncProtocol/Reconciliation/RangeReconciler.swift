@@ -10,7 +10,7 @@ protocol ReconcilingSet {
   func differing(_ items: ArraySlice<DocumentHash>, of collection: String) throws(SyncError) -> [DocumentWant]
   /// Returns held documents of a range that were not listed, from an id on, until the budget is spent.
   func leftovers(
-    of range: KeyRange, without listed: Set<DocumentID>, from cursor: [UInt8], budget: inout Int
+    of range: KeyRange, without listed: Set<DocumentID>, from start: [UInt8], budget: inout Int
   ) throws(SyncError) -> (haves: [DocumentHave], next: [UInt8]?)
   /// Returns permission to disclose what is held of a collection; `nil` if the sender must not learn it.
   func clear(_ collection: String) -> Cleared?
@@ -41,7 +41,7 @@ struct RangeReconciler {
     /// Compare a listing with what is held.
     case items(collection: String, ArraySlice<DocumentHash>)
     /// Send notices of held documents that were not listed; the sender holds `others` other documents.
-    case leftovers(KeyRange, listed: Set<DocumentID>, others: UInt64, cursor: [UInt8])
+    case leftovers(KeyRange, listed: Set<DocumentID>, others: UInt64, start: [UInt8])
     /// Request listed documents that are held here in another state.
     case rest(collection: String, ArraySlice<DocumentHash>)
   }
@@ -178,7 +178,7 @@ struct RangeReconciler {
         return askForRest(range)
       }
     }
-    tasks.append(.leftovers(range, listed: Set(items.map(\.id)), others: all, cursor: range.from))
+    tasks.append(.leftovers(range, listed: Set(items.map(\.id)), others: all, start: range.from))
   }
 
   // MARK: - Work
@@ -192,8 +192,8 @@ struct RangeReconciler {
         let (now, rest) = Self.cut(items, &budget)
         wants += try documents.lacking(now, of: collection)
         if !rest.isEmpty { tasks.prepend(.items(collection: collection, rest)) }
-      case .leftovers(let range, let listed, let others, let cursor):
-        try tellLeftovers(range, listed, others, from: cursor, documents, budget: &budget)
+      case .leftovers(let range, let listed, let others, let start):
+        try tellLeftovers(range, listed, others, from: start, documents, budget: &budget)
       case .rest(let collection, let items):
         let (now, rest) = Self.cut(items, &budget)
         wants += try documents.differing(now, of: collection)
@@ -270,12 +270,12 @@ struct RangeReconciler {
   }
 
   private mutating func tellLeftovers(
-    _ range: KeyRange, _ listed: Set<DocumentID>, _ others: UInt64, from cursor: [UInt8],
+    _ range: KeyRange, _ listed: Set<DocumentID>, _ others: UInt64, from start: [UInt8],
     _ documents: some ReconcilingSet, budget: inout Int
   ) throws(SyncError) {
     // All held documents are scanned when the sender's filter arrives.
     guard !lookedAt.contains(TextKey(range.collection)) else { return }
-    let (found, next) = try documents.leftovers(of: range, without: listed, from: cursor, budget: &budget)
+    let (found, next) = try documents.leftovers(of: range, without: listed, from: start, budget: &budget)
     if !found.isEmpty {
       guard try documents.tellsOneByOne(UInt64(found.count), of: range.collection, facing: others) else {
         lookedAt.insert(TextKey(range.collection))
@@ -283,6 +283,6 @@ struct RangeReconciler {
       }
       haves += found
     }
-    if let next { tasks.prepend(.leftovers(range, listed: listed, others: others, cursor: next)) }
+    if let next { tasks.prepend(.leftovers(range, listed: listed, others: others, start: next)) }
   }
 }

@@ -14,7 +14,7 @@ protocol RespondingSet {
   func certificateCount(of collection: String) throws(SyncError) -> UInt64
   /// Returns documents of a range that do not match, from an id on, until the budget or one frame is used up.
   func rest(
-    of range: KeyRange, from cursor: [UInt8], budget: inout Int
+    of range: KeyRange, from start: [UInt8], budget: inout Int
   ) throws(SyncError) -> (items: [DocumentHash], next: [UInt8]?)
   /// Returns permission to disclose ids and counts of a collection; `nil` if the peer must not see them.
   func clear(_ collection: String) -> Cleared?
@@ -30,7 +30,7 @@ struct RangeResponder {
     case compare(RangeQuestion, Fingerprint?, RangeScan)
     /// Compute the fingerprints of the subranges between known bounds.
     case subranges(RangeQuestion, RangeScan)
-    case rest(RangeQuestion, cursor: [UInt8])
+    case rest(RangeQuestion, start: [UInt8])
   }
 
   private var tasks = WorkQueue<Task>()
@@ -71,7 +71,7 @@ struct RangeResponder {
     switch question.mode {
     case .compare(let theirs): tasks.append(.compare(question, theirs, RangeScan(question.range)))
     case .tell: tasks.append(.compare(question, nil, RangeScan(question.range)))
-    case .rest: tasks.append(.rest(question, cursor: question.range.from))
+    case .rest: tasks.append(.rest(question, start: question.range.from))
     }
   }
 
@@ -99,8 +99,8 @@ struct RangeResponder {
       case .compare(let question, let theirs, let scan):
         try compare(question, theirs, scan, documents, budget: &budget)
       case .subranges(let question, let scan): try answerSubranges(question, scan, documents, budget: &budget)
-      case .rest(let question, let cursor):
-        try listRest(question, from: cursor, documents, budget: &budget)
+      case .rest(let question, let start):
+        try listRest(question, from: start, documents, budget: &budget)
       }
       if answers.count >= 32 { flush(send) }
     }
@@ -197,11 +197,11 @@ struct RangeResponder {
 
   /// Lists documents that do not match here; the receiver may hold older states that match.
   private mutating func listRest(
-    _ question: RangeQuestion, from cursor: [UInt8], _ documents: some RespondingSet, budget: inout Int
+    _ question: RangeQuestion, from start: [UInt8], _ documents: some RespondingSet, budget: inout Int
   ) throws(SyncError) {
-    let (items, next) = try documents.rest(of: question.range, from: cursor, budget: &budget)
+    let (items, next) = try documents.rest(of: question.range, from: start, budget: &budget)
     guard let cleared = documents.clear(question.range.collection) else { return refuse(question) }
     answers.append(RangeAnswer(cleared, request: question.request, body: .rest(items, isLast: next == nil)))
-    if let next { tasks.prepend(.rest(question, cursor: next)) }
+    if let next { tasks.prepend(.rest(question, start: next)) }
   }
 }

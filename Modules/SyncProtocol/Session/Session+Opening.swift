@@ -104,12 +104,13 @@ extension Session {
     let isResumed = puller.isResuming
     let frame = try context.read { transaction in
       let met = try transaction.highestReading(of: hello.site)
-      let cursor = isResumed ? nil : try transaction.cursor(of: hello.site).flatMap { SyncCheckpoint($0) }
+      let checkpoint =
+        isResumed ? nil : try transaction.checkpoint(of: hello.site).flatMap { SyncCheckpoint($0) }
       return SeenFrame(
         reading: met.flatMap { met in hello.highest.map { met.isLater(than: $0) } == true ? met : nil },
-        place: cursor.flatMap { cursor in
-          cursor.epoch == hello.logEpoch
-            ? SeenFrame.Place(sequence: cursor.sequence, commitCheck: cursor.commitCheck) : nil
+        place: checkpoint.flatMap { checkpoint in
+          checkpoint.epoch == hello.logEpoch
+            ? SeenFrame.Place(sequence: checkpoint.sequence, commitCheck: checkpoint.commitCheck) : nil
         }, wallTime: context.testimony(against: hello, latest: transaction.latestReading))
     }
     guard !frame.isEmpty else { return }

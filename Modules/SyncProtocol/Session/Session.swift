@@ -311,7 +311,7 @@ public final class Session {
     try puller.pull.queue.checkHold()
     puller.pull.queue.noteHeld()
     try pusher.checkAsked(beside: statements.waitingBytes + puller.telling.heldBytes)
-    puller.saveCursor()
+    puller.saveCheckpoint()
     pusher.isApplying = puller.pull.queue.isApplying
     // Requests of this call leave when the call returns.
     pusher.server.isAsking = wasAsking || puller.isAsking
@@ -359,7 +359,7 @@ public final class Session {
           puller.pull.queue.waitsForMemory(isFull) ? context.now + SyncLimits.memoryInterval : nil,
           health.lastReceived + context.configuration.silence, context.lastSent + context.pingInterval,
           health.stallDeadlines(context.configuration.stall).min(), health.lifeDeadline,
-          puller.announcements.time, puller.bulk.time, puller.cursorTime, pusher.markTime,
+          puller.announcements.time, puller.bulk.time, puller.checkpointTime, pusher.markTime,
           pusher.server.waitsUntil, statements.deadline, presence.asksAt,
         ].compactMap { $0 }.min() ?? context.now
     }
@@ -370,7 +370,7 @@ public final class Session {
 
   /// Ends the session, and sends the peer the reason unless the peer ended it.
   private func fail(_ error: SyncError) {
-    if case .open = state { puller.saveLastCursor() }
+    if case .open = state { puller.saveLastCheckpoint() }
     statements.cancel()
     if !isEndedByPeer {
       let site = siteForRefusal

@@ -55,7 +55,7 @@ struct GroupRuns {
   /// The last commit whose record was forgotten because there were more runs than `limit`.
   private(set) var forgottenThrough: UInt64?
   private let limit: Int
-  private var cursor: UInt64 = 0
+  private var readThrough: UInt64 = 0
   /// Sorted and disjoint up to ``sorted``, then in the order of reading.
   private var runs: [Run] = []
   private var sorted = 0
@@ -81,14 +81,14 @@ struct GroupRuns {
   ) throws {
     guard !isReady else { return }
     var paused = false
-    try transaction.groupRuns(after: cursor, damaged: damaged) { sequence, members in
+    try transaction.groupRuns(after: readThrough, damaged: damaged) { sequence, members in
       guard sequence <= through else { return false }
       guard budget > 0 else {
         paused = true
         return false
       }
       budget -= members.count
-      cursor = sequence
+      readThrough = sequence
       add(RecentGroups.relevant(members, concerns))
       return true
     }
@@ -112,7 +112,7 @@ struct GroupRuns {
     runs = []
     sorted = 0
     parents = []
-    forgottenThrough = cursor
+    forgottenThrough = readThrough
   }
 
   /// Merges runs that overlap, and renumbers the remaining closures from 0 on.

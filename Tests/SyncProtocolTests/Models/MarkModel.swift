@@ -16,7 +16,7 @@ struct MarkModel {
   }
 
   private enum Message {
-    case open(interest: UInt8, cursor: Int?, held: UInt8)
+    case open(interest: UInt8, checkpoint: Int?, held: UInt8)
     case data(document: Int, state: UInt128, isHeld: Bool)
     case offer(document: Int, state: UInt128)
     case have(document: Int, state: UInt128)
@@ -24,7 +24,7 @@ struct MarkModel {
     case mark(sequence: Int, asksTaken: Int)
   }
 
-  private struct Cursor {
+  private struct Checkpoint {
     let interest: UInt8
     let seen: Int
     let own: Int
@@ -52,7 +52,7 @@ struct MarkModel {
     var origins = [Int?](repeating: nil, count: ModelState.documents)
     var sequence = 0
     var clock = 0
-    var cursors: [Int: Cursor] = [:]
+    var checkpoints: [Int: Checkpoint] = [:]
     var evicted: [(document: Int, sequence: Int)] = []
   }
 
@@ -159,18 +159,19 @@ struct MarkModel {
   private mutating func start(_ place: Place) {
     let me = peers[place.peer]
     let held = (0..<ModelState.documents).filter { operations.matches(me.states[$0], me.interest) }
-    let cursor = me.cursors[place.other].flatMap { $0.interest == me.interest ? $0 : nil }
+    let checkpoint = me.checkpoints[place.other].flatMap { $0.interest == me.interest ? $0 : nil }
     send(
       .open(
-        interest: me.interest, cursor: cursor?.seen, held: held.reduce(0 as UInt8) { $0 | 1 << UInt8($1) }),
+        interest: me.interest, checkpoint: checkpoint?.seen,
+        held: held.reduce(0 as UInt8) { $0 | 1 << UInt8($1) }),
       from: place)
     for document in held {
-      if let cursor {
-        guard me.changed[document] > cursor.own, me.origins[document] != place.other else { continue }
+      if let checkpoint {
+        guard me.changed[document] > checkpoint.own, me.origins[document] != place.other else { continue }
       }
       ask(.have(document: document, state: me.states[document]), from: place)
     }
-    for document in me.evicted.dropFirst(cursor?.evicted ?? .max).map(\.document) {
+    for document in me.evicted.dropFirst(checkpoint?.evicted ?? .max).map(\.document) {
       ask(
         .want(
           document: document, state: me.states[document],
@@ -246,10 +247,10 @@ struct MarkModel {
       isHeld || interest.map { operations.matches(me.states[document], $0) } ?? false
     }
     switch message {
-    case .open(let interest, let cursor, let held):
+    case .open(let interest, let checkpoint, let held):
       ends[place]?.interest = interest
       for document in 0..<ModelState.documents where me.states[document] != 0 {
-        guard me.changed[document] > cursor ?? -1,
+        guard me.changed[document] > checkpoint ?? -1,
           operations.matches(me.states[document], interest) || held & 1 << UInt8(document) != 0
         else { continue }
         send(data(document), from: place)
@@ -297,7 +298,7 @@ struct MarkModel {
         own = me.sequence
       }
     }
-    peers[place.peer].cursors[place.other] = Cursor(
+    peers[place.peer].checkpoints[place.other] = Checkpoint(
       interest: me.interest, seen: sequence, own: own,
       evicted: me.evicted.prefix { $0.sequence <= own }.count)
   }

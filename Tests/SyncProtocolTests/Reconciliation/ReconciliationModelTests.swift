@@ -33,10 +33,10 @@ import Testing
       return documents
     }
 
-    private func states(in range: KeyRange, from cursor: [UInt8]? = nil) -> ArraySlice<
+    private func states(in range: KeyRange, from start: [UInt8]? = nil) -> ArraySlice<
       (id: DocumentID, state: State)
     > {
-      let first = firstPlace(cursor ?? range.from)
+      let first = firstPlace(start ?? range.from)
       return sorted[first..<max(range.to.isEmpty ? sorted.count : firstPlace(range.to), first)]
     }
 
@@ -69,9 +69,9 @@ import Testing
     func certificateCount(of collection: String) -> UInt64 { certificates }
 
     func rest(
-      of range: KeyRange, from cursor: [UInt8], budget: inout Int
+      of range: KeyRange, from start: [UInt8], budget: inout Int
     ) -> (items: [DocumentHash], next: [UInt8]?) {
-      let others = states(in: range, from: cursor).filter { !$0.state.isMatch }
+      let others = states(in: range, from: start).filter { !$0.state.isMatch }
       let now = others.prefix(max(budget, 1))
       budget -= now.count
       return (
@@ -93,9 +93,9 @@ import Testing
     }
 
     func leftovers(
-      of range: KeyRange, without listed: Set<DocumentID>, from cursor: [UInt8], budget: inout Int
+      of range: KeyRange, without listed: Set<DocumentID>, from start: [UInt8], budget: inout Int
     ) -> (haves: [DocumentHave], next: [UInt8]?) {
-      let left = states(in: range, from: cursor).filter { $0.state.isMatch && !listed.contains($0.id) }
+      let left = states(in: range, from: start).filter { $0.state.isMatch && !listed.contains($0.id) }
       let now = left.prefix(max(budget, 1))
       budget -= now.count
       let haves = now.compactMap { document -> DocumentHave? in

@@ -8,7 +8,7 @@ import Testing
 /// Two peers that meet again go on where they stopped.
 ///
 /// They hold rule 7 in `Documentation/Sync.md`.
-@Suite struct CursorTests {
+@Suite struct CheckpointTests {
   /// Two peers that have met, and know what the other had.
   private struct Pair {
     let network = TestNetwork()
@@ -387,9 +387,11 @@ import Testing
     return raw
   }
 
-  private func cursor(_ raw: RawPeer) throws -> SyncCheckpoint? {
+  private func checkpoint(_ raw: RawPeer) throws -> SyncCheckpoint? {
     try raw.apply()
-    return try raw.peer.store.read { try $0.cursor(of: RawPeer.hello.site) }.flatMap { SyncCheckpoint($0) }
+    return try raw.peer.store.read { try $0.checkpoint(of: RawPeer.hello.site) }.flatMap {
+      SyncCheckpoint($0)
+    }
   }
 
   private func mark(_ raw: RawPeer, _ sequence: UInt64, asks: UInt64) {
@@ -399,9 +401,9 @@ import Testing
 
   @Test func `a mark becomes a cursor when no ask is open`() throws {
     let raw = try follower()
-    #expect(try cursor(raw) == nil)
+    #expect(try checkpoint(raw) == nil)
     mark(raw, 41, asks: 0)
-    let stored = try #require(try cursor(raw))
+    let stored = try #require(try checkpoint(raw))
     #expect(stored.sequence == 41 && stored.commitCheck == 9 && stored.policyPrint == 8 && stored.epoch == 5)
     // What is told or asked for must be answered first.
     try raw.peer.put("x", ["n": .int(1)])
@@ -409,10 +411,10 @@ import Testing
     #expect(raw.sent(.have).count == 1)
     mark(raw, 42, asks: 0)
     raw.tick(after: .seconds(6))
-    #expect(try cursor(raw)?.sequence == 41)
+    #expect(try checkpoint(raw)?.sequence == 41)
     mark(raw, 43, asks: 1)
     raw.tick(after: .seconds(6))
-    let next = try #require(try cursor(raw))
+    let next = try #require(try checkpoint(raw))
     #expect(next.sequence == 43)
     #expect(next.own > stored.own)
   }
@@ -420,22 +422,22 @@ import Testing
   @Test func `a cursor is not written before what it covers, and seldom alone`() throws {
     let raw = try follower()
     mark(raw, 41, asks: 0)
-    #expect(try cursor(raw)?.sequence == 41)
+    #expect(try checkpoint(raw)?.sequence == 41)
     mark(raw, 42, asks: 0)
     raw.tick(after: .seconds(1))
-    #expect(try cursor(raw)?.sequence == 41)
+    #expect(try checkpoint(raw)?.sequence == 41)
     raw.tick(after: .seconds(5))
-    #expect(try cursor(raw)?.sequence == 42)
+    #expect(try checkpoint(raw)?.sequence == 42)
   }
 
   @Test func `a cursor of another instance, or of no known form, is not gone by`() throws {
     for damage in [true, false] {
       let raw = try follower()
       mark(raw, 41, asks: 0)
-      var cursor = try #require(try cursor(raw))
-      cursor.epoch = 6
-      let bytes = damage ? Array(cursor.bytes.dropLast()) : cursor.bytes
-      try raw.peer.write { try $0.setCursor(bytes, of: RawPeer.hello.site) }
+      var checkpoint = try #require(try checkpoint(raw))
+      checkpoint.epoch = 6
+      let bytes = damage ? Array(checkpoint.bytes.dropLast()) : checkpoint.bytes
+      try raw.peer.write { try $0.setCheckpoint(bytes, of: RawPeer.hello.site) }
       let again = RawPeer(on: raw)
       try again.open()
       expect(again.sent(.resume).isEmpty)
@@ -444,12 +446,14 @@ import Testing
   }
 
   @Test func `cursors and their frames read back`() throws {
-    let cursor = SyncCheckpoint(
+    let checkpoint = SyncCheckpoint(
       epoch: 1, sequence: 1 << 40, commitCheck: 3, policyPrint: 4, interest: 5, own: 6, compared: 7)
-    #expect(SyncCheckpoint(cursor.bytes) == cursor)
-    #expect(cursor.bytes.count <= 64)
-    for count in 0..<cursor.bytes.count { expect(SyncCheckpoint(Array(cursor.bytes.prefix(count))) == nil) }
-    #expect(SyncCheckpoint(cursor.bytes + [0]) == nil)
+    #expect(SyncCheckpoint(checkpoint.bytes) == checkpoint)
+    #expect(checkpoint.bytes.count <= 64)
+    for count in 0..<checkpoint.bytes.count {
+      expect(SyncCheckpoint(Array(checkpoint.bytes.prefix(count))) == nil)
+    }
+    #expect(SyncCheckpoint(checkpoint.bytes + [0]) == nil)
     let resume = ResumeFrame(generation: 1, interest: 2, sequence: 3, commitCheck: 4, policyCheck: 5)
     let resumed = ResumedFrame(generation: 1, verdict: .unknownInterest, sequence: 0)
     let mark = MarkFrame(sequence: 1, commitCheck: 2, policyPrint: 3, asksTaken: 4)

@@ -7,7 +7,7 @@ import TestKit
 /// At the end every pair of neighbours pulls until nothing changes. Then the receiver of each direction must
 /// have all that the sender has of each document that concerns it. A document concerns the receiver if it
 /// matches its interest at the sender, or if the receiver holds it.
-struct CursorModel {
+struct CheckpointModel {
   /// What is left out, each of which must show.
   enum Fault: CaseIterable {
     /// The receiver does not tell which documents it wrote or got from elsewhere since the cursor.
@@ -22,7 +22,7 @@ struct CursorModel {
     case epoch
   }
 
-  private struct Cursor {
+  private struct Checkpoint {
     let epoch: Int
     let interest: UInt8
     let policy: UInt8
@@ -41,7 +41,7 @@ struct CursorModel {
     var epoch = 0
     /// Documents that may not be sent, as bits.
     var policy: UInt8 = 0
-    var cursors: [Int: Cursor] = [:]
+    var checkpoints: [Int: Checkpoint] = [:]
     var clock = 0
     var evicted: [Int] = []
 
@@ -139,18 +139,19 @@ struct CursorModel {
   private mutating func pull(_ receiver: Int, _ sender: Int, mayBeCut: Bool) -> Bool {
     let (mine, theirs) = (peers[receiver], peers[sender])
     let interest = mine.interest
-    let present = Cursor(
+    let present = Checkpoint(
       epoch: fault == .epoch ? 0 : theirs.epoch, interest: interest,
       policy: fault == .policy ? 0 : theirs.policy, seen: 0, own: 0, evicted: 0)
-    let cursor = mine.cursors[sender].flatMap { cursor in
-      cursor.epoch == present.epoch && cursor.interest == present.interest && cursor.policy == present.policy
-        ? cursor : nil
+    let checkpoint = mine.checkpoints[sender].flatMap { checkpoint in
+      checkpoint.epoch == present.epoch && checkpoint.interest == present.interest
+        && checkpoint.policy == present.policy
+        ? checkpoint : nil
     }
     var wanted: [Int] = []
     for document in 0..<ModelState.documents {
       let (held, state) = (mine.states[document], theirs.states[document])
       guard state != 0, state & ~held != 0, !theirs.withholds(document) else { continue }
-      if concerns(document, mine, theirs, since: cursor) { wanted.append(document) }
+      if concerns(document, mine, theirs, since: checkpoint) { wanted.append(document) }
     }
     let (seen, own, evicted) = (theirs.sequence, mine.sequence, mine.evicted.count)
     var changesAnything = false
@@ -158,22 +159,24 @@ struct CursorModel {
       if mayBeCut, random.int(below: 100) < 15 { return changesAnything }
       if commit(receiver, document, theirs.states[document], from: sender) { changesAnything = true }
     }
-    peers[receiver].cursors[sender] = Cursor(
+    peers[receiver].checkpoints[sender] = Checkpoint(
       epoch: present.epoch, interest: interest, policy: present.policy, seen: seen,
       own: wanted.isEmpty ? own : peers[receiver].sequence, evicted: evicted)
     return changesAnything
   }
 
-  private func concerns(_ document: Int, _ mine: Peer, _ theirs: Peer, since cursor: Cursor?) -> Bool {
+  private func concerns(_ document: Int, _ mine: Peer, _ theirs: Peer, since checkpoint: Checkpoint?) -> Bool
+  {
     let isHeld = operations.matches(mine.states[document], mine.interest)
     let isMatch = operations.matches(theirs.states[document], mine.interest)
-    guard let cursor else { return isMatch || isHeld }
-    if theirs.changed[document] > cursor.seen, isMatch || fault != .leaveFilter && isHeld { return true }
-    if fault != .notices, isHeld, mine.changed[document] > cursor.own, mine.origins[document] != theirs.number
+    guard let checkpoint else { return isMatch || isHeld }
+    if theirs.changed[document] > checkpoint.seen, isMatch || fault != .leaveFilter && isHeld { return true }
+    if fault != .notices, isHeld, mine.changed[document] > checkpoint.own,
+      mine.origins[document] != theirs.number
     {
       return true
     }
-    return fault != .evictions && isMatch && mine.evicted[cursor.evicted...].contains(document)
+    return fault != .evictions && isMatch && mine.evicted[checkpoint.evicted...].contains(document)
   }
 
   private func debt() -> String? {
