@@ -20,7 +20,8 @@ import Testing
     }
     let wants = ids.map { DocumentWant(whole: $0, in: "things") }
     raw.send(.want) { out in
-      WantList(round: 1, isGroup: false, isGraft: false, goesOn: false, wants: wants).encode(to: &out)
+      WantList(reconciliation: 1, isGroup: false, isGraft: false, goesOn: false, wants: wants).encode(
+        to: &out)
     }
     raw.send(.asked) { $0.writeVarint(1) }
     return raw

@@ -135,7 +135,7 @@ import Testing
   @Test func `wants, haves and offers read back`() throws {
     let id = try DocumentID("a")
     let list = WantList(
-      round: 2, seen: 5, isGroup: true,
+      reconciliation: 2, seen: 5, isGroup: true,
       wants: [
         DocumentWant(try cleared("cars"), id: id, vector: vector, isHeld: true),
         DocumentWant(whole: try DocumentID("b"), in: "cars"),
@@ -144,7 +144,7 @@ import Testing
       try WantList(from: &reader)
     }
     let have = DocumentHave(try cleared("cars"), id: id, hash: hash, vector: vector)
-    try roundTrip(encoded { DocumentHave.encode([have], round: 3, seen: 4, to: &$0) }, to: [have]) {
+    try roundTrip(encoded { DocumentHave.encode([have], reconciliation: 3, seen: 4, to: &$0) }, to: [have]) {
       reader throws(CodecError) in
       try DocumentHave.decode(from: &reader).haves
     }

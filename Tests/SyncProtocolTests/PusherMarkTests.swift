@@ -19,16 +19,16 @@ import Testing
     return raw
   }
 
-  private func begin(_ raw: RawPeer, _ round: UInt64) {
+  private func begin(_ raw: RawPeer, _ reconciliation: UInt64) {
     raw.send(.compare) { out in
-      out.writeVarint(round)
+      out.writeVarint(reconciliation)
       out.writeVarint(1)
-      RangeQuestion.everything(round, KeyRange(collection: "things")).encode(to: &out)
+      RangeQuestion.everything(reconciliation, KeyRange(collection: "things")).encode(to: &out)
     }
   }
 
-  private func finish(_ raw: RawPeer, _ round: UInt64) {
-    raw.send(.asked) { $0.writeVarint(round) }
+  private func finish(_ raw: RawPeer, _ reconciliation: UInt64) {
+    raw.send(.asked) { $0.writeVarint(reconciliation) }
   }
 
   private func set(_ raw: RawPeer, _ scope: SyncScope) throws {

@@ -52,8 +52,8 @@ struct DocumentVersion: Hashable, Sendable {
 
 /// The requests of one `want` frame.
 package struct WantList: Hashable, Sendable {
-  /// The reconciliation round that they belong to; 0 outside of one.
-  package var round: UInt64
+  /// The reconciliation that they belong to; 0 outside of one.
+  package var reconciliation: UInt64
   /// How many of the sender's transactions the receiver had applied.
   package var seen: UInt64
   /// Whether the documents must become visible together.
@@ -65,10 +65,10 @@ package struct WantList: Hashable, Sendable {
   package var wants: [DocumentWant]
 
   package init(
-    round: UInt64, seen: UInt64 = 0, isGroup: Bool, isGraft: Bool = false, goesOn: Bool = false,
+    reconciliation: UInt64, seen: UInt64 = 0, isGroup: Bool, isGraft: Bool = false, goesOn: Bool = false,
     wants: [DocumentWant]
   ) {
-    self.round = round
+    self.reconciliation = reconciliation
     self.seen = seen
     self.isGroup = isGroup
     self.isGraft = isGraft
@@ -77,7 +77,7 @@ package struct WantList: Hashable, Sendable {
   }
 
   package func encode(to out: inout ByteWriter) {
-    out.writeVarint(round)
+    out.writeVarint(reconciliation)
     out.writeVarint(seen)
     out.write((isGroup ? 1 : 0) | (isGraft ? 2 : 0) | (goesOn ? 4 : 0) as UInt8)
     out.writeVarint(wants.count)
@@ -91,7 +91,7 @@ package struct WantList: Hashable, Sendable {
   }
 
   package init(from reader: inout ByteReader) throws(CodecError) {
-    round = try reader.readVarint()
+    reconciliation = try reader.readVarint()
     seen = try reader.readVarint()
     let flags = try reader.readByte()
     guard flags & ~7 == 0 else { throw reader.failure(.malformed, "wants have unknown flags") }
@@ -136,13 +136,13 @@ package struct DocumentHave: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - haves: The notices.
-  ///   - round: Their reconciliation round; 0 outside of one.
+  ///   - reconciliation: Their reconciliation; 0 outside of one.
   ///   - seen: How many of the sender's transactions the receiver had applied.
   ///   - out: Where to append them.
   package static func encode(
-    _ haves: [DocumentHave], round: UInt64, seen: UInt64, to out: inout ByteWriter
+    _ haves: [DocumentHave], reconciliation: UInt64, seen: UInt64, to out: inout ByteWriter
   ) {
-    out.writeVarint(round)
+    out.writeVarint(reconciliation)
     out.writeVarint(seen)
     out.writeVarint(haves.count)
     var previous: String?
@@ -156,8 +156,8 @@ package struct DocumentHave: Hashable, Sendable {
 
   package static func decode(
     from reader: inout ByteReader
-  ) throws(CodecError) -> (round: UInt64, seen: UInt64, haves: [DocumentHave]) {
-    let round = try reader.readVarint()
+  ) throws(CodecError) -> (reconciliation: UInt64, seen: UInt64, haves: [DocumentHave]) {
+    let reconciliation = try reader.readVarint()
     let seen = try reader.readVarint()
     var haves: [DocumentHave] = []
     var previous: String?
@@ -168,7 +168,7 @@ package struct DocumentHave: Hashable, Sendable {
           collection: collection, id: try reader.readDocumentID(), hash: try reader.readFixed(),
           vector: try VersionVector(from: &reader)))
     }
-    return (round, seen, haves)
+    return (reconciliation, seen, haves)
   }
 }
 

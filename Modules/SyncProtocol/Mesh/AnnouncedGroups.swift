@@ -8,8 +8,8 @@ struct AnnouncedGroups {
     case held(isBehind: Bool)
     /// It was requested from the sender.
     case wanted
-    /// It was requested in vain: a reconciliation that starts after this round finds what exists.
-    case lost(round: UInt64)
+    /// It was requested in vain: a reconciliation that starts after this reconciliation finds what exists.
+    case lost(reconciliation: UInt64)
   }
 
   struct Group {

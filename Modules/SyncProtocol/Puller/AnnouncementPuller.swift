@@ -135,8 +135,8 @@ final class AnnouncementPuller {
     var looking = announced
     try readStandings { standing in
       try looking.look(now: context.now) { group in
-        if case .lost(let round) = group.standing {
-          guard pull.phase == .done, pull.due == .nothing, pull.round > round else {
+        if case .lost(let reconciliation) = group.standing {
+          guard pull.phase == .done, pull.due == .nothing, pull.reconciliation > reconciliation else {
             return (group.standing, context.now + Self.tellingInterval)
           }
           scheduler.dismiss(group.changes, of: context.id)
@@ -173,7 +173,7 @@ final class AnnouncementPuller {
     guard context.now >= end else { return (.wanted, min(end, context.now + Self.patience / 4)) }
     SyncPoint.announcementLost.reached()
     for document in group.documents { pull.due.add(document.collection) }
-    return (.lost(round: pull.round), context.now + Self.tellingInterval)
+    return (.lost(reconciliation: pull.reconciliation), context.now + Self.tellingInterval)
   }
 
   /// Returns whether to request an announced transaction now or to wait for another session.
@@ -203,9 +203,10 @@ final class AnnouncementPuller {
     let waiting = pulls
     pulls = []
     context.statistics.groupsPulled += UInt64(waiting.count)
-    pull.sendWants(waiting.filter { $0.count == 1 }.flatMap(\.self), round: 0, isGroup: false, isGraft: true)
+    pull.sendWants(
+      waiting.filter { $0.count == 1 }.flatMap(\.self), reconciliation: 0, isGroup: false, isGraft: true)
     for wants in waiting where wants.count > 1 {
-      pull.sendWants(wants, round: 0, isGroup: true, isGraft: true)
+      pull.sendWants(wants, reconciliation: 0, isGroup: true, isGraft: true)
     }
   }
 

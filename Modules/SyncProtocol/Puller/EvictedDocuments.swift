@@ -69,7 +69,7 @@ final class EvictedDocuments {
     if wants.count > context.tuning.evictedDocuments {
       for want in wants { pull.due.add(want.collection) }
     } else {
-      pull.sendWants(wants, round: 0, isGroup: true)
+      pull.sendWants(wants, reconciliation: 0, isGroup: true)
     }
   }
 
@@ -124,7 +124,7 @@ final class EvictedDocuments {
       returning = []
     }
     guard !names.isEmpty else { return }
-    pull.sendHaves(try haves(of: names), round: 0)
+    pull.sendHaves(try haves(of: names), reconciliation: 0)
   }
 
   /// Returns notices of those documents that are held under the interest.

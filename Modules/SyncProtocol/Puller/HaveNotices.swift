@@ -38,7 +38,7 @@ struct HaveNotices: NoticeRole {
     if puller.pull.phase == .asking {
       puller.reconciler.tell(notices)
     } else {
-      puller.pull.sendHaves(notices, round: 0)
+      puller.pull.sendHaves(notices, reconciliation: 0)
     }
   }
 }

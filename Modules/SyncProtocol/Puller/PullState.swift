@@ -65,7 +65,7 @@ final class PullState {
   var interest = Interest()
   var generation: UInt64 = 0
   private(set) var phase = Phase.idle
-  var round: UInt64 = 0
+  var reconciliation: UInt64 = 0
   /// What the next reconciliation compares.
   var due = Due.nothing
   /// How many frames with wants or haves were sent; each of them may be answered.
@@ -107,17 +107,17 @@ final class PullState {
   ///
   /// - Parameters:
   ///   - wants: The requests.
-  ///   - round: The reconciliation that they belong to; 0 outside of one.
+  ///   - reconciliation: The reconciliation that they belong to; 0 outside of one.
   ///   - isGroup: Whether the documents must become visible together.
   ///   - isGraft: Whether the sender is to push from now on.
-  func sendWants(_ wants: [DocumentWant], round: UInt64, isGroup: Bool, isGraft: Bool = false) {
+  func sendWants(_ wants: [DocumentWant], reconciliation: UInt64, isGroup: Bool, isGraft: Bool = false) {
     for chunk in wants.chunks(
       of: 48 << 10,
       size: { $0.vector.elements.count * 34 + 64 + $0.id.bytes.count + $0.collection.utf8.count })
     {
       asksSent += 1
       let list = WantList(
-        round: round, seen: queue.appliedGroups, isGroup: isGroup, isGraft: isGraft,
+        reconciliation: reconciliation, seen: queue.appliedGroups, isGroup: isGroup, isGraft: isGraft,
         goesOn: isGroup && chunk.endIndex < wants.endIndex, wants: Array(chunk))
       #if DEBUG || SIMULATION
         context.watch?(.requested(chunk.map { ($0.collection, $0.id) }))
@@ -127,14 +127,14 @@ final class PullState {
   }
 
   /// Sends notices of documents that are held here.
-  func sendHaves(_ haves: [DocumentHave], round: UInt64) {
+  func sendHaves(_ haves: [DocumentHave], reconciliation: UInt64) {
     for chunk in haves.chunks(
       of: 48 << 10,
       size: { $0.vector.elements.count * 34 + 80 + $0.id.bytes.count + $0.collection.utf8.count })
     {
       asksSent += 1
       context.send(.have) {
-        DocumentHave.encode(Array(chunk), round: round, seen: queue.appliedGroups, to: &$0)
+        DocumentHave.encode(Array(chunk), reconciliation: reconciliation, seen: queue.appliedGroups, to: &$0)
       }
     }
   }

@@ -134,10 +134,11 @@ extension Puller {
         continue
       }
       let wants = versions.map { DocumentWant($0, isHeld: $0.isDefault, context.gatekeeper) }
-      pull.sendWants(wants, round: 0, isGroup: true)
+      pull.sendWants(wants, reconciliation: 0, isGroup: true)
     }
     pull.sendWants(
-      outcome.differing.map { DocumentWant(whole: $0.id, in: $0.collection, isHeld: true) }, round: 0,
+      outcome.differing.map { DocumentWant(whole: $0.id, in: $0.collection, isHeld: true) },
+      reconciliation: 0,
       isGroup: false)
   }
 }

@@ -244,7 +244,7 @@ extension Puller {
   }
 
   /// Updates the checkpoint state for a full reconciliation that begins at this commit.
-  func noteFullRound(at sequence: UInt64) {
+  func noteFullReconciliation(at sequence: UInt64) {
     following.own = max(following.own, sequence)
     following.isSpoiled = false
   }

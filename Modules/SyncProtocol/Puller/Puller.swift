@@ -19,7 +19,7 @@ final class Puller {
   var reconciler = RangeReconciler()
   var early = EarlyComparison()
   /// Whether the current reconciliation compares every collection.
-  var isFullRound = false
+  var isFullReconciliation = false
   /// Whether the application is still to be notified that this peer has caught up.
   var isCaughtUpDue = false
   /// When documents from the sender were last applied.
@@ -42,7 +42,7 @@ final class Puller {
   func countAnswer() { answers += 1 }
 
   var hasWork: Bool {
-    hasTasks && canAsk || pull.due != .nothing && isRoundAllowed || bulk.isDue
+    hasTasks && canAsk || pull.due != .nothing && isReconciliationAllowed || bulk.isDue
   }
 
   private var canAsk: Bool { reconciler.openCount < context.tuning.rangesInFlight }
@@ -50,7 +50,7 @@ final class Puller {
   /// Whether there is work that does not depend on an answer from the sender.
   var hasTasks: Bool { reconciler.hasTasks || telling.hasTasks || !ownLogScans.isEmpty }
 
-  var isRoundAllowed: Bool {
+  var isReconciliationAllowed: Bool {
     switch pull.phase {
     case .idle, .done: true
     case .asking, .resuming, .following, .settling: false
@@ -138,7 +138,7 @@ final class Puller {
 
   /// Runs pending work until the budget of records is spent, then sends the collected output.
   func work(budget: inout Int) throws(SyncError) {
-    if pull.due != .nothing, isRoundAllowed { try beginRound() }
+    if pull.due != .nothing, isReconciliationAllowed { try beginReconciliation() }
     for collection in bulk.takePermitted() { reconciler.compare(collection) }
     try reconciler.work(
       HeldDocuments(self), mostOpen: context.tuning.rangesInFlight, budget: &budget)
@@ -148,7 +148,7 @@ final class Puller {
     if pull.phase == .asking, !hasTasks, !reconciler.isWaiting, bulk.isEmpty, !telling.awaitsAll {
       pull.enter(.settling)
       reconciler.forgetDigests()
-      context.send(.asked) { $0.writeVarint(pull.round) }
+      context.send(.asked) { $0.writeVarint(pull.reconciliation) }
     }
   }
 
@@ -159,13 +159,13 @@ final class Puller {
       context.statistics.roundTrips += 1
       for chunk in output.questions.pieces(of: 100) { sendQuestions(chunk) }
     }
-    pull.sendWants(output.wants, round: pull.round, isGroup: false)
-    pull.sendHaves(output.haves, round: pull.round)
+    pull.sendWants(output.wants, reconciliation: pull.reconciliation, isGroup: false)
+    pull.sendHaves(output.haves, reconciliation: pull.reconciliation)
   }
 
   func sendQuestions(_ questions: ArraySlice<RangeQuestion>) {
     context.send(.compare) { out in
-      out.writeVarint(pull.round)
+      out.writeVarint(pull.reconciliation)
       out.writeVarint(questions.count)
       for question in questions { question.encode(to: &out) }
     }

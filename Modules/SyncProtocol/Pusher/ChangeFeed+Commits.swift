@@ -16,7 +16,7 @@ extension ChangeFeed {
     if peer.reconciliation.isActive, SyncDefect.commitMissedInRound.isPlanted { return [] }
     var found = CommitFindings(
       isOwn: commit.origin == .remote(context.id), isForwarded: commit.origin != .user,
-      round: peer.reconciliation.isActive ? nil : peer.reconciliation.number)
+      reconciliation: peer.reconciliation.isActive ? nil : peer.reconciliation.number)
     // Looked up once for consecutive changes of a collection.
     var concern: (collection: UInt32, matcher: CollectionInterest?)?
     for (number, change) in zip(0..., commit.changes) {
@@ -116,7 +116,7 @@ extension ChangeFeed {
     var operationDelta: WireOperationDelta?
     // The peer has no base for a document that was too large to be sent.
     if matched, !change.wasOversize, let before = change.before {
-      if group.round != nil, !sender.motion.countContended(change.key) {
+      if group.reconciliation != nil, !sender.motion.countContended(change.key) {
         operationDelta = try context.shared.encoding.form(of: change.key, in: change.sequence) {
           () throws(SyncError) in try self.operationDelta(change)
         }
@@ -207,7 +207,7 @@ private struct CommitFindings {
   /// Whether any peer had sent them.
   let isForwarded: Bool
   /// The reconciliation under which the peer follows the changes; `nil` while one runs.
-  let round: UInt64?
+  let reconciliation: UInt64?
   /// The changes to be sent, by the transactions of the commit.
   var groups: [LiveGroup] = []
   var offers: [DocumentOffer] = []
@@ -217,8 +217,8 @@ private struct CommitFindings {
   private var places: [Int: Int] = [:]
   private var latest: (group: Int, place: Int)?
 
-  init(isOwn: Bool, isForwarded: Bool, round: UInt64?) {
-    (self.isOwn, self.isForwarded, self.round) = (isOwn, isForwarded, round)
+  init(isOwn: Bool, isForwarded: Bool, reconciliation: UInt64?) {
+    (self.isOwn, self.isForwarded, self.reconciliation) = (isOwn, isForwarded, reconciliation)
   }
 
   /// Returns the index of the group that a change belongs to; its first change begins it.
@@ -229,7 +229,8 @@ private struct CommitFindings {
       place = known
     } else {
       place = groups.count
-      groups.append(LiveGroup(sequence: change.sequence, round: round, isForwarded: isForwarded))
+      groups.append(
+        LiveGroup(sequence: change.sequence, reconciliation: reconciliation, isForwarded: isForwarded))
       places[change.group] = place
     }
     latest = (change.group, place)

@@ -90,7 +90,7 @@ extension ChangeFeed {
 
   /// Whether an operation delta fits: the peer has the exact state before the change, or gets it before.
   private func maySendOperationDelta(_ document: borrowing LiveDocument, of group: LiveGroup) -> Bool {
-    !peer.reconciliation.isActive && group.round == peer.reconciliation.number
+    !peer.reconciliation.isActive && group.reconciliation == peer.reconciliation.number
       && !sender.motion.isContended(document.key)
       && !isLarge(group)
   }

@@ -120,7 +120,7 @@ struct LiveGroup {
   /// The last reconciliation before the group; `nil` during one.
   ///
   /// Since then the peer receives documents in commit order.
-  let round: UInt64?
+  let reconciliation: UInt64?
 
   /// Returns the summary that lets the receiver check its merged state; `nil` if that cannot differ.
   ///
@@ -130,9 +130,9 @@ struct LiveGroup {
     document.base.isEmpty && !isForwarded && !view.isDefault ? nil : document.change.afterSummary
   }
 
-  init(sequence: UInt64, round: UInt64?, isForwarded: Bool) {
+  init(sequence: UInt64, reconciliation: UInt64?, isForwarded: Bool) {
     self.sequence = sequence
     self.isForwarded = isForwarded
-    self.round = round
+    self.reconciliation = reconciliation
   }
 }

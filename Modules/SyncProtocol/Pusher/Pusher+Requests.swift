@@ -25,14 +25,14 @@ extension Pusher {
   }
 
   /// Receives questions of the receiver; those of a new reconciliation end the one before.
-  func take(_ asked: [RangeQuestion], round: UInt64) throws(SyncError) {
+  func take(_ asked: [RangeQuestion], reconciliation: UInt64) throws(SyncError) {
     guard peer.generation != nil else { throw SyncError(.outOfOrder, "Questions before an interest") }
-    guard round >= peer.reconciliation.number else { return }
-    if round > peer.reconciliation.number { try beginRound(round) }
+    guard reconciliation >= peer.reconciliation.number else { return }
+    if reconciliation > peer.reconciliation.number { try beginReconciliation(reconciliation) }
     try server.take(asked)
   }
 
-  private func beginRound(_ number: UInt64) throws(SyncError) {
+  private func beginReconciliation(_ number: UInt64) throws(SyncError) {
     server.end()
     // The peer began before it could read that it must reconcile everything: rule 8 in
     // `Documentation/Sync.md`.
@@ -47,8 +47,8 @@ extension Pusher {
   }
 
   /// Records that the peer has sent its last question and request of this reconciliation.
-  func asked(round: UInt64) throws(SyncError) {
-    guard round == peer.reconciliation.number, peer.reconciliation.isActive else { return }
+  func asked(reconciliation: UInt64) throws(SyncError) {
+    guard reconciliation == peer.reconciliation.number, peer.reconciliation.isActive else { return }
     guard !peer.reconciliation.isAsked else { throw SyncError(.outOfOrder, "The last question came before") }
     peer.reconciliation.noteAsked(now: context.now)
   }
@@ -64,20 +64,20 @@ extension Pusher {
       }
       return
     }
-    try take(wants, round: list.round, isGroup: list.isGroup, isPull: list.isGraft)
+    try take(wants, reconciliation: list.reconciliation, isGroup: list.isGroup, isPull: list.isGraft)
   }
 
   /// Queues answers to the documents that the peer holds.
-  func take(_ haves: [DocumentHave], round: UInt64, seen: UInt64) throws(SyncError) {
+  func take(_ haves: [DocumentHave], reconciliation: UInt64, seen: UInt64) throws(SyncError) {
     checkpoints.countAsk()
     for have in haves where peer.concerns(have.collection) {
       offers.telling.receive(told: have.id, of: have.collection)
     }
-    try take(haves.map { DocumentRequest($0, seen: seen) }, round: round, isGroup: false)
+    try take(haves.map { DocumentRequest($0, seen: seen) }, reconciliation: reconciliation, isGroup: false)
   }
 
   private func take(
-    _ asked: [DocumentRequest], round: UInt64, isGroup: Bool, isPull: Bool = false
+    _ asked: [DocumentRequest], reconciliation: UInt64, isGroup: Bool, isPull: Bool = false
   ) throws(SyncError) {
     guard peer.generation != nil else { throw SyncError(.outOfOrder, "Wants before an interest") }
     var relevant = concerned(asked)
@@ -90,11 +90,12 @@ extension Pusher {
     guard askedCost + cost <= SyncLimits.wantedBytes else {
       throw SyncError(.limit, "The peer asks for too many documents at once")
     }
-    guard round != 0 else {
+    guard reconciliation != 0 else {
       let binding = isGroup && !isPull && relevant.count > 1 ? try bind(relevant) : nil
       return enqueue(relevant, isGroup: isGroup, isPull: isPull, binding: binding)
     }
-    guard round == peer.reconciliation.number, peer.reconciliation.isActive, !peer.reconciliation.isVoid
+    guard reconciliation == peer.reconciliation.number, peer.reconciliation.isActive,
+      !peer.reconciliation.isVoid
     else {
       return
     }

@@ -205,7 +205,7 @@ final class Pusher {
   private func fill(budget: inout Int) throws(SyncError) {
     while queue.streamBytes < queue.fragmentBytes {
       if turn % 4 != 3, try addLive() { continue }
-      if try server.addOfRound(budget: &budget) { continue }
+      if try server.addOfReconciliation(budget: &budget) { continue }
       if try addLive() { continue }
       return
     }
@@ -233,7 +233,7 @@ final class Pusher {
     while let notice = queue.takeNotice() {
       switch notice {
       case .offers(let documents): offers.sendNow(documents)
-      case .settled(let round): if peer.reconciliation.close(round) { settle() }
+      case .settled(let reconciliation): if peer.reconciliation.close(reconciliation) { settle() }
       case .mark(let mark): try send(mark)
       case .renew: context.send(.renew)
       }

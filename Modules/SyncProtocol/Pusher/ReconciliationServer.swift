@@ -68,7 +68,7 @@ final class ReconciliationServer {
   /// Adds the next documents of the reconciliation.
   ///
   /// - Returns: `false` when there are none now.
-  func addOfRound(budget: inout Int) throws(SyncError) -> Bool {
+  func addOfReconciliation(budget: inout Int) throws(SyncError) -> Bool {
     guard reconciliation.isActive, budget > 0, sender.hasRoomToAdd else { return false }
     if !sender.graph.isReady, needsIndex {
       try buildIndex(budget: &budget)
@@ -97,7 +97,7 @@ final class ReconciliationServer {
     }
     if try addDeferred(budget: &budget) { return true }
     reconciliation.finish()
-    sender.queue.add(.settled(round: reconciliation.number))
+    sender.queue.add(.settled(reconciliation: reconciliation.number))
     sender.graph.end()
     return false
   }

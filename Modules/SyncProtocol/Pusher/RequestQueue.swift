@@ -36,12 +36,12 @@ struct RequestQueue {
   /// - Returns: All that are answered together; `nil` if more follow.
   /// - Throws: `outOfOrder` if others must come first, `limit` if too many belong together.
   mutating func gather(_ list: WantList) throws(SyncError) -> [DocumentRequest]? {
-    guard partial.isEmpty || list.isGroup && list.round == 0 else {
+    guard partial.isEmpty || list.isGroup && list.reconciliation == 0 else {
       throw SyncError(.outOfOrder, "Wants that belong together are not in order")
     }
     let wants = list.wants.map { DocumentRequest($0, seen: list.seen) }
     partial += wants
-    guard list.goesOn, list.isGroup, list.round == 0 else {
+    guard list.goesOn, list.isGroup, list.reconciliation == 0 else {
       defer { (partial, partialCost) = ([], 0) }
       return partial
     }

@@ -4,7 +4,7 @@
 enum ReceivedNotice {
   case offers([DocumentOffer])
   case announcement(Announcement)
-  case settled(round: UInt64)
+  case settled(reconciliation: UInt64)
   /// A high-water mark.
   ///
   /// `own` is the position in this peer's own log up to which the sender had everything when the mark

@@ -218,26 +218,26 @@ extension Session {
       let frame = try reader.whole { (reader) throws(CodecError) in try InterestFrame(from: &reader) }
       try run { () throws(SyncError) in try pusher.peer.subscribed.take(frame) }
     case .compare:
-      let (round, questions) = try reader.whole { (reader) throws(CodecError) in
-        let round = try reader.readVarint()
+      let (reconciliation, questions) = try reader.whole { (reader) throws(CodecError) in
+        let reconciliation = try reader.readVarint()
         var questions: [RangeQuestion] = []
         for _ in 0..<(try reader.readCount(minimumBytes: 6)) {
           questions.append(try RangeQuestion(from: &reader))
         }
-        return (round, questions)
+        return (reconciliation, questions)
       }
-      try run { () throws(SyncError) in try pusher.take(questions, round: round) }
+      try run { () throws(SyncError) in try pusher.take(questions, reconciliation: reconciliation) }
     case .want:
       let list = try reader.whole { (reader) throws(CodecError) in try WantList(from: &reader) }
       try run { () throws(SyncError) in try pusher.take(list) }
     case .have:
-      let (round, seen, haves) = try reader.whole { (reader) throws(CodecError) in
+      let (reconciliation, seen, haves) = try reader.whole { (reader) throws(CodecError) in
         try DocumentHave.decode(from: &reader)
       }
-      try run { () throws(SyncError) in try pusher.take(haves, round: round, seen: seen) }
+      try run { () throws(SyncError) in try pusher.take(haves, reconciliation: reconciliation, seen: seen) }
     case .asked:
-      let round = try reader.whole { (reader) throws(CodecError) in try reader.readVarint() }
-      try run { () throws(SyncError) in try pusher.asked(round: round) }
+      let reconciliation = try reader.whole { (reader) throws(CodecError) in try reader.readVarint() }
+      try run { () throws(SyncError) in try pusher.asked(reconciliation: reconciliation) }
     case .acknowledge:
       let totals = try reader.whole { (reader) throws(CodecError) in try Acknowledgement(from: &reader) }
       try run { () throws(SyncError) in try pusher.take(totals) }
@@ -280,22 +280,22 @@ extension Session {
     puller.countAnswer()
     switch type {
     case .answer:
-      let (round, answers) = try reader.whole { (reader) throws(CodecError) in
-        let round = try reader.readVarint()
+      let (reconciliation, answers) = try reader.whole { (reader) throws(CodecError) in
+        let reconciliation = try reader.readVarint()
         var answers: [RangeAnswer] = []
         for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
           answers.append(try RangeAnswer(from: &reader))
         }
-        return (round, answers)
+        return (reconciliation, answers)
       }
-      try run { () throws(SyncError) in try puller.take(answers, round: round) }
+      try run { () throws(SyncError) in try puller.take(answers, reconciliation: reconciliation) }
     case .offer:
       let offers = try reader.whole { (reader) throws(CodecError) in try DocumentOffer.decode(from: &reader)
       }
       puller.pull.queue.receive(.offers(offers))
     case .settled:
-      let round = try reader.whole { (reader) throws(CodecError) in try reader.readVarint() }
-      puller.pull.queue.receive(.settled(round: round))
+      let reconciliation = try reader.whole { (reader) throws(CodecError) in try reader.readVarint() }
+      puller.pull.queue.receive(.settled(reconciliation: reconciliation))
     case .fragment:
       let head = try reader.field { (reader) throws(CodecError) in try FragmentHead(from: &reader) }
       let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)

@@ -98,7 +98,7 @@ extension Bound {
       try raw.sendInterest("SELECT * FROM things")
       let each = 2_048 * 32
       var list = try wants(elements: each / 32 - 5)
-      (list.round, list.isGroup, list.goesOn) = (0, true, true)
+      (list.reconciliation, list.isGroup, list.goesOn) = (0, true, true)
       for _ in 1..<SyncLimits.wantedBytes / each { try raw.session.pusher.take(list) }
       raw.receive(frames: frame(list))
       #expect(raw.closed == nil)

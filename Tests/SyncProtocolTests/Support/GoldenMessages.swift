@@ -67,7 +67,7 @@ struct GoldenMessages {
       try cleared(), request: 1, range: KeyRange(collection: "cars", from: [3, 65], to: [3, 90]),
       holding: Fingerprint(count: 200, sum: 0x0000_0001_0000_0002))
     want = WantList(
-      round: 3, seen: 7, isGroup: true,
+      reconciliation: 3, seen: 7, isGroup: true,
       wants: [DocumentWant(try cleared(), id: id, vector: vector, isHeld: true)])
     have = DocumentHave(try cleared(), id: id, hash: item.hash, vector: vector)
     offer = DocumentOffer(try cleared(), item: item)
@@ -108,7 +108,7 @@ struct GoldenMessages {
         }
       ),
       ("want", FrameCodec.frame(.want) { want.encode(to: &$0) }),
-      ("have", FrameCodec.frame(.have) { DocumentHave.encode([have], round: 0, seen: 7, to: &$0) }),
+      ("have", FrameCodec.frame(.have) { DocumentHave.encode([have], reconciliation: 0, seen: 7, to: &$0) }),
       ("offer", FrameCodec.frame(.offer) { DocumentOffer.encode([offer], to: &$0) }),
       ("resume", FrameCodec.frame(.resume) { resume.encode(to: &$0) }),
       ("resume-lag", FrameCodec.frame(.resume) { resumeWithLag.encode(to: &$0) }),

@@ -4,14 +4,14 @@ import Failpoints
 
 extension Puller {
   /// Begins a reconciliation of the collections that are due and in the interest.
-  func beginRound() throws(SyncError) {
+  func beginReconciliation() throws(SyncError) {
     let due = pull.due
     pull.due = .nothing
-    isFullRound = due == .everything
-    if isFullRound { isCaughtUpDue = true }
-    pull.round += 1
+    isFullReconciliation = due == .everything
+    if isFullReconciliation { isCaughtUpDue = true }
+    pull.reconciliation += 1
     #if DEBUG || SIMULATION
-      context.watch?(.reconciling(isFull: isFullRound))
+      context.watch?(.reconciling(isFull: isFullReconciliation))
     #endif
     bulk.release()
     reconciler.begin([])
@@ -22,26 +22,26 @@ extension Puller {
       pull.enter(.done)
       return tellCaughtUp()
     }
-    if isFullRound { noteFullRound(at: try context.read { $0.sequence }) }
+    if isFullReconciliation { noteFullReconciliation(at: try context.read { $0.sequence }) }
     pull.enter(.asking)
     // An empty list of questions still shows the sender that this peer has everything.
     if names.isEmpty { sendQuestions([]) }
     reconciler.begin(names)
   }
 
-  func take(_ answers: [RangeAnswer], round: UInt64) throws(SyncError) {
-    guard round == pull.round, pull.phase == .asking else { return }
+  func take(_ answers: [RangeAnswer], reconciliation: UInt64) throws(SyncError) {
+    guard reconciliation == pull.reconciliation, pull.phase == .asking else { return }
     for answer in answers { try reconciler.take(answer, HeldDocuments(self), context.tuning) }
   }
 
   /// Ends the reconciliation: everything that it found is applied here.
-  func settled(round: UInt64) {
-    guard round == pull.round, pull.phase == .settling else { return }
+  func settled(reconciliation: UInt64) {
+    guard reconciliation == pull.reconciliation, pull.phase == .settling else { return }
     pull.enter(.done)
     bulk.release()
     pull.due.add(early.settle(pull.interest))
     tellCaughtUp()
-    if isFullRound, pull.due == .nothing { noteCompared() }
+    if isFullReconciliation, pull.due == .nothing { noteCompared() }
   }
 
   func tellCaughtUp() {
@@ -138,7 +138,7 @@ extension Puller {
       switch notice {
       case .offers(let offers): try take(offers)
       case .announcement(let announcement): owed += try announcements.take(announcement)
-      case .settled(let round): settled(round: round)
+      case .settled(let reconciliation): settled(reconciliation: reconciliation)
       case .mark(let frame, let own): following.mark = Following.Mark(frame: frame, own: own)
       case .renew:
         telling.reset()
@@ -155,14 +155,14 @@ extension Puller {
     for offer in offers where pull.interest.covers(offer.collection) {
       telling.receive(told: offer.item.id, of: offer.collection)
     }
-    pull.sendWants(try differing(offers.map { ($0.collection, $0.item) }), round: 0, isGroup: false)
+    pull.sendWants(try differing(offers.map { ($0.collection, $0.item) }), reconciliation: 0, isGroup: false)
   }
 
   /// Sends notices of documents that are new under the interest, as far as the rule requires them.
   func tell(_ events: [DocumentHave]) throws(SyncError) {
     var haves: [DocumentHave] = []
     for have in events where try telling.tells(event: have.id, of: have.collection) { haves.append(have) }
-    pull.sendHaves(haves, round: 0)
+    pull.sendHaves(haves, reconciliation: 0)
   }
 
   /// Returns requests for the listed documents that are held here under the interest in another state.
