@@ -118,7 +118,7 @@ package enum SyncLimits {
   static let leastFilterVisits: UInt64 = 1_024
   /// Memory of an id that waits for a filter, besides its bytes, and of a reported id.
   static let waitingIDBytes = 64
-  static let toldIDBytes = 16
+  static let reportedIDBytes = 16
   /// Questions that a peer may have open.
   package static let questions = 1_024
   /// Memory of documents that a peer has requested and not received, and of ranges requested as a whole.

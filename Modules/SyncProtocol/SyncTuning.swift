@@ -51,12 +51,12 @@ package struct SyncTuning: Hashable, Sendable {
   }
 
   /// Notices of documents that one side holds, and their filters.
-  package struct Telling: Hashable, Sendable {
+  package struct Notices: Hashable, Sendable {
     /// The maximum number of `have` notices of a resuming receiver.
     ///
     /// It is an eighth of the subscribed documents if that is more. Beyond that, reconciliation finds the
     /// documents.
-    package var notices = 4_096
+    package var afterResuming = 4_096
     /// Notices sent before the other side is asked to lead, besides the cost of its filter.
     package var freeNotices: UInt64 = 64
     /// Ids of notices kept individually, in each direction.
@@ -77,7 +77,7 @@ package struct SyncTuning: Hashable, Sendable {
   package var calls = Calls()
   package var applying = Applying()
   package var transfers = Transfers()
-  package var telling = Telling()
+  package var notices = Notices()
   /// Ranges that a receiver has asked about and has no answer for.
   package var rangesInFlight = 256
   /// Evicted documents that are requested again one by one; more are found by reconciliation.

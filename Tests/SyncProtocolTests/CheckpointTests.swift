@@ -249,7 +249,7 @@ import Testing
 
   @Test func `who has much to tell compares at once`() throws {
     let pair = try Pair()
-    pair.network.configure = { $0.tuning.telling.notices = 3 }
+    pair.network.configure = { $0.tuning.notices.afterResuming = 3 }
     for index in 0..<3 { try pair.b.put("d\(index)", ["n": .int(-1)]) }
     let few = try pair.framesOfMeeting()
     #expect(few.contains(.have) && !few.contains(.compare))
@@ -263,7 +263,7 @@ import Testing
 
   @Test func `of many documents an eighth is told of one by one`() throws {
     let pair = try Pair()
-    pair.network.configure = { $0.tuning.telling.notices = 3 }
+    pair.network.configure = { $0.tuning.notices.afterResuming = 3 }
     let present = try pair.a.documents().count
     for index in present..<160 { try pair.a.put("d\(index)", ["n": .int(0)]) }
     try pair.meet()
@@ -278,7 +278,7 @@ import Testing
 
   @Test func `more evictions than are told of are found by comparing`() throws {
     let pair = try Pair()
-    pair.network.configure = { $0.tuning.telling.notices = 3 }
+    pair.network.configure = { $0.tuning.notices.afterResuming = 3 }
     for index in 0..<6 { try pair.b.evict("d\(index)") }
     #expect(try pair.framesOfMeeting().contains(.compare))
     #expect(try pair.b.documents() == pair.a.documents())

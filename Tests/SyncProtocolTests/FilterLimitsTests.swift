@@ -70,17 +70,17 @@ import Testing
   }
 
   @Test func `what waits for a filter, and what was told since, counts as memory`() throws {
-    var half = Telling(.haves, above: 0, tuning)
+    var half = NoticeHalf(.haves, above: 0, tuning)
     for number in 0..<64 { _ = half.receive(event: try id(number)) }
     #expect(half.heldBytes == 0)
     for number in 100..<200 { _ = half.receive(event: try id(number)) }
     #expect(half.heldBytes > 100 * SyncLimits.waitingIDBytes)
-    var tellings = Tellings(.haves, tuning)
-    tellings["a"] = half
-    #expect(tellings.heldBytes == half.heldBytes)
+    var halves = NoticeHalves(.haves, tuning)
+    halves["a"] = half
+    #expect(halves.heldBytes == half.heldBytes)
     let waiting = half.heldBytes
-    for number in 0..<100 { half.receive(told: IDFilter.hash(try id(number))) }
-    #expect(half.heldBytes == waiting + 100 * SyncLimits.toldIDBytes)
+    for number in 0..<100 { half.receive(reported: IDFilter.hash(try id(number))) }
+    #expect(half.heldBytes == waiting + 100 * SyncLimits.reportedIDBytes)
     _ = half.receive(refusal: 1, number: half.lastNumber, held: 200)
     #expect(half.heldBytes == 0)
   }
@@ -101,10 +101,10 @@ import Testing
   }
 
   @Test func `many records are visited for filters before a peer is refused, and so many a second`() {
-    var tellings = Tellings(.offers, tuning)
+    var halves = NoticeHalves(.offers, tuning)
     let records = UInt64(SyncLimits.filterVisits / 2)
     let results = [(records, 1), (0, 1), (.max, 2), (0, 1_000)].map { records, second in
-      tellings.mayMakeFilter(ofAtMost: records, now: .seconds(second))
+      halves.mayMakeFilter(ofAtMost: records, now: .seconds(second))
     }
     // A second makes up for a small one, and one large one may take more than there is.
     #expect(results == [true, false, true, false])

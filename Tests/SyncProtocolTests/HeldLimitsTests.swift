@@ -104,7 +104,7 @@ import Testing
         out.writeVarint(1)
         out.writeVarint(1)
         let range = KeyRange(collection: "things", from: [3, 1, UInt8(255 - number)])
-        RangeQuestion.tell(UInt64(number + 1), range, isSecret: true).encode(to: &out)
+        RangeQuestion.send(UInt64(number + 1), range, isSecret: true).encode(to: &out)
       }
     }
     #expect(raw.closed?.code == (isTooMuch ? .limit : nil), "\(raw.closed as Any)")

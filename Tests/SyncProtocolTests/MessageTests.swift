@@ -102,8 +102,8 @@ import Testing
     let questions = [
       RangeQuestion(
         try cleared("cars"), request: 300, range: range, holding: Fingerprint(count: 7, sum: hash)),
-      .everything(300, range), .rest(300, range), .tell(300, range, isSecret: false),
-      .tell(300, range, isSecret: true),
+      .everything(300, range), .rest(300, range), .send(300, range, isSecret: false),
+      .send(300, range, isSecret: true),
     ]
     for question in questions {
       try roundTrip(encoded { question.encode(to: &$0) }, to: question) { reader throws(CodecError) in

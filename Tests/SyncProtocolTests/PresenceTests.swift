@@ -42,14 +42,14 @@ import Testing
     let raw = try RawPeer()
     let site = raw.peer.store.site
     try raw.open()
-    raw.perform(raw.session.tellPresence(Self.presence(1, of: site), now: raw.now))
+    raw.perform(raw.session.publishPresence(Self.presence(1, of: site), now: raw.now))
     #expect(raw.sent(.presence).isEmpty && raw.sent(.presenceWanted).isEmpty)
     ask(raw, after: .init(start: 5, number: 1))
     #expect(raw.sent(.presence).isEmpty)
-    raw.perform(raw.session.tellPresence(Self.presence(2, of: site), now: raw.now))
+    raw.perform(raw.session.publishPresence(Self.presence(2, of: site), now: raw.now))
     #expect(raw.sent(.presence).count == 1)
     // It asks once for each state.
-    raw.perform(raw.session.tellPresence(Self.presence(3, of: site), now: raw.now))
+    raw.perform(raw.session.publishPresence(Self.presence(3, of: site), now: raw.now))
     #expect(raw.sent(.presence).count == 1)
     ask(raw, after: .init(start: 5, number: 2))
     #expect(raw.sent(.presence).count == 2)
@@ -57,13 +57,13 @@ import Testing
     for _ in 0..<100 { ask(raw, after: PeerPresence.Version.none) }
     #expect(raw.sent(.presence).count == 2)
     ask(raw, after: nil)
-    raw.perform(raw.session.tellPresence(Self.presence(4, of: site), now: raw.now))
+    raw.perform(raw.session.publishPresence(Self.presence(4, of: site), now: raw.now))
     #expect(raw.sent(.presence).count == 2 && raw.closed == nil)
   }
 
   @Test func `what was to be told and asked before the peers met is told and asked then`() throws {
     let raw = try RawPeer()
-    raw.perform(raw.session.tellPresence(Self.presence(1, of: raw.peer.store.site), now: raw.now))
+    raw.perform(raw.session.publishPresence(Self.presence(1, of: raw.peer.store.site), now: raw.now))
     raw.perform(raw.session.observePresence(true, now: raw.now))
     try raw.open()
     ask(raw, after: PeerPresence.Version.none)

@@ -61,10 +61,10 @@ import Testing
 
   @Test func `who sends notices of a collection changes in four ways, and no others`() {
     let tuning = SyncTuning()
-    let told = ToldDocuments(tuning)
-    let states: [Telling.State] = [
-      .tells, .leads, .asked(Telling.Asked(hasLed: false, looksAtAll: false, told: told)),
-      .checks(Telling.Checks(told: told, room: 1, isLooking: false)),
+    let told = ReportedDocuments(tuning)
+    let states: [NoticeHalf.State] = [
+      .reports, .leads, .asked(NoticeHalf.Asked(hasLed: false, looksAtAll: false, reported: told)),
+      .checks(NoticeHalf.Checks(reported: told, room: 1, isLooking: false)),
     ]
     let ways: Set<[Int]> = [[0, 1], [0, 2], [1, 1], [1, 2], [2, 0], [2, 1], [2, 3], [3, 1], [3, 2]]
     for (from, state) in states.enumerated() {
@@ -128,7 +128,7 @@ import Testing
   @Test func `a reconciliation that began before the peer had read a renew frame is void`() throws {
     var renewal = Renewal()
     #expect(throws: SyncError.self) { try renewal.hear() }
-    renewal.tell()
+    renewal.noteSent()
     let isWhole = renewal.begin()
     #expect(!isWhole && renewal.isOpen)
     try renewal.hear()

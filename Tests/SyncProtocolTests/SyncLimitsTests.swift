@@ -82,7 +82,7 @@ import Testing
     raw.send(.compare) { out in
       out.writeVarint(1)
       out.writeVarint(1)
-      RangeQuestion.tell(1, KeyRange(collection: "things"), isSecret: true).encode(to: &out)
+      RangeQuestion.send(1, KeyRange(collection: "things"), isSecret: true).encode(to: &out)
     }
     for _ in 0..<3 {
       try Bound.fillWants(of: raw)

@@ -74,7 +74,7 @@ struct OwnLogScan {
         try entry.forEachMember(
           where: { collection, _ in
             guard names[collection] != nil else { return false }
-            guard followed[collection]?.tellsAll(at: sequence) ?? false else { return true }
+            guard followed[collection]?.reportsAll(at: sequence) ?? false else { return true }
             state.hasAnnounced = true
             return false
           }, damaged: { state.damaged.insert($0) }
@@ -83,7 +83,7 @@ struct OwnLogScan {
           guard let known = names[collection], let matcher = interest.matcher(for: known),
             matcher.matches(id, record)
           else { return true }
-          if followed[collection]?.tells(id, record, at: sequence) ?? false {
+          if followed[collection]?.reports(id, record, at: sequence) ?? false {
             state.hasAnnounced = true
             return true
           }

@@ -3,7 +3,7 @@ import CRDTCore
 /// Asks the other end to report the documents that it holds of a collection, beginning with a filter.
 struct FilterAsk: Hashable, Sendable {
   /// The role of the asker; the filter is for the other role.
-  var role: Telling.Role
+  var role: NoticeHalf.Role
   /// Identifies the request within its role and collection; rises during a session.
   var number: UInt64
   @TextKey var collection: String
@@ -13,7 +13,7 @@ struct FilterAsk: Hashable, Sendable {
   var spent: UInt64
 
   /// Makes a request about a collection that the gate lets through.
-  init(_ cleared: consuming Cleared, role: Telling.Role, number: UInt64, count: UInt64, spent: UInt64) {
+  init(_ cleared: consuming Cleared, role: NoticeHalf.Role, number: UInt64, count: UInt64, spent: UInt64) {
     self.role = role
     self.number = number
     self.count = count
@@ -30,7 +30,7 @@ struct FilterAsk: Hashable, Sendable {
   }
 
   init(from reader: inout ByteReader) throws(CodecError) {
-    guard let role = Telling.Role(rawValue: try reader.readByte()) else {
+    guard let role = NoticeHalf.Role(rawValue: try reader.readByte()) else {
       throw reader.failure(.malformed, "an ask for a filter is of an unknown role")
     }
     self.role = role
@@ -58,12 +58,12 @@ struct FilterFrame: Hashable, Sendable {
   }
 
   /// The role of the asker, as in its request.
-  var role: Telling.Role
+  var role: NoticeHalf.Role
   var number: UInt64
   @TextKey var collection: String
   var body: Body
 
-  private init(_ role: Telling.Role, number: UInt64, _ collection: String, _ body: Body) {
+  private init(_ role: NoticeHalf.Role, number: UInt64, _ collection: String, _ body: Body) {
     self.role = role
     self.number = number
     self.body = body
@@ -72,7 +72,7 @@ struct FilterFrame: Hashable, Sendable {
 
   /// Makes the frames of a filter of the documents held here.
   static func frames(
-    _ cleared: consuming Cleared, role: Telling.Role, number: UInt64, _ filter: IDFilter
+    _ cleared: consuming Cleared, role: NoticeHalf.Role, number: UInt64, _ filter: IDFilter
   ) -> [FilterFrame] {
     let collection = cleared.collection
     let bytes = filter.bytes
@@ -85,13 +85,13 @@ struct FilterFrame: Hashable, Sendable {
   }
 
   /// Makes the answer of a peer that has nothing to report.
-  static func nothing(role: Telling.Role, number: UInt64, _ collection: String) -> FilterFrame {
+  static func nothing(role: NoticeHalf.Role, number: UInt64, _ collection: String) -> FilterFrame {
     FilterFrame(
       role, number: number, collection, .chunk(Chunk(totalBytes: 1, offset: 0, bytes: [0])))
   }
 
   static func refused(
-    role: Telling.Role, number: UInt64, _ collection: String, price: UInt64
+    role: NoticeHalf.Role, number: UInt64, _ collection: String, price: UInt64
   ) -> FilterFrame {
     FilterFrame(role, number: number, collection, .refused(price: price))
   }
@@ -115,7 +115,7 @@ struct FilterFrame: Hashable, Sendable {
 
   init(from reader: inout ByteReader) throws(CodecError) {
     let kind = try reader.readByte()
-    guard kind <= 3, let role = Telling.Role(rawValue: kind & 1) else {
+    guard kind <= 3, let role = NoticeHalf.Role(rawValue: kind & 1) else {
       throw reader.failure(.malformed, "a filter is of an unknown kind")
     }
     self.role = role

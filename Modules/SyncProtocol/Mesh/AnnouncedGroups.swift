@@ -29,13 +29,13 @@ struct AnnouncedGroups {
   private(set) var received: UInt64 = 0
   private(set) var documentCount = 0
   /// Documents settled since the last report to the sender.
-  private(set) var untold = 0
+  private(set) var unreported = 0
   /// When the next transaction is due.
   private(set) var deadline: Duration?
   /// Whether data has arrived that may include a requested transaction.
   var isAnswered = false
   /// The value of ``settled`` last sent to the sender, and when.
-  private(set) var told: (settled: UInt64, at: Duration) = (0, .zero)
+  private(set) var reported: (settled: UInt64, at: Duration) = (0, .zero)
 
   /// How many announced transactions are settled, up to the first that is not.
   var settled: UInt64 { (groups.first?.number).map { $0 - 1 } ?? received }
@@ -78,7 +78,7 @@ struct AnnouncedGroups {
       if group.deadline <= now || isAnswered && group.standing == .wanted {
         guard let (standing, deadline) = try body(group) else {
           documentCount -= group.documents.count
-          untold += group.documents.count
+          unreported += group.documents.count
           continue
         }
         // Requested transactions arrive in the order of the requests.
@@ -94,8 +94,8 @@ struct AnnouncedGroups {
     isAnswered = false
   }
 
-  mutating func tell(now: Duration) {
-    told = (settled, now)
-    untold = 0
+  mutating func report(now: Duration) {
+    reported = (settled, now)
+    unreported = 0
   }
 }

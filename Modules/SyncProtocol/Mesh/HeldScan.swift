@@ -9,7 +9,7 @@ import DocStore
 ///
 /// The walk can stop anywhere and go on later, even on another snapshot: changes in between arrive as events.
 struct HeldScan {
-  let role: Telling.Role
+  let role: NoticeHalf.Role
   @TextKey private(set) var collection: String
   private(set) var isDone = false
   private var place = Place.record(DocumentNumber(1))
@@ -22,7 +22,7 @@ struct HeldScan {
     case certificate(UInt64)
   }
 
-  init(_ role: Telling.Role, _ collection: String) {
+  init(_ role: NoticeHalf.Role, _ collection: String) {
     self.role = role
     self.collection = collection
   }
@@ -103,16 +103,16 @@ typealias HeldVisitor = (
 ) throws -> Void
 
 /// A task of one half that may take several calls.
-enum TellingTask {
+enum NoticeTask {
   /// Count the held documents, to size a filter.
   case count(HeldScan, UInt64, number: UInt64)
   /// Add the held documents to a filter, then send it.
   case fill(HeldScan, IDFilter, number: UInt64)
   /// Send notices of documents in their current state.
-  case tell(String, ArraySlice<DocumentID>)
+  case report(String, ArraySlice<DocumentID>)
   /// Send notices of all held documents.
   ///
   /// With a number, only documents that the other side has reported count, and only while that number is
   /// current.
-  case tellHeld(HeldScan, number: UInt64?)
+  case reportHeld(HeldScan, number: UInt64?)
 }

@@ -63,7 +63,7 @@ struct FilterSize: Hashable {
       return
     }
     let doublings = UInt64(UInt64.bitWidth - (1 + min(others, .max - 1) / count).leadingZeroBitCount)
-    let bits = min(tuning.telling.filterBits, max(Self.leastBits + 2 * doublings, Self.exactBits / count))
+    let bits = min(tuning.notices.filterBits, max(Self.leastBits + 2 * doublings, Self.exactBits / count))
     let bytes = count.multiplied(by: bits) / 8 + 1
     byteCount = Int(min(bytes, UInt64(SyncLimits.filterBytes)))
   }

@@ -36,14 +36,14 @@ protocol NoticeRole {
 /// One role's half of the telling rule in a session: it performs the steps that the rule asks for.
 final class NoticeExchange<Role: NoticeRole> {
   private let context: SessionContext
-  private let own: Telling.Role
+  private let own: NoticeHalf.Role
   private let role: Role
-  private var halves: Tellings
-  private var tasks = WorkQueue<TellingTask>()
+  private var halves: NoticeHalves
+  private var tasks = WorkQueue<NoticeTask>()
 
-  init(_ own: Telling.Role, _ role: Role, _ context: SessionContext) {
+  init(_ own: NoticeHalf.Role, _ role: Role, _ context: SessionContext) {
     (self.context, self.own, self.role) = (context, own, role)
-    halves = Tellings(own, context.tuning)
+    halves = NoticeHalves(own, context.tuning)
   }
 
   /// Whether a notice that the other side must get waits for that side's filter.
@@ -64,23 +64,23 @@ final class NoticeExchange<Role: NoticeRole> {
   // MARK: - Events
 
   /// Decides whether to report a document that is new here.
-  func tells(event id: DocumentID, of collection: String) throws(SyncError) -> Bool {
+  func reports(event id: DocumentID, of collection: String) throws(SyncError) -> Bool {
     let verdict = halves[collection].receive(event: id)
     try perform(verdict.steps, collection)
-    return verdict.tells
+    return verdict.reports
   }
 
   /// Records that the other side has reported a document.
-  func receive(told id: DocumentID, of collection: String) {
-    halves[collection].receive(told: IDFilter.hash(id))
+  func receive(reported id: DocumentID, of collection: String) {
+    halves[collection].receive(reported: IDFilter.hash(id))
   }
 
   /// Decides whether to report individually the documents that a reconciliation left over.
-  func tellsOneByOne(
+  func reportsOneByOne(
     _ leftovers: UInt64, of collection: String, facing others: UInt64
   ) throws(SyncError) -> Bool {
     switch halves[collection].receive(leftovers: leftovers, facing: others) {
-    case .tell: return true
+    case .report: return true
     case .all(let steps):
       try perform(steps, collection)
       return false
@@ -128,14 +128,14 @@ final class NoticeExchange<Role: NoticeRole> {
 
   // MARK: - Steps
 
-  private func perform(_ steps: [Telling.Step], _ collection: String) throws(SyncError) {
+  private func perform(_ steps: [NoticeHalf.Step], _ collection: String) throws(SyncError) {
     for step in steps {
       switch step {
-      case .tell(let ids): tasks.append(.tell(collection, ids[...]))
-      case .tellAll: tasks.append(.tellHeld(HeldScan(own, collection), number: nil))
+      case .report(let ids): tasks.append(.report(collection, ids[...]))
+      case .reportAll: tasks.append(.reportHeld(HeldScan(own, collection), number: nil))
       case .lookAtAll(let number):
         SyncPoint.lookedAtAll.reached()
-        tasks.append(.tellHeld(HeldScan(own, collection), number: number))
+        tasks.append(.reportHeld(HeldScan(own, collection), number: number))
       case .count(let number): tasks.append(.count(HeldScan(own, collection), 0, number: number))
       case .fill(let number, let size):
         tasks.append(.fill(HeldScan(own, collection), IDFilter(byteCount: size.byteCount), number: number))
@@ -156,18 +156,18 @@ final class NoticeExchange<Role: NoticeRole> {
     while budget > 0, let task = tasks.removeFirst() { try run(task, budget: &budget) }
   }
 
-  private func run(_ task: TellingTask, budget: inout Int) throws(SyncError) {
+  private func run(_ task: NoticeTask, budget: inout Int) throws(SyncError) {
     switch task {
     case .count(let scan, let count, let number):
       try self.count(scan, from: count, number: number, budget: &budget)
     case .fill(let scan, let filter, let number): try fill(scan, filter, number: number, budget: &budget)
-    case .tell(let collection, let ids):
+    case .report(let collection, let ids):
       let now = ids.prefix(max(budget / 8, 1))
       budget -= now.count * 8
       if role.covers(collection) { role.send(try role.notices(of: now, in: collection)) }
       let rest = ids.dropFirst(now.count)
-      if !rest.isEmpty { tasks.prepend(.tell(collection, rest)) }
-    case .tellHeld(let scan, let number): try tellHeld(scan, number: number, budget: &budget)
+      if !rest.isEmpty { tasks.prepend(.report(collection, rest)) }
+    case .reportHeld(let scan, let number): try reportHeld(scan, number: number, budget: &budget)
     }
   }
 
@@ -209,7 +209,7 @@ final class NoticeExchange<Role: NoticeRole> {
     try perform(halves[scan.collection].finishFilter(number), scan.collection)
   }
 
-  private func tellHeld(_ scan: HeldScan, number: UInt64?, budget: inout Int) throws(SyncError) {
+  private func reportHeld(_ scan: HeldScan, number: UInt64?, budget: inout Int) throws(SyncError) {
     var scan = scan
     let (collection, gatekeeper, role) = (scan.collection, context.gatekeeper, role)
     let half = halves[collection]
@@ -217,14 +217,14 @@ final class NoticeExchange<Role: NoticeRole> {
     var notices: [Role.Notice] = []
     var left = budget
     try context.step(&scan, role.interest, budget: &budget) { id, summary, record, sites in
-      guard number == nil || half.tells(IDFilter.hash(id)), let cleared = gatekeeper?.clear(collection)
+      guard number == nil || half.reports(IDFilter.hash(id)), let cleared = gatekeeper?.clear(collection)
       else { return }
       notices.append(try role.notice(cleared, id, summary, record, sites))
       left -= role.noticeVisits
     }
     budget = min(budget, left)
     role.send(notices)
-    guard scan.isDone else { return tasks.prepend(.tellHeld(scan, number: number)) }
+    guard scan.isDone else { return tasks.prepend(.reportHeld(scan, number: number)) }
     if let number { halves[collection].finishLook(under: number) }
   }
 }

@@ -39,7 +39,7 @@ final class PresenceExchange {
   }
 
   /// Sets the presence to publish from now on.
-  func tell(_ own: SignedPresence) {
+  func publish(_ own: SignedPresence) {
     self.own = own
     answer()
   }

@@ -38,11 +38,11 @@ final class AnnouncementPuller {
   /// How long a requested transaction may make no progress before reconciliation has to find it.
   private static var patience: Duration { .seconds(10) }
   /// The time between two messages that say which announcements are settled.
-  private static var tellingInterval: Duration { .milliseconds(250) }
+  private static var reportInterval: Duration { .milliseconds(250) }
   /// How many settled announcements are reported before the interval has passed.
   ///
   /// An eighth of the documents that may be open also suffices.
-  private static var tellingCount: UInt64 { 256 }
+  private static var reportCount: UInt64 { 256 }
 
   /// How this peer's copy compares with an announced document.
   private struct Standing {
@@ -137,7 +137,7 @@ final class AnnouncementPuller {
       try looking.look(now: context.now) { group in
         if case .lost(let reconciliation) = group.standing {
           guard pull.phase == .done, pull.due == .nothing, pull.reconciliation > reconciliation else {
-            return (group.standing, context.now + Self.tellingInterval)
+            return (group.standing, context.now + Self.reportInterval)
           }
           scheduler.dismiss(group.changes, of: context.id)
           return nil
@@ -173,7 +173,7 @@ final class AnnouncementPuller {
     guard context.now >= end else { return (.wanted, min(end, context.now + Self.patience / 4)) }
     SyncPoint.announcementLost.reached()
     for document in group.documents { pull.due.add(document.collection) }
-    return (.lost(reconciliation: pull.reconciliation), context.now + Self.tellingInterval)
+    return (.lost(reconciliation: pull.reconciliation), context.now + Self.reportInterval)
   }
 
   /// Returns whether to request an announced transaction now or to wait for another session.
@@ -243,7 +243,7 @@ final class AnnouncementPuller {
           collection, document.id,
           damaged: {
             found = Standing(isLacking: false)
-            context.tellDamaged($0)
+            context.reportDamaged($0)
           }
         ) { place, record, summary in
           let id = document.id.bytes.span.bytes
@@ -254,13 +254,13 @@ final class AnnouncementPuller {
           let isSameVersion = isSame == true && !vector.isEmpty
           let isIncluded = isSameVersion || vector.dominates(document.vector)
           // With different versions the contents differ anyway.
-          let tellsContent = document.vector.isEmpty || document.vector == vector
-          let isLacking = !isIncluded || isSame == false && tellsContent
+          let reportsContent = document.vector.isEmpty || document.vector == vector
+          let isLacking = !isIncluded || isSame == false && reportsContent
           var isOwed =
             document.isHeld && (!isSameVersion || !record.isAlive)
             && (!document.vector.dominates(vector) || vector.isEmpty && isSame != true || !record.isAlive)
           if isOwed, !vector.isEmpty, let place,
-            followed?.log?.tells(id, record, at: place.sequence) ?? false
+            followed?.log?.reports(id, record, at: place.sequence) ?? false
           {
             // This peer's pusher announces the document as well; the sender then requests what it lacks.
             isOwed = false
@@ -285,25 +285,25 @@ final class AnnouncementPuller {
   // MARK: - Replies to the sender
 
   /// Reports to the sender which announcements are settled, if it is time.
-  func tellSettled() {
-    guard announced.settled > announced.told.settled else { return }
+  func reportSettled() {
+    guard announced.settled > announced.reported.settled else { return }
     let isMuch =
-      announced.settled - announced.told.settled >= Self.tellingCount
-      || announced.untold >= context.tuning.announcedDocuments / 8
-    guard isMuch || context.now - announced.told.at >= Self.tellingInterval else { return }
+      announced.settled - announced.reported.settled >= Self.reportCount
+      || announced.unreported >= context.tuning.announcedDocuments / 8
+    guard isMuch || context.now - announced.reported.at >= Self.reportInterval else { return }
     sendPrune()
   }
 
   /// When announcements next need attention; `nil` if there are none.
   var time: Duration? {
-    let telling =
-      announced.settled > announced.told.settled ? announced.told.at + Self.tellingInterval : nil
-    guard let deadline = announced.deadline else { return telling }
-    return telling.map { min($0, deadline) } ?? deadline
+    let reportTime =
+      announced.settled > announced.reported.settled ? announced.reported.at + Self.reportInterval : nil
+    guard let deadline = announced.deadline else { return reportTime }
+    return reportTime.map { min($0, deadline) } ?? deadline
   }
 
   private func sendPrune(forwards: Bool = false, own: Bool = false) {
-    announced.tell(now: context.now)
+    announced.report(now: context.now)
     let prune = Prune(forwards: forwards, own: own, settled: announced.settled)
     context.send(.prune) { prune.encode(to: &$0) }
   }

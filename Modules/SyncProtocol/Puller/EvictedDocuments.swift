@@ -79,9 +79,9 @@ final class EvictedDocuments {
     unwanted = []
     guard !before.isEmpty, !pull.isBeginning else { return }
     var seen: Set<DocumentName> = []
-    let names = before.filter { pull.mayTell($0.collection) && seen.insert($0).inserted }
+    let names = before.filter { pull.mayReport($0.collection) && seen.insert($0).inserted }
     // Documents whose names may no longer be disclosed are found by reconciliation.
-    for name in before where !pull.mayTell(name.collection) { pull.due.add(name.collection) }
+    for name in before where !pull.mayReport(name.collection) { pull.due.add(name.collection) }
     before = []
     ask(forEvicted: try wants(forEvicted: names))
   }
@@ -109,7 +109,7 @@ final class EvictedDocuments {
   }
 
   /// Sends notices of documents in applied transactions that were evicted before.
-  func tellReturned(_ groups: [IncomingGroup]) throws(SyncError) {
+  func reportReturned(_ groups: [IncomingGroup]) throws(SyncError) {
     guard !awaited.isEmpty || !returning.isEmpty else { return }
     var names: [DocumentName] = []
     for group in groups {
@@ -156,7 +156,7 @@ final class EvictedDocuments {
         guard let collection = try transaction.collection(name.collection) else { return (name, nil) }
         let matcher = interest.matcher(for: collection)
         var state: HeldState?
-        try transaction.visitIntactRecord(collection, name.id, damaged: context.tellDamaged) {
+        try transaction.visitIntactRecord(collection, name.id, damaged: context.reportDamaged) {
           _, record, summary in
           let id = name.id.bytes.span.bytes
           state = HeldState(

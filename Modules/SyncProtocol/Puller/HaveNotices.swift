@@ -9,7 +9,7 @@ struct HaveNotices: NoticeRole {
 
   var interest: Interest { puller.pull.interest }
   func covers(_ collection: String) -> Bool { interest.covers(collection) }
-  func isOpen(_ collection: String) -> Bool { covers(collection) && puller.pull.mayTell(collection) }
+  func isOpen(_ collection: String) -> Bool { covers(collection) && puller.pull.mayReport(collection) }
 
   func heldCount(of collection: String) throws(SyncError) -> UInt64 {
     try puller.context.recordCount(of: collection)
@@ -36,7 +36,7 @@ struct HaveNotices: NoticeRole {
   /// Sends notices, as part of the reconciliation if one is comparing, which then waits for the answers.
   func send(_ notices: [DocumentHave]) {
     if puller.pull.phase == .asking {
-      puller.reconciler.tell(notices)
+      puller.reconciler.report(notices)
     } else {
       puller.pull.sendHaves(notices, reconciliation: 0)
     }

@@ -32,7 +32,7 @@ struct HeldDocuments: ReconcilingSet {
             known, item.id,
             damaged: {
               isSame = true
-              context.tellDamaged($0)
+              context.reportDamaged($0)
             }
           ) { _, record, summary in
             isSame = Fingerprint.hash(id: item.id.bytes.span.bytes, summary: summary) == item.hash
@@ -70,7 +70,7 @@ struct HeldDocuments: ReconcilingSet {
       else { return found }
       let sites = transaction.sites
       try transaction.forEachIntactRecord(
-        in: collection, from: start, to: range.to.isEmpty ? nil : range.to, damaged: context.tellDamaged
+        in: collection, from: start, to: range.to.isEmpty ? nil : range.to, damaged: context.reportDamaged
       ) { _, id, summary, record in
         guard left > 0 else {
           next = id.copied
@@ -103,9 +103,9 @@ struct HeldDocuments: ReconcilingSet {
     puller.bulk.mayAsk(for: collection, count: count)
   }
 
-  func tellsOneByOne(
+  func reportsOneByOne(
     _ leftovers: UInt64, of collection: String, facing others: UInt64
   ) throws(SyncError) -> Bool {
-    try puller.telling.tellsOneByOne(leftovers, of: collection, facing: others)
+    try puller.noticeExchange.reportsOneByOne(leftovers, of: collection, facing: others)
   }
 }

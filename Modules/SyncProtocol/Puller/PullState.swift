@@ -85,7 +85,7 @@ final class PullState {
   }
 
   /// Returns whether the sender may learn what this peer holds of a collection: ids, versions, fingerprints.
-  func mayTell(_ collection: String) -> Bool { context.gatekeeper?.maySend(collection) ?? false }
+  func mayReport(_ collection: String) -> Bool { context.gatekeeper?.maySend(collection) ?? false }
 
   /// Returns whether documents of a collection are subscribed to, and accepted from the sender.
   func accepts(_ collection: String) -> Bool {

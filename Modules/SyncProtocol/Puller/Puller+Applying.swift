@@ -93,7 +93,7 @@ extension Puller {
     updatedAt = context.now
     announcements.noteApplied()
     #if DEBUG || SIMULATION
-      tellLacking(outcome)
+      reportLacking(outcome)
     #endif
     if SyncDefect.acknowledgedBeforeAsking.isPlanted {
       pull.queue.settle()
@@ -101,14 +101,14 @@ extension Puller {
     }
     try note(outcome)
     announcements.prune(groups, known: outcome.known)
-    try evicted.tellReturned(groups)
+    try evicted.reportReturned(groups)
     pull.queue.settle()
     return (outcome.owed, groups.reduce(0) { max($0, $1.seen) })
   }
 
   #if DEBUG || SIMULATION
     /// Reports to an observer which documents are to be requested by name because of what was applied.
-    private func tellLacking(_ outcome: ApplyOutcome) {
+    private func reportLacking(_ outcome: ApplyOutcome) {
       guard let watch = context.watch else { return }
       let missing = outcome.missing.filter { $0.count <= SyncLimits.groupDocuments }.joined()
       let names = (missing + outcome.differing).map { ($0.collection, $0.id) }
@@ -121,12 +121,12 @@ extension Puller {
     if outcome.refusedDocuments > 0 { following.isSpoiled = true }
     context.statistics.documentsChanged += UInt64(outcome.changedDocuments)
     if let torn = outcome.torn {
-      context.tell(.groupSplit(documents: torn.documents, byteCount: torn.byteCount))
+      context.report(.groupSplit(documents: torn.documents, byteCount: torn.byteCount))
     }
     if outcome.hasLostSegments { pull.due = .everything }
     context.statistics.groupsMissingBase += UInt64(outcome.missing.count)
-    for record in outcome.damaged { context.tellDamaged(record) }
-    for document in outcome.exceeding { context.tellExceeding(document) }
+    for record in outcome.damaged { context.reportDamaged(record) }
+    for document in outcome.exceeding { context.reportExceeding(document) }
     for versions in outcome.missing {
       guard versions.count <= SyncLimits.groupDocuments else {
         // Reconciliation finds transactions that are too large to request by name.

@@ -23,7 +23,7 @@ struct Following {
   /// The sender's sequence number at the last full reconciliation; `nil` if that has just ended.
   var compared: UInt64?
   /// The latest commit of this store that the session has processed.
-  var told: UInt64 = 0
+  var reported: UInt64 = 0
   /// The latest commit of this store up to which the sender has everything that it must know.
   var own: UInt64 = 0
   /// The end of this store's log when the scan finished; set while some notices of the scan are not sent yet.
@@ -45,9 +45,9 @@ struct PendingLogScan {
   /// The last commit that was examined.
   let place: UInt64
   /// The number of documents of which notices were sent.
-  let told: Int
+  let reported: Int
 
-  init(after place: UInt64, told: Int = 0) { (self.place, self.told) = (place, told) }
+  init(after place: UInt64, reported: Int = 0) { (self.place, self.reported) = (place, reported) }
 }
 
 /// Resumes where the last session of the same two peers stopped.
@@ -194,7 +194,7 @@ extension Puller {
     // No request may be open or about to be sent, since data before the mark may have caused it. Transactions
     // announced before the mark have arrived or are requested.
     let isAboutToAsk =
-      telling.isWaiting || hasTasks || !reconciler.wants.isEmpty || !reconciler.haves.isEmpty
+      noticeExchange.isWaiting || hasTasks || !reconciler.wants.isEmpty || !reconciler.haves.isEmpty
       || evicted.count > 0
     return pull.asksSent == mark.frame.asksTaken && !isAboutToAsk && !announcements.isOpen
   }
@@ -224,7 +224,7 @@ extension Puller {
       isSettled(mark)
     else { return }
     pull.enter(.done)
-    tellCaughtUp()
+    reportCaughtUp()
     // Checkpoints alone are not trusted forever. After many commits a full reconciliation follows, once the
     // application was notified.
     if let compared = following.compared, through - min(compared, through) > context.tuning.doubtfulCommits {
@@ -238,8 +238,8 @@ extension Puller {
   /// state. The answer is complete only when a high-water mark arrives after the acknowledgement.
   func noteDrained() {
     // Some notices still wait for the sender's filter.
-    guard !telling.isWaiting else { return }
-    following.own = max(following.own, following.told)
+    guard !noticeExchange.isWaiting else { return }
+    following.own = max(following.own, following.reported)
     following.isAnnouncing = false
   }
 
@@ -293,20 +293,20 @@ extension Puller {
   func noticeRoom(_ transaction: borrowing ReadTransaction, _ interest: Interest) throws -> Int {
     let collections = try transaction.collections().filter { interest.covers($0.name) }
     let documents = collections.reduce(0) { $0 + $1.documentCount }
-    return max(context.tuning.telling.notices, min(documents / 8, SyncLimits.notices))
+    return max(context.tuning.notices.afterResuming, min(documents / 8, SyncLimits.notices))
   }
 
   /// Sends notices of documents that the log names after a position.
   ///
   /// These documents were written, received from other peers, or evicted.
   func run(_ pending: PendingLogScan, budget: inout Int) throws(SyncError) {
-    let (start, told) = (pending.place, pending.told)
+    let (start, reported) = (pending.place, pending.reported)
     guard let peer = context.peer else { return }
     var scan = OwnLogScan(after: start, budget: budget)
     let gatekeeper = context.gatekeeper
     let isLogged: Void? = try context.readLog { transaction in
       guard start >= transaction.logStart else { return nil }
-      scan.room = max(try noticeRoom(transaction, pull.interest) - told, 0)
+      scan.room = max(try noticeRoom(transaction, pull.interest) - reported, 0)
       // While the store has documents that are too large to send, nothing is left to announcements.
       let isAnnounced = try transaction.oversizeDocuments().isEmpty
       try scan.run(transaction, sender: LogOrigin(peer: peer.site), pull.interest, gatekeeper) {
@@ -315,18 +315,18 @@ extension Puller {
     }
     // Truncated log entries are found by reconciliation.
     guard isLogged != nil else { return renew() }
-    for record in scan.damaged { context.tellDamaged(record) }
+    for record in scan.damaged { context.reportDamaged(record) }
     budget = scan.budget
     for name in scan.unsaid.sorted() { pull.due.add(name.text) }
     if scan.isIncomplete { pull.due = .everything }
-    try tell(scan.notices)
+    try report(scan.notices)
     let wants = try evicted.wants(forEvicted: scan.evicted)
     evicted.evict(wants)
     if scan.hasAnnounced { following.isAnnouncing = true }
     guard scan.isDone else {
-      return ownLogScans.prepend(PendingLogScan(after: scan.place, told: told + scan.notices.count))
+      return ownLogScans.prepend(PendingLogScan(after: scan.place, reported: reported + scan.notices.count))
     }
-    following.told = max(following.told, scan.place)
+    following.reported = max(following.reported, scan.place)
     guard !following.isAnnouncing else { return }
     following.ownLogEnd = scan.place
     noteOwnLog()
@@ -334,7 +334,7 @@ extension Puller {
 
   /// Records that the sender knows this peer's log, once no notice waits for a filter.
   func noteOwnLog() {
-    guard let place = following.ownLogEnd, !telling.isWaiting, !hasTasks else { return }
+    guard let place = following.ownLogEnd, !noticeExchange.isWaiting, !hasTasks else { return }
     following.ownLogEnd = nil
     following.own = max(following.own, place)
     // Entries that needed no notice count as sent.
@@ -346,7 +346,7 @@ extension Puller {
   ///
   /// The pusher fell behind: changes it would have sent are announced instead, or were not seen by the
   /// session at all.
-  func tellAgain(after sequence: UInt64) {
+  func reportAgain(after sequence: UInt64) {
     guard !pull.interest.isEmpty else { return renew() }
     // Before the first comparison or log scan nothing is sent, since these find the changes.
     if !pull.isBeginning { ownLogScans.append(PendingLogScan(after: sequence)) }

@@ -20,7 +20,7 @@ extension Puller {
     if case .collections(let some) = due { names.removeAll { !some.contains($0) } }
     guard !pull.interest.isEmpty else {
       pull.enter(.done)
-      return tellCaughtUp()
+      return reportCaughtUp()
     }
     if isFullReconciliation { noteFullReconciliation(at: try context.read { $0.sequence }) }
     pull.enter(.asking)
@@ -40,16 +40,16 @@ extension Puller {
     pull.enter(.done)
     bulk.release()
     pull.due.add(early.settle(pull.interest))
-    tellCaughtUp()
+    reportCaughtUp()
     if isFullReconciliation, pull.due == .nothing { noteCompared() }
   }
 
-  func tellCaughtUp() {
+  func reportCaughtUp() {
     guard isCaughtUpDue, pull.isDone, !context.unreadable.isAnywhere, !context.withheld.isAnywhere else {
       return
     }
     isCaughtUpDue = false
-    context.tell(.caughtUp(generation: pull.generation))
+    context.report(.caughtUp(generation: pull.generation))
   }
 
   /// Schedules a full reconciliation, because the sender asked for it or this peer needs it.
@@ -70,7 +70,7 @@ extension Puller {
   ///
   /// If `isSent` is true for a change, the pusher sends it to the sender anyway, flagged as held here.
   func committed(_ commit: Commit, isSent: (Int) -> Bool) throws(SyncError) {
-    following.told = max(following.told, commit.sequence)
+    following.reported = max(following.reported, commit.sequence)
     // Another session may have brought these documents, so the digests are outdated.
     reconciler.forgetDigests { name in commit.changes.contains { $0.collection.name.isSame(as: name) } }
     guard commit.origin != .remote(context.id), let gatekeeper = context.gatekeeper else { return }
@@ -110,7 +110,7 @@ extension Puller {
     // Before the first comparison or log scan nothing is sent, since these find the changes. But changes to
     // evicted documents may be in flight, and the sender may apply them only after the comparison.
     guard !pull.isBeginning else { return evicted.noteEvicted(asked) }
-    try tell(events)
+    try report(events)
     evicted.evict(asked)
   }
 
@@ -141,7 +141,7 @@ extension Puller {
       case .settled(let reconciliation): settled(reconciliation: reconciliation)
       case .mark(let frame, let own): following.mark = Following.Mark(frame: frame, own: own)
       case .renew:
-        telling.reset()
+        noticeExchange.reset()
         renew()
         context.send(.renewed)
       }
@@ -153,15 +153,17 @@ extension Puller {
   private func take(_ offers: [DocumentOffer]) throws(SyncError) {
     guard !SyncDefect.offersIgnored.isPlanted else { return }
     for offer in offers where pull.interest.covers(offer.collection) {
-      telling.receive(told: offer.item.id, of: offer.collection)
+      noticeExchange.receive(reported: offer.item.id, of: offer.collection)
     }
     pull.sendWants(try differing(offers.map { ($0.collection, $0.item) }), reconciliation: 0, isGroup: false)
   }
 
   /// Sends notices of documents that are new under the interest, as far as the rule requires them.
-  func tell(_ events: [DocumentHave]) throws(SyncError) {
+  func report(_ events: [DocumentHave]) throws(SyncError) {
     var haves: [DocumentHave] = []
-    for have in events where try telling.tells(event: have.id, of: have.collection) { haves.append(have) }
+    for have in events where try noticeExchange.reports(event: have.id, of: have.collection) {
+      haves.append(have)
+    }
     pull.sendHaves(haves, reconciliation: 0)
   }
 
@@ -176,7 +178,7 @@ extension Puller {
         guard let collection = try transaction.collection(name),
           let matcher = interest.matcher(for: collection)
         else { continue }
-        try transaction.visitIntactRecord(collection, item.id, damaged: context.tellDamaged) {
+        try transaction.visitIntactRecord(collection, item.id, damaged: context.reportDamaged) {
           _, record, summary in
           let id = item.id.bytes.span.bytes
           guard matcher.matches(id, record), Fingerprint.hash(id: id, summary: summary) != item.hash else {

@@ -15,7 +15,7 @@ final class Puller {
   let evicted: EvictedDocuments
   let bulk: BulkPulls
   /// Decides, for each collection, which side sends notices of the documents that it holds.
-  private(set) lazy var telling = NoticeExchange(.haves, HaveNotices(self), context)
+  private(set) lazy var noticeExchange = NoticeExchange(.haves, HaveNotices(self), context)
   var reconciler = RangeReconciler()
   var early = EarlyComparison()
   /// Whether the current reconciliation compares every collection.
@@ -48,7 +48,7 @@ final class Puller {
   private var canAsk: Bool { reconciler.openCount < context.tuning.rangesInFlight }
 
   /// Whether there is work that does not depend on an answer from the sender.
-  var hasTasks: Bool { reconciler.hasTasks || telling.hasTasks || !ownLogScans.isEmpty }
+  var hasTasks: Bool { reconciler.hasTasks || noticeExchange.hasTasks || !ownLogScans.isEmpty }
 
   var isReconciliationAllowed: Bool {
     switch pull.phase {
@@ -92,7 +92,7 @@ final class Puller {
   var isWaitingForPeer: Bool {
     guard !pull.queue.hasUnapplied else { return false }
     switch pull.phase {
-    case .asking: return reconciler.isWaiting || telling.awaitsAll
+    case .asking: return reconciler.isWaiting || noticeExchange.awaitsAll
     case .settling, .resuming: return true
     case .following: return !hasTasks
     case .idle, .done: return false
@@ -108,9 +108,9 @@ final class Puller {
     early.change(from: pull.interest, to: interest)
     pull.interest = interest
     pull.generation += 1
-    telling.reset { name in changed?.contains(name) ?? true || !interest.covers(name.text) }
+    noticeExchange.reset { name in changed?.contains(name) ?? true || !interest.covers(name.text) }
     ownLogScans.removeAll()
-    telling.removeTasks()
+    noticeExchange.removeTasks()
     reconciler.removeTasks()
     following.interestPrint = interestPrint(interest)
     // A peer that never had an interest does not send an empty one.
@@ -142,10 +142,10 @@ final class Puller {
     for collection in bulk.takePermitted() { reconciler.compare(collection) }
     try reconciler.work(
       HeldDocuments(self), mostOpen: context.tuning.rangesInFlight, budget: &budget)
-    if canAsk { try telling.work(budget: &budget) }
+    if canAsk { try noticeExchange.work(budget: &budget) }
     while budget > 0, canAsk, let scan = ownLogScans.removeFirst() { try run(scan, budget: &budget) }
     flush()
-    if pull.phase == .asking, !hasTasks, !reconciler.isWaiting, bulk.isEmpty, !telling.awaitsAll {
+    if pull.phase == .asking, !hasTasks, !reconciler.isWaiting, bulk.isEmpty, !noticeExchange.awaitsAll {
       pull.enter(.settling)
       reconciler.forgetDigests()
       context.send(.asked) { $0.writeVarint(pull.reconciliation) }
@@ -173,7 +173,7 @@ final class Puller {
 
   /// The number of tasks and requests that wait.
   var pendingTasks: Int {
-    ownLogScans.count + telling.taskCount + reconciler.pendingCount + evicted.count
+    ownLogScans.count + noticeExchange.taskCount + reconciler.pendingCount + evicted.count
       + pull.queue.unsettledCount + announcements.pullCount
   }
 }

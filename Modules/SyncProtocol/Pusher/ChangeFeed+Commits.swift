@@ -176,7 +176,7 @@ extension ChangeFeed {
     if live.byteCount + group.byteCount > context.configuration.liveQueueBytes, live.byteCount > 0,
       !SyncDefect.queueNotDropped.isPlanted
     {
-      context.tell(.overflow)
+      context.report(.overflow)
       return try fallBehind(from: group.sequence - 1)
     }
     live.append(group)

@@ -100,7 +100,7 @@ extension ChangeFeed {
       count += 1
       guard let source = try sources.source(key.collection, transaction) else { continue }
       // At most a compacted tombstone is left here, which the receiver may lack.
-      try transaction.visitIntactRecord(source.collection, key.id, damaged: context.tellDamaged) {
+      try transaction.visitIntactRecord(source.collection, key.id, damaged: context.reportDamaged) {
         _, record, summary in
         guard !record.isAlive, try record.vector(sites: source.tables.sites).isEmpty else { return }
         // It is named now: from a compacted tombstone alone, it could not be named later.
@@ -136,7 +136,7 @@ extension ChangeFeed {
       }
       return true
     }
-    for record in damaged where peer.concerns(record.collection) { context.tellDamaged(record) }
+    for record in damaged where peer.concerns(record.collection) { context.reportDamaged(record) }
     for place in bound where !walk.announced.contains(place) {
       let places =
         SyncDefect.unaskedInParts.isPlanted && reading != nil
@@ -210,11 +210,11 @@ extension ChangeFeed {
     return AnnouncedDocument(
       cleared, id: DocumentID(trusted: id.copied), vector: try record.vector(sites: source.tables.sites),
       hash: Fingerprint.hash(id: id, summary: summary),
-      isHeld: !leaves && tellsByAnnouncing && source.own?.matches(id, record) ?? false, leaves: leaves)
+      isHeld: !leaves && reportsByAnnouncing && source.own?.matches(id, record) ?? false, leaves: leaves)
   }
 
   /// Whether announcements from the log also show the peer which documents this peer holds.
-  private var tellsByAnnouncing: Bool { toldThrough != nil && !SyncDefect.ownLogNotTold.isPlanted }
+  private var reportsByAnnouncing: Bool { reportedThrough != nil && !SyncDefect.ownLogNotTold.isPlanted }
 
   /// Returns an offer of a document that does not match, if the peer must learn of it.
   ///
@@ -223,15 +223,16 @@ extension ChangeFeed {
     let collection = source.collection.name
     let isWatched =
       peer.mayHold(source.key(of: id.bytes.span.bytes), in: collection)
-    guard try isWatched || offers.telling.tells(event: id, of: collection) else { return nil }
+    guard try isWatched || offers.noticeExchange.reports(event: id, of: collection) else { return nil }
     return makeOffer(id, summary, source)
   }
 
   /// Returns offers of announced documents that do not match, if the peer relies on learning of them.
   private func leavers(of group: [AnnouncedDocument]) throws(SyncError) -> [DocumentOffer] {
     var found: [DocumentOffer] = []
-    for document in group where document.leaves && offers.telling.isLeading(document.collection) {
-      guard try offers.telling.tells(event: document.id, of: document.collection), let hash = document.hash,
+    for document in group where document.leaves && offers.noticeExchange.isLeading(document.collection) {
+      guard try offers.noticeExchange.reports(event: document.id, of: document.collection),
+        let hash = document.hash,
         let cleared = context.gatekeeper?.clear(document.collection)
       else { continue }
       found.append(DocumentOffer(cleared, item: DocumentHash(id: document.id, hash: hash)))
@@ -267,7 +268,7 @@ extension ChangeFeed {
       var places: [StoredPlace] = []
       for document in group.documents {
         _ = try transaction.visitIntactRecord(
-          document.collection, document.id, damaged: context.tellDamaged
+          document.collection, document.id, damaged: context.reportDamaged
         ) { found, _, _ in
           if let found {
             places.append(StoredPlace(collection: document.collection.id, number: found.number))

@@ -173,11 +173,11 @@ extension ChangeFeed {
     let added = VersionVector(vector.elements.filter { $0.reading > base[$0.writer] })
     // A document that is newly held may have earlier changes, and default data may have come with a write.
     // In both cases the same version need not mean the same state.
-    let tellsVersion =
+    let reportsVersion =
       news.isNewlyHeld || base.isEmpty && document.change.before != nil || exceedsVector && !added.isEmpty
     return AnnouncedDocument(
-      cleared, id: document.id, vector: tellsVersion ? vector : added,
-      hash: tellsVersion || added.isEmpty ? news.hash : nil, isHeld: news.isNewlyHeld, leaves: news.leaves)
+      cleared, id: document.id, vector: reportsVersion ? vector : added,
+      hash: reportsVersion || added.isEmpty ? news.hash : nil, isHeld: news.isNewlyHeld, leaves: news.leaves)
   }
 
   /// Sends the gathered announcements.

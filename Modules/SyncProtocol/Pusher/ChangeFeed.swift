@@ -37,7 +37,7 @@ final class ChangeFeed {
   /// The log position up to which the receiver knows this store's changes, while it follows the log.
   ///
   /// Of later changes it learns by announcements, or live.
-  private(set) var toldThrough: UInt64?
+  private(set) var reportedThrough: UInt64?
   /// The sequence up to which transactions were announced; the receiver may have only a part of each.
   var resumedThrough: UInt64 = 0
   /// The flow control of announcements.
@@ -72,7 +72,7 @@ final class ChangeFeed {
   func resume(after sequence: UInt64, through end: UInt64, unaskedAfter: ClockReading?) {
     peer.isResumed = true
     self.unaskedAfter = unaskedAfter
-    toldThrough = sequence
+    reportedThrough = sequence
     settled = end
     sender.graph.begin(after: sequence)
     if end == sequence {
@@ -90,7 +90,7 @@ final class ChangeFeed {
     // Changes that were not queued must still be found, whatever the peer reconciles.
     if !isBehind { walk = nil }
     resumedThrough = 0
-    stopTelling()
+    stopReporting()
     // Transactions in flight bind their documents, too: the peer may skip one and be sent a part of it with
     // something else.
     let bound = firstUnconfirmed.map { $0 - 1 } ?? .max
@@ -107,7 +107,7 @@ final class ChangeFeed {
   ///
   /// It does not wait for answers to what was announced under the previous one.
   func changeInterest() {
-    stopTelling()
+    stopReporting()
     isAnnouncing = false
   }
 
@@ -119,7 +119,7 @@ final class ChangeFeed {
     doubt()
     followed = nil
     walk = nil
-    stopTelling()
+    stopReporting()
   }
 
   /// Begins anew, for an interest under which the peer reconciles everything or resumes.
@@ -187,16 +187,16 @@ final class ChangeFeed {
   /// Records that commits up to `sequence` were not reported to this session.
   func lostCommits(through sequence: UInt64) throws(SyncError) {
     guard sequence > lastCommitted else { return }
-    let told = lastCommitted
+    let reported = lastCommitted
     lastCommitted = sequence
     guard peer.generation != nil, !peer.interest.isEmpty, !peer.holding.isAwaited else {
-      noteBehind(from: told)
+      noteBehind(from: reported)
       return
     }
     // Documents that ceased to match in these commits are unknown.
     peer.watch.loseTrack()
-    try fallBehind(from: told)
-    noteBehind(from: told)
+    try fallBehind(from: reported)
+    noteBehind(from: reported)
   }
 
   /// Whether the receiver keeps up with the announcements and has been sent what it requested.
@@ -206,27 +206,27 @@ final class ChangeFeed {
   }
 
   /// Records that the peer has everything that was announced and sent.
-  func noteTold() {
-    if let told = toldThrough { toldThrough = max(told, followed ?? 0, lastCommitted) }
+  func noteReported() {
+    if let reported = reportedThrough { reportedThrough = max(reported, followed ?? 0, lastCommitted) }
   }
 
   /// Records that the peer no longer follows the log.
   ///
   /// The puller then repeats its notices for the commits that the peer may have missed.
-  func stopTelling() {
-    guard let told = toldThrough else { return }
-    toldThrough = nil
-    noteBehind(from: told)
+  func stopReporting() {
+    guard let reported = reportedThrough else { return }
+    reportedThrough = nil
+    noteBehind(from: reported)
   }
 
   /// Returns which documents of a collection the peer learns of because it follows this log.
   ///
   /// It is `nil` if the peer does not follow the log.
   func followedLog(of collection: Collection) -> FollowedLog? {
-    guard let told = toldThrough, peer.concerns(collection.name),
+    guard let reported = reportedThrough, peer.concerns(collection.name),
       let matcher = peer.interest.matcher(for: collection)
     else { return nil }
-    return FollowedLog(after: told, matcher: matcher)
+    return FollowedLog(after: reported, matcher: matcher)
   }
 
   /// The lowest sequence of a live group that waits, is in flight or is announced.

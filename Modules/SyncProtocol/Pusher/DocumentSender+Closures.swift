@@ -7,7 +7,7 @@ extension DocumentSender {
   /// Reads the transactions that were committed up to the snapshot.
   func refreshRecent(_ transaction: borrowing ReadTransaction, _ concerned: Set<UInt32>) throws {
     try graph.refresh(
-      transaction, concerns: { concerned.contains($0) }, damaged: context.tellUnreadable)
+      transaction, concerns: { concerned.contains($0) }, damaged: context.reportUnreadable)
   }
 
   /// Sends the documents of a closure that the peer lacks, as one group in ascending order of numbers.
@@ -48,7 +48,7 @@ extension DocumentSender {
       for run in graph.runs(of: closure) {
         guard let source = try sources.source(run.collection, transaction) else { continue }
         try transaction.forEachIntactRecord(
-          in: source.collection, numbers: run.numbers, damaged: context.tellDamaged
+          in: source.collection, numbers: run.numbers, damaged: context.reportDamaged
         ) { number, id, summary, record in
           budget -= 1
           let place = StoredPlace(collection: run.collection, number: number)
@@ -90,7 +90,7 @@ extension DocumentSender {
         let key = DocumentKey(collection: source.collection.id, id: request.id)
         if isMet(request, key, source) { continue }
         let isKnown = try transaction.visitIntactRecord(
-          source.collection, request.id, damaged: context.tellDamaged
+          source.collection, request.id, damaged: context.reportDamaged
         ) { found, record, summary in
           let id = request.id.bytes.span.bytes
           guard let found else { return try include(.requested(request), id, summary, record, source) }
@@ -123,7 +123,7 @@ extension DocumentSender {
       let key = DocumentKey(collection: source.collection.id, id: request.id)
       var answer: UInt64?
       if motion.contains(key) {
-        try transaction.visitIntactRecord(source.collection, request.id, damaged: context.tellDamaged) {
+        try transaction.visitIntactRecord(source.collection, request.id, damaged: context.reportDamaged) {
           _, _, summary in
           let hash = Fingerprint.hash(id: request.id.bytes.span.bytes, summary: summary)
           answer = motion.group(with: key, hash: hash, seen: request.seen)

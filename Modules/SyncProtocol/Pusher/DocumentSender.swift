@@ -41,23 +41,23 @@ final class DocumentSender {
     var flags = source.flags(id, record)
     var base = VersionVector()
     // Default data is not in the vector, so only the summary shows the receiver that both have the same.
-    var told = record.isDefault ? summary : nil
+    var reported = record.isDefault ? summary : nil
     var isWhole = false
     switch inclusion {
     case .whole:
       // The peer may have requested it because both have the same version with different contents.
-      if !peer.reconciliation.isActive, !requests.isEmpty { (told, isWhole) = (summary, true) }
+      if !peer.reconciliation.isActive, !requests.isEmpty { (reported, isWhole) = (summary, true) }
     case .requested(let request):
       // Equal vectors with different contents need the full state, with which the receiver settles it.
       if try record.vector(sites: source.tables.sites) != request.vector { base = request.vector }
-      told = summary
+      reported = summary
       if request.isReply { flags |= GroupEncoder.replyFlag }
     case .unasked(let reading):
       SyncPoint.sentUnasked.reached()
       base = record.version(
         try record.vector(sites: source.tables.sites), beforeWritesOf: context.store.site, after: reading,
         sites: source.tables.sites)
-      told = summary
+      reported = summary
     }
     if !peer.reconciliation.isActive {
       motion.insert(
@@ -65,7 +65,7 @@ final class DocumentSender {
         isWhole: isWhole)
     }
     try batch.append(
-      id, record, base: base, of: source.collection, source.tables, flags: flags, summary: told)
+      id, record, base: base, of: source.collection, source.tables, flags: flags, summary: reported)
   }
 
   /// Whether a document is sent at all, for the given reason.
@@ -138,7 +138,7 @@ final class DocumentSender {
         guard let known else { continue }
         let key = DocumentKey(collection: known.id, id: id)
         guard motion.contains(key) else { continue }
-        try transaction.visitIntactRecord(known, id, damaged: context.tellDamaged) { _, _, summary in
+        try transaction.visitIntactRecord(known, id, damaged: context.reportDamaged) { _, _, summary in
           motion.meet(
             key, from: document.before, to: Fingerprint.hash(id: id.bytes.span.bytes, summary: summary))
         }

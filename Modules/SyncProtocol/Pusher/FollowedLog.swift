@@ -11,10 +11,10 @@ struct FollowedLog {
   }
 
   /// Whether the receiver learns of every living document written with this sequence.
-  func tellsAll(at sequence: UInt64) -> Bool { sequence > start && matcher.matchesAll }
+  func reportsAll(at sequence: UInt64) -> Bool { sequence > start && matcher.matchesAll }
 
   /// Whether the receiver learns of a document written with this sequence.
-  func tells(_ id: RawSpan, _ record: borrowing RecordView, at sequence: UInt64) -> Bool {
+  func reports(_ id: RawSpan, _ record: borrowing RecordView, at sequence: UInt64) -> Bool {
     sequence > start && matcher.matches(id, record)
   }
 }

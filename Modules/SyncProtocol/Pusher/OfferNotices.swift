@@ -46,7 +46,7 @@ struct OfferNotices: NoticeRole {
       guard let known = try transaction.collection(collection), let matcher = interest.matcher(for: known)
       else { return found }
       for id in ids {
-        try transaction.visitIntactRecord(known, id, damaged: context.tellDamaged) { _, record, summary in
+        try transaction.visitIntactRecord(known, id, damaged: context.reportDamaged) { _, record, summary in
           let bytes = id.bytes.span.bytes
           guard !matcher.matches(bytes, record), let cleared = gatekeeper?.clear(collection) else { return }
           found.append(

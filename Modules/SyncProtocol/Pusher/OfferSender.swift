@@ -11,7 +11,7 @@ final class OfferSender {
   let peer: ServedPeer
   let queue: SendQueue
   /// The rule that decides which peer offers the documents that are stored here and not sent.
-  private(set) lazy var telling = NoticeExchange(.offers, OfferNotices(self), context)
+  private(set) lazy var noticeExchange = NoticeExchange(.offers, OfferNotices(self), context)
 
   init(_ peer: ServedPeer, _ queue: SendQueue) {
     context = peer.context
@@ -37,7 +37,7 @@ final class OfferSender {
   ) throws(SyncError) -> DocumentOffer? {
     let collection = change.collection.name
     guard let cleared = context.gatekeeper?.clear(collection) else { return nil }
-    let isLeading = telling.isLeading(collection)
+    let isLeading = noticeExchange.isLeading(collection)
     // If the peer relies on this one, the author does not matter: the peer may evict the document and later
     // get an older copy from another peer.
     if isOwn, !isLeading { return nil }
@@ -48,7 +48,7 @@ final class OfferSender {
     // A possible holder gets the offer immediately: the document may have arrived there just before the peer
     // made its filter.
     if !isWatched {
-      guard isNew || hasLeft, try telling.tells(event: change.id, of: collection) else { return nil }
+      guard isNew || hasLeft, try noticeExchange.reports(event: change.id, of: collection) else { return nil }
     }
     let hash = Fingerprint.hash(id: change.id.bytes.span.bytes, summary: summary)
     return DocumentOffer(cleared, item: DocumentHash(id: change.id, hash: hash))

@@ -57,7 +57,8 @@ extension Pusher {
   /// This is everything that is known to concern the receiver, and all that it requested.
   private var isQueueEmpty: Bool {
     feed.isQueued && !isApplying && hasAnswered && !peer.holding.isAwaited
-      && !offers.telling.isWaiting && !offers.telling.hasTasks && sender.motion.convergedCount == 0
+      && !offers.noticeExchange.isWaiting && !offers.noticeExchange.hasTasks
+      && sender.motion.convergedCount == 0
   }
 
   /// Whether no question, request or reconciliation of the receiver is open.
@@ -89,7 +90,7 @@ extension Pusher {
     guard !feed.hasFallenBehind, context.isPolicyCurrent else { return checkpoints.cancel() }
     guard checkpoints.take(mark, now: context.now) else { return }
     // The peer's checkpoint must not pass a document that was withheld without a notice.
-    context.tellWithheld()
+    context.reportWithheld()
     feed.isMoved = false
     guard let commit = try context.readLog({ try $0.commitCheck(at: mark.sequence) }) else { return }
     let frame = MarkFrame(

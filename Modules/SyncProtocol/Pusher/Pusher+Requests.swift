@@ -8,7 +8,7 @@ extension Pusher {
   /// Approximate memory of the peer's interest, questions, requests and filters, in bytes.
   var heldBytes: Int {
     peer.subscribed.memoryBytes + askedCost + peer.reconciliation.responder.pendingCount * 256
-      + sender.deferred.count * 64 + offers.telling.heldBytes
+      + sender.deferred.count * 64 + offers.noticeExchange.heldBytes
   }
 
   /// Checks that the peer's requests fit in memory, beside those of the other peers.
@@ -71,7 +71,7 @@ extension Pusher {
   func take(_ haves: [DocumentHave], reconciliation: UInt64, seen: UInt64) throws(SyncError) {
     checkpoints.countAsk()
     for have in haves where peer.concerns(have.collection) {
-      offers.telling.receive(told: have.id, of: have.collection)
+      offers.noticeExchange.receive(reported: have.id, of: have.collection)
     }
     try take(haves.map { DocumentRequest($0, seen: seen) }, reconciliation: reconciliation, isGroup: false)
   }
@@ -122,7 +122,7 @@ extension Pusher {
       try asked.compactMap { request -> StoredPlace? in
         guard let collection = try transaction.collection(request.collection) else { return nil }
         var number: DocumentNumber?
-        try transaction.visitIntactRecord(collection, request.id, damaged: context.tellDamaged) {
+        try transaction.visitIntactRecord(collection, request.id, damaged: context.reportDamaged) {
           found, _, _ in
           number = found?.number
         }
@@ -159,6 +159,6 @@ extension Pusher {
   /// The number of questions and tasks that wait.
   var pendingTasks: Int {
     peer.reconciliation.responder.pendingCount + peer.reconciliation.streamWalks.count
-      + offers.telling.taskCount
+      + offers.noticeExchange.taskCount
   }
 }

@@ -73,7 +73,7 @@ final class Pusher {
     guard !isContinued else {
       context.withheld.removeAll { changed.contains($0) || !interest.covers($0.text) }
       feed.noteWaiting(in: changed)
-      return offers.telling.reset { changed.contains($0) || !interest.covers($0.text) }
+      return offers.noticeExchange.reset { changed.contains($0) || !interest.covers($0.text) }
     }
     // Waiting changes belong to the old interest. The peer reconciles everything, or resumes before them.
     context.withheld.removeAll()
@@ -82,7 +82,7 @@ final class Pusher {
     checkpoints.reset()
     checkpoints.begin(under: 0)
     peer.forgetHolders()
-    offers.telling.reset()
+    offers.noticeExchange.reset()
     #if DEBUG || SIMULATION
       // Whatever was lost, the peer reconciles everything, or gets it from the log.
       peer.isLossUnsaid = false
@@ -112,14 +112,14 @@ final class Pusher {
   func renew() {
     guard peer.generation != nil else { return }
     doubt()
-    offers.telling.reset()
+    offers.noticeExchange.reset()
     feed.renew()
     checkpoints.reset()
     // Reconciliation finds withheld documents again.
     context.withheld.removeAll()
     context.shared.leaves.note(context.id, confirmed: 0)
     queue.add(.renew)
-    renewal.tell()
+    renewal.noteSent()
     #if DEBUG || SIMULATION
       peer.isLossUnsaid = false
     #endif
@@ -138,7 +138,8 @@ final class Pusher {
   // MARK: - Working
 
   var hasWork: Bool {
-    peer.reconciliation.responder.questionCount > 0 && server.mayAnswerQuestions || offers.telling.hasTasks
+    peer.reconciliation.responder.questionCount > 0 && server.mayAnswerQuestions
+      || offers.noticeExchange.hasTasks
       || queue.canSend
       || feed.walk != nil && feed.canWalk
       || queue.window.hasRoom
@@ -175,7 +176,7 @@ final class Pusher {
     }
     try server.answerQuestions(budget: &budget)
     try feed.walkLog(budget: &budget)
-    try offers.telling.work(budget: &budget)
+    try offers.noticeExchange.work(budget: &budget)
     feed.flushAnnouncements()
     var plain = context.bytesPerCall
     while plain > 0, queue.window.hasRoom || queue.canSend {
@@ -243,7 +244,7 @@ final class Pusher {
   /// Sends the settled frame: everything that the reconciliation found to be missing has been sent.
   private func settle() {
     settledGroups = queue.window.sent.groups
-    context.tellWithheld()
+    context.reportWithheld()
     context.send(.settled) { $0.writeVarint(peer.reconciliation.number) }
     guard !renewal.isOpen else { return }
     peer.holding.settle()

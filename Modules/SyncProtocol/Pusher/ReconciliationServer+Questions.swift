@@ -35,8 +35,8 @@ extension ReconciliationServer {
   /// Records whether the peer may disclose the ids that it holds of a collection.
   private func noteNaming(_ question: RangeQuestion) {
     switch question.mode {
-    case .tell(isSecret: true): peer.unnamed.insert(TextKey(question.range.collection))
-    case .tell(isSecret: false): peer.unnamed.remove(TextKey(question.range.collection))
+    case .send(isSecret: true): peer.unnamed.insert(TextKey(question.range.collection))
+    case .send(isSecret: false): peer.unnamed.remove(TextKey(question.range.collection))
     case .compare(let theirs) where theirs.count > 0: peer.unnamed.remove(TextKey(question.range.collection))
     case .compare, .rest: break
     }
@@ -96,7 +96,7 @@ private struct InterestingDocuments: RespondingSet {
       else { return }
       try transaction.forEachIntactRecord(
         in: collection, from: start, to: range.to.isEmpty ? nil : range.to,
-        damaged: server.context.tellDamaged
+        damaged: server.context.reportDamaged
       ) { _, id, summary, record in
         guard left > 0, bytes < 48 << 10 else {
           next = id.copied

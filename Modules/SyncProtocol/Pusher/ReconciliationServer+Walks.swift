@@ -55,7 +55,7 @@ extension ReconciliationServer {
       walk.number = gap.lowerBound
       let before = budget
       var isPaused = false
-      try transaction.forEachIntactRecord(in: collection, numbers: gap, damaged: context.tellDamaged) {
+      try transaction.forEachIntactRecord(in: collection, numbers: gap, damaged: context.reportDamaged) {
         number, id, summary, record in
         guard budget > 0, sender.hasRoomToAdd else {
           walk.number = number
@@ -84,7 +84,7 @@ extension ReconciliationServer {
     var isDone = true
     try transaction.forEachIntactRecord(
       in: collection, from: walk.position, to: walk.range.to.isEmpty ? nil : walk.range.to,
-      damaged: context.tellDamaged
+      damaged: context.reportDamaged
     ) { number, id, summary, record in
       guard budget > 0, sender.hasRoomToAdd else {
         walk.position = id.copied

@@ -110,10 +110,10 @@ final class ReconciliationServer {
     // Changed in place: taking it out and putting it back would copy it at each call.
     try context.read { transaction in
       try sender.graph.read(
-        transaction, concerns: { concerned.contains($0) }, damaged: context.tellUnreadable, budget: &budget)
+        transaction, concerns: { concerned.contains($0) }, damaged: context.reportUnreadable, budget: &budget)
     }
     guard sender.graph.isReady else { return }
-    if let sequence = sender.graph.forgottenThrough { context.tell(.groupsForgotten(through: sequence)) }
+    if let sequence = sender.graph.forgottenThrough { context.report(.groupsForgotten(through: sequence)) }
   }
 
   /// Answers requests; documents that belong to no transaction are sent immediately.
@@ -133,7 +133,7 @@ final class ReconciliationServer {
         }
         sender.batch.begin()
         let isKnown = try transaction.visitIntactRecord(
-          source.collection, request.id, damaged: context.tellDamaged
+          source.collection, request.id, damaged: context.reportDamaged
         ) {
           found, record, summary in
           let place = found.map { StoredPlace(collection: source.collection.id, number: $0.number) }
@@ -170,7 +170,7 @@ final class ReconciliationServer {
   /// Makes a requested document wait for its closure; it counts as requested until the reconciliation ends.
   private func wait(for place: StoredPlace, _ request: DocumentRequest) {
     reconciliation.gatheredCost += request.cost
-    if !mayGather { context.tell(.groupsForgotten(through: reconciliation.start)) }
+    if !mayGather { context.report(.groupsForgotten(through: reconciliation.start)) }
     sender.deferred[place] = .requested(request)
     // The other documents of its closure may still be requested.
     if sender.graph.isOpen(place) { reconciliation.pass.due.append(place) }

@@ -9,7 +9,7 @@ struct Renewal {
   private(set) var isOpen = false
 
   /// Records that a renew frame was sent, which the peer acknowledges.
-  mutating func tell() {
+  mutating func noteSent() {
     isOpen = true
     unheard += 1
   }

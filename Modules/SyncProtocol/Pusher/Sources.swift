@@ -94,7 +94,7 @@ struct Sources {
       rest = rest.dropFirst(runs.count)
       guard let source = try source(collection, transaction) else { continue }
       try transaction.forEachIntactRecord(
-        in: source.collection, runs: runs, damaged: peer.context.tellDamaged
+        in: source.collection, runs: runs, damaged: peer.context.reportDamaged
       ) { number, id, summary, record in
         try body(source, StoredPlace(collection: collection, number: number), id, summary, record)
         return true

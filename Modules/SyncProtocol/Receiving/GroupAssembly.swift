@@ -229,7 +229,7 @@ final class GroupAssembly {
   // MARK: - What survives a disconnect
 
   /// Reports to the sender which bytes of large transactions earlier links have delivered.
-  func tellStaged() throws(SyncError) {
+  func sendStaged() throws(SyncError) {
     guard let peer = context.peer, let gatekeeper = context.gatekeeper else { return }
     let stage = context.shared.stage
     try stage.load(

@@ -218,7 +218,7 @@ final class ReceiveQueue {
   private func accepts(_ collection: String, under interest: Interest) -> Bool {
     guard interest.covers(collection) else { return false }
     guard context.gatekeeper?.mayAccept(collection) ?? false else {
-      context.tellRefused(collection, "The collection is not accepted from this peer")
+      context.reportRefused(collection, "The collection is not accepted from this peer")
       return false
     }
     return true

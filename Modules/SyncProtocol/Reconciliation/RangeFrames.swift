@@ -10,7 +10,7 @@ package struct RangeQuestion: Hashable, Sendable {
     /// Send what you hold that my interest matches: I compare it, and do not disclose what I hold.
     ///
     /// If `isSecret` is true, I do not disclose it later either.
-    case tell(isSecret: Bool)
+    case send(isSecret: Bool)
   }
 
   package var request: UInt64
@@ -41,8 +41,8 @@ package struct RangeQuestion: Hashable, Sendable {
   }
 
   /// Makes a question for what matches, without disclosing what the receiver holds.
-  package static func tell(_ request: UInt64, _ range: KeyRange, isSecret: Bool) -> RangeQuestion {
-    RangeQuestion(request: request, range: range, mode: .tell(isSecret: isSecret))
+  package static func send(_ request: UInt64, _ range: KeyRange, isSecret: Bool) -> RangeQuestion {
+    RangeQuestion(request: request, range: range, mode: .send(isSecret: isSecret))
   }
 
   package func encode(to out: inout ByteWriter) {
@@ -50,8 +50,8 @@ package struct RangeQuestion: Hashable, Sendable {
     switch mode {
     case .compare: out.write(0 as UInt8)
     case .rest: out.write(1 as UInt8)
-    case .tell(isSecret: false): out.write(2 as UInt8)
-    case .tell(isSecret: true): out.write(3 as UInt8)
+    case .send(isSecret: false): out.write(2 as UInt8)
+    case .send(isSecret: true): out.write(3 as UInt8)
     }
     out.writeString(range.collection)
     out.writeBlob(range.from)
@@ -73,7 +73,7 @@ package struct RangeQuestion: Hashable, Sendable {
     switch mode {
     case 0: self.mode = .compare(Fingerprint(count: try reader.readVarint(), sum: try reader.readFixed()))
     case 1: self.mode = .rest
-    case 2, 3: self.mode = .tell(isSecret: mode == 3)
+    case 2, 3: self.mode = .send(isSecret: mode == 3)
     default: throw reader.failure(.malformed, "a question is of an unknown kind")
     }
   }
@@ -171,7 +171,7 @@ package struct RangeAnswer: Hashable, Sendable {
   /// Makes an answer that the sender has nothing that the peer may see.
   package static func nothing(for question: RangeQuestion) -> RangeAnswer {
     switch question.mode {
-    case .compare, .tell: RangeAnswer(request: question.request, body: .items([], others: .none))
+    case .compare, .send: RangeAnswer(request: question.request, body: .items([], others: .none))
     case .rest: RangeAnswer(request: question.request, body: .rest([], isLast: true))
     }
   }

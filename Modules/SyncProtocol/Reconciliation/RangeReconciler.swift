@@ -25,7 +25,7 @@ protocol ReconcilingSet {
   /// Returns whether to send a notice for each leftover, given how many other documents the sender holds.
   ///
   /// If not, the caller scans all held documents instead.
-  func tellsOneByOne(_ leftovers: UInt64, of collection: String, facing others: UInt64) throws(SyncError)
+  func reportsOneByOne(_ leftovers: UInt64, of collection: String, facing others: UInt64) throws(SyncError)
     -> Bool
 }
 
@@ -171,9 +171,9 @@ struct RangeReconciler {
     // Compacted tombstones cannot be listed.
     if others.certificates == 0, others.count < mine.count {
       let price = UInt64(FilterSize(count: all, others: mine.count, tuning).byteCount)
-      let notice = Telling.Role.offers.noticeBytes
+      let notice = NoticeHalf.Role.offers.noticeBytes
       let bytes = listedBytes[range.collection, default: 0].adding(others.count.multiplied(by: notice))
-      if bytes <= max(price, tuning.telling.freeNotices * notice) {
+      if bytes <= max(price, tuning.notices.freeNotices * notice) {
         listedBytes[range.collection, default: 0] = bytes
         return askForRest(range)
       }
@@ -193,7 +193,7 @@ struct RangeReconciler {
         wants += try documents.lacking(now, of: collection)
         if !rest.isEmpty { tasks.prepend(.items(collection: collection, rest)) }
       case .leftovers(let range, let listed, let others, let start):
-        try tellLeftovers(range, listed, others, from: start, documents, budget: &budget)
+        try reportLeftovers(range, listed, others, from: start, documents, budget: &budget)
       case .rest(let collection, let items):
         let (now, rest) = Self.cut(items, &budget)
         wants += try documents.differing(now, of: collection)
@@ -211,7 +211,7 @@ struct RangeReconciler {
   }
 
   /// Adds notices to the collected output.
-  mutating func tell(_ found: [DocumentHave]) { haves += found }
+  mutating func report(_ found: [DocumentHave]) { haves += found }
 
   /// Removes and returns the collected output.
   mutating func takeOutput() -> Output {
@@ -247,7 +247,7 @@ struct RangeReconciler {
     if mine.count == 0 {
       guard range.isWhole else { return ask(range, holding: mine, .everything(nextRequest, range)) }
       if documents.hasOtherPeers {
-        return ask(range, holding: mine, .tell(nextRequest, range, isSecret: false))
+        return ask(range, holding: mine, .send(nextRequest, range, isSecret: false))
       }
       guard documents.mayAskForAll(of: range.collection, count: nil) else { return }
       return ask(range, holding: mine, .everything(nextRequest, range))
@@ -256,7 +256,7 @@ struct RangeReconciler {
       return ask(
         range, holding: mine, RangeQuestion(cleared, request: nextRequest, range: range, holding: mine))
     }
-    ask(range, holding: mine, .tell(nextRequest, range, isSecret: true))
+    ask(range, holding: mine, .send(nextRequest, range, isSecret: true))
   }
 
   private mutating func askForRest(_ range: KeyRange) {
@@ -269,7 +269,7 @@ struct RangeReconciler {
     questions.append(question)
   }
 
-  private mutating func tellLeftovers(
+  private mutating func reportLeftovers(
     _ range: KeyRange, _ listed: Set<DocumentID>, _ others: UInt64, from start: [UInt8],
     _ documents: some ReconcilingSet, budget: inout Int
   ) throws(SyncError) {
@@ -277,7 +277,7 @@ struct RangeReconciler {
     guard !lookedAt.contains(TextKey(range.collection)) else { return }
     let (found, next) = try documents.leftovers(of: range, without: listed, from: start, budget: &budget)
     if !found.isEmpty {
-      guard try documents.tellsOneByOne(UInt64(found.count), of: range.collection, facing: others) else {
+      guard try documents.reportsOneByOne(UInt64(found.count), of: range.collection, facing: others) else {
         lookedAt.insert(TextKey(range.collection))
         return
       }

@@ -70,7 +70,7 @@ struct RangeResponder {
   mutating func take(_ question: RangeQuestion) {
     switch question.mode {
     case .compare(let theirs): tasks.append(.compare(question, theirs, RangeScan(question.range)))
-    case .tell: tasks.append(.compare(question, nil, RangeScan(question.range)))
+    case .send: tasks.append(.compare(question, nil, RangeScan(question.range)))
     case .rest: tasks.append(.rest(question, start: question.range.from))
     }
   }
@@ -152,7 +152,7 @@ struct RangeResponder {
         in: range, subranges: SyncLimits.splitRanges, least: differsMuch ? listed / 2 : 1)
       guard isKnown else { return tasks.prepend(.subranges(question, RangeScan(range, bounds: bounds))) }
       digests.keep(digest)
-      return tell(digest.fingerprints(of: range, cutAt: bounds), bounds, question, documents)
+      return appendSplit(digest.fingerprints(of: range, cutAt: bounds), bounds, question, documents)
     }
     guard let cleared = documents.clear(range.collection) else { return refuse(question) }
     let others = try others(
@@ -183,10 +183,10 @@ struct RangeResponder {
     var scan = scan
     try documents.advance(&scan, budget: &budget)
     guard scan.isDone else { return tasks.prepend(.subranges(question, scan)) }
-    tell(scan.fingerprints, scan.bounds, question, documents)
+    appendSplit(scan.fingerprints, scan.bounds, question, documents)
   }
 
-  private mutating func tell(
+  private mutating func appendSplit(
     _ fingerprints: [Fingerprint], _ bounds: [[UInt8]], _ question: RangeQuestion,
     _ documents: some RespondingSet
   ) {

@@ -27,7 +27,7 @@ final class GroupBatch {
   private(set) var hasBases = false
   #if DEBUG || SIMULATION
     /// The documents of this group or segment, if an observer is set.
-    private var told: [SessionFact.SentDocument] = []
+    private var reported: [SessionFact.SentDocument] = []
   #endif
 
   init(_ context: SessionContext, _ queue: SendQueue) {
@@ -41,7 +41,7 @@ final class GroupBatch {
   func begin(sequence: UInt64 = 0, mayOvertake: Bool = true) {
     group.removeAll()
     #if DEBUG || SIMULATION
-      told = []
+      reported = []
     #endif
     self.sequence = sequence
     self.mayOvertake = mayOvertake
@@ -73,7 +73,7 @@ final class GroupBatch {
     guard let tooLarge else {
       #if DEBUG || SIMULATION
         if context.watch != nil {
-          told.append(
+          reported.append(
             SessionFact.SentDocument(
               collection: collection.name, id: DocumentID(trusted: id.copied), base: base,
               vector: try record.vector(sites: tables.sites)))
@@ -92,7 +92,7 @@ final class GroupBatch {
     hasSteps = true
     group.append(cleared, run)
     #if DEBUG || SIMULATION
-      for id in context.watch == nil ? [] : run.ids { tellStep(run.collection, id) }
+      for id in context.watch == nil ? [] : run.ids { reportStep(run.collection, id) }
     #endif
     documents += run.count
     bytes += group.byteCount - before
@@ -107,14 +107,14 @@ final class GroupBatch {
     let id = document.id
     group.append(cleared, id: id.bytes.span.bytes, flags: flags, wire: wire)
     #if DEBUG || SIMULATION
-      if context.watch != nil { tellStep(document.collection.name, id) }
+      if context.watch != nil { reportStep(document.collection.name, id) }
     #endif
     count(from: before)
   }
 
   #if DEBUG || SIMULATION
-    private func tellStep(_ collection: String, _ id: DocumentID) {
-      told.append(SessionFact.SentDocument(collection: collection, id: id, base: nil, vector: nil))
+    private func reportStep(_ collection: String, _ id: DocumentID) {
+      reported.append(SessionFact.SentDocument(collection: collection, id: id, base: nil, vector: nil))
     }
   #endif
 
@@ -141,8 +141,8 @@ final class GroupBatch {
     }
     guard isStaged || !group.isEmpty else { return }
     #if DEBUG || SIMULATION
-      if let watch = context.watch { watch(.queued(told, isLast: isLast || !isStaged)) }
-      told = []
+      if let watch = context.watch { watch(.queued(reported, isLast: isLast || !isStaged)) }
+      reported = []
     #endif
     queue.add(group, sequence: sequence, isBulk: isBulk, mayOvertake: mayOvertake && segmentCount == 0)
     group.removeAll()
@@ -155,7 +155,7 @@ final class GroupBatch {
   @discardableResult
   func finish() -> Bool {
     flush(isLast: true)
-    if segmentCount > 1, !isStaged { context.tell(.groupSplit(documents: documents, byteCount: bytes)) }
+    if segmentCount > 1, !isStaged { context.report(.groupSplit(documents: documents, byteCount: bytes)) }
     return segmentCount > 0
   }
 }

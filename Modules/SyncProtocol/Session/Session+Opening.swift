@@ -7,7 +7,7 @@ extension Session {
   func sendHello() throws(SyncError) {
     let configuration = context.configuration
     let highest = try context.read { try $0.highestReading() }
-    highestTold = highest
+    highestSent = highest
     let hello = Hello(
       versions: SyncLimits.versions, kind: configuration.kind, appID: configuration.appID,
       peerName: configuration.peerName.prefix(utf8Bytes: SyncLimits.nameBytes), site: context.store.site,
@@ -45,7 +45,7 @@ extension Session {
   func begin(with peer: PeerInfo, _ hello: Hello) throws(SyncError) {
     if !hasSaidHello { try sendHello() }
     try open(with: peer)
-    try tellLaterWrites(than: hello)
+    try reportLaterWrites(than: hello)
   }
 
   /// Admits a peer that has sent its hello; the driver calls this after ``AdmissionAction/met(_:)``.
@@ -59,7 +59,7 @@ extension Session {
   /// The site of a peer that refused this one before its hello.
   package var refusedBy: SiteID? { refusedByPeer }
 
-  var hasSaidHello: Bool { highestTold != nil }
+  var hasSaidHello: Bool { highestSent != nil }
 
   /// The site to put into a refusal sent before the hello, so that the peer need not dial this one again.
   var siteForRefusal: SiteID? {
@@ -100,7 +100,7 @@ extension Session {
   /// was ahead.
   ///
   /// The checkpoint is left out when this session resumes from it, since the resume frame carries it.
-  func tellLaterWrites(than hello: Hello) throws(SyncError) {
+  func reportLaterWrites(than hello: Hello) throws(SyncError) {
     let isResumed = puller.isResuming
     let frame = try context.read { transaction in
       let met = try transaction.highestReading(of: hello.site)

@@ -186,7 +186,7 @@ extension Session {
       try takeForPusher(type, &reader)
     case .answer, .offer, .settled, .fragment, .chunk, .renew, .resumed, .mark, .announce:
       try takeForPuller(type, &reader, frameBytes: frameBytes)
-    case .filterWanted, .filter: try takeOfTelling(type, &reader)
+    case .filterWanted, .filter: try receiveFilterFrame(type, &reader)
     case .staged, .reuse: try takeForTransfer(type, &reader, frameBytes: frameBytes)
     case .ask, .rows, .answered, .stopAsk: try statements.take(type, &reader)
     case .presenceWanted, .presence: try presence.take(type, &reader)
@@ -200,13 +200,13 @@ extension Session {
     case .withheld:
       let count = try reader.whole { (reader) throws(CodecError) in try reader.readVarint() }
       context.noteWithheld(byPeer: Int(clamping: count))
-      puller.tellCaughtUp()
+      puller.reportCaughtUp()
     case .pong:
       let nonce = try reader.field { (reader) throws(CodecError) in try reader.readFixed(as: UInt64.self) }
       pusher.feed.pace.answered(nonce)
     case .seen:
       let frame = try reader.whole { (reader) throws(CodecError) in try SeenFrame(from: &reader) }
-      if let wallTime = frame.wallTime { context.tell(.wallClock(milliseconds: wallTime)) }
+      if let wallTime = frame.wallTime { context.report(.wallClock(milliseconds: wallTime)) }
       try run { () throws(SyncError) in try compareOwn(with: frame) }
     }
   }
@@ -268,7 +268,7 @@ extension Session {
       return pusher.peer.subscribed.take(known, for: frame)
     }
     let met = frame.lag.flatMap { lag in
-      highestTold.map { ResumeFrame.met(lag, behind: $0) }
+      highestSent.map { ResumeFrame.met(lag, behind: $0) }
     }
     try pusher.resume(frame, unaskedAfter: met)
   }
@@ -325,23 +325,23 @@ extension Session {
   }
 
   /// Processes the frames that exchange Bloom filters of held documents, for either role.
-  private func takeOfTelling(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
+  private func receiveFilterFrame(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
     guard type == .filterWanted else {
       let frame = try reader.whole { (reader) throws(CodecError) in try FilterFrame(from: &reader) }
       return try run { () throws(SyncError) in
         switch frame.role {
         case .haves:
           puller.countAnswer()
-          try puller.telling.take(frame)
-        case .offers: try pusher.offers.telling.take(frame)
+          try puller.noticeExchange.take(frame)
+        case .offers: try pusher.offers.noticeExchange.take(frame)
         }
       }
     }
     let ask = try reader.whole { (reader) throws(CodecError) in try FilterAsk(from: &reader) }
     try run { () throws(SyncError) in
       switch ask.role {
-      case .haves: try pusher.offers.telling.take(ask)
-      case .offers: try puller.telling.take(ask)
+      case .haves: try pusher.offers.noticeExchange.take(ask)
+      case .offers: try puller.noticeExchange.take(ask)
       }
     }
   }

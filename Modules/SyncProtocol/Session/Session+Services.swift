@@ -49,9 +49,9 @@ extension Session {
   // MARK: - Presence
 
   /// Sets the presence that this peer publishes from now on; the other peer gets it on request.
-  package func tellPresence(_ own: SignedPresence, now: Duration) -> [Action] {
+  package func publishPresence(_ own: SignedPresence, now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
-      presence.tell(own)
+      presence.publish(own)
     }
   }
 
@@ -81,7 +81,9 @@ extension Session {
   }
 
   /// Bytes of the Bloom filters of what the peer holds, including those being built for it.
-  package var filterBytes: Int { puller.telling.filterBytes + pusher.offers.telling.filterBytes }
+  package var filterBytes: Int {
+    puller.noticeExchange.filterBytes + pusher.offers.noticeExchange.filterBytes
+  }
 
   /// Whether a frame has arrived in part.
   package var isWithinFrame: Bool { !input.isEmpty }
@@ -116,8 +118,9 @@ extension Session {
     footprint.announcements =
       puller.announcements.documentCount + pusher.feed.announcing.openDocuments
       + puller.pull.queue.noticedDocuments
-      + pusher.queue.noticedDocuments + pusher.sender.motion.convergedCount + puller.telling.waitingCount
-      + pusher.offers.telling.waitingCount
+      + pusher.queue.noticedDocuments + pusher.sender.motion.convergedCount
+      + puller.noticeExchange.waitingCount
+      + pusher.offers.noticeExchange.waitingCount
     footprint.compared = puller.reconciler.heldCount + pusher.peer.reconciliation.responder.heldCount
     footprint.tasks = puller.pendingTasks + pusher.pendingTasks
     return footprint

@@ -66,7 +66,7 @@ public final class Session {
   var draftOffset = 0
   var health = LinkHealth()
   /// The highest HLC timestamp that this peer sent in its hello.
-  var highestTold: ClockReading?
+  var highestSent: ClockReading?
   private var queries: [SubscriptionQuery] = []
   /// When the pending wake-up is due.
   private var wakeAt: Duration?
@@ -304,13 +304,13 @@ public final class Session {
     try puller.work(budget: &budget)
     if pusher.isDrained {
       puller.noteDrained()
-      pusher.feed.noteTold()
+      pusher.feed.noteReported()
     }
     puller.noteFollowed()
     try puller.applyNext()
     try puller.pull.queue.checkHold()
     puller.pull.queue.noteHeld()
-    try pusher.checkAsked(beside: statements.waitingBytes + puller.telling.heldBytes)
+    try pusher.checkAsked(beside: statements.waitingBytes + puller.noticeExchange.heldBytes)
     puller.saveCheckpoint()
     pusher.isApplying = puller.pull.queue.isApplying
     // Requests of this call leave when the call returns.
@@ -322,11 +322,11 @@ public final class Session {
     pusher.server.isAsking = puller.isAsking
     pusher.noteConfirmed()
     puller.letGo()
-    if let place = pusher.feed.takeFellBehind() { puller.tellAgain(after: place) }
-    context.tellWithheld()
+    if let place = pusher.feed.takeFellBehind() { puller.reportAgain(after: place) }
+    context.reportWithheld()
     // The puller may have been waiting for what the pusher has just done.
-    puller.tellCaughtUp()
-    puller.announcements.tellSettled()
+    puller.reportCaughtUp()
+    puller.announcements.reportSettled()
     statements.work(pieceBytes: pusher.queue.window.pieceBytes(LinkTurns.pieceSpan))
     context.shared.memory.noteAnswers(statements.waitingBytes, of: id)
     // After the requests that follow from what is acknowledged: rule 3 in `Documentation/Sync.md`.
@@ -341,7 +341,7 @@ public final class Session {
     guard case .open = state else { return }
     pusher.revoke()
     pusher.renew()
-    puller.telling.reset()
+    puller.noticeExchange.reset()
     puller.renew()
   }
 
@@ -392,10 +392,10 @@ public final class Session {
     context.shared.pulls.join(id, now: context.now)
     context.shared.encoding.join(id)
     context.shared.leaves.join(id)
-    context.tell(.connected(peer))
+    context.report(.connected(peer))
     presence.open()
     // Send this first, so that the sender knows the staged data before it sends anything.
-    try puller.pull.queue.assembly.tellStaged()
+    try puller.pull.queue.assembly.sendStaged()
     try puller.begin(Interest(queries))
   }
 

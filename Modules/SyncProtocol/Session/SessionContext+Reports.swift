@@ -7,35 +7,35 @@ extension SessionContext {
   /// Reports unreadable documents: each one to the application, and once to the peer that there are some.
   ///
   /// The report precedes everything that depends on it.
-  func tellDamaged(_ record: DamagedRecord) {
+  func reportDamaged(_ record: DamagedRecord) {
     let isFirst = !unreadable.isHere
     if let span = record.span {
       guard let range = unreadable.insert(record, span, in: store) else { return }
-      tell(.unreadable(range))
+      report(.unreadable(range))
     } else {
       guard unreadable.insert(record) else { return }
-      tell(.damaged(collection: record.collection, id: record.id))
+      report(.damaged(collection: record.collection, id: record.id))
     }
     if isFirst, !SyncDefect.unreadableNotTold.isPlanted { send(.unreadable) }
   }
 
   /// Reports a document of the peer that cannot be merged, once per collection and reason to the application.
-  func tellExceeding(_ document: ExceedingDocument) {
+  func reportExceeding(_ document: ExceedingDocument) {
     let isFirst = !unreadable.isHere
     unreadable.insert(DocumentName(collection: document.collection, id: document.id))
-    tellRefused(document.collection, document.reason)
+    reportRefused(document.collection, document.reason)
     if isFirst, !SyncDefect.unreadableNotTold.isPlanted { send(.unreadable) }
   }
 
-  func tellUnreadable(_ log: DamagedLog) {
-    if unreadable.insert(log) { tell(.unreadableLog(from: log.first, to: log.end)) }
+  func reportUnreadable(_ log: DamagedLog) {
+    if unreadable.insert(log) { report(.unreadableLog(from: log.first, to: log.end)) }
   }
 
   /// Records that the peer cannot read everything.
   func noteUnreadablePeer() {
     guard !unreadable.isAtPeer else { return }
     unreadable.isAtPeer = true
-    tell(.unreadablePeer)
+    report(.unreadablePeer)
   }
 
   /// Reads the log on a current snapshot.
@@ -46,7 +46,7 @@ extension SessionContext {
       guard let failure = error as? StoreError, let log = DamagedLog(failure) else {
         throw SyncError(store: error)
       }
-      tellUnreadable(log)
+      reportUnreadable(log)
       return nil
     }
   }
@@ -56,17 +56,17 @@ extension SessionContext {
   /// Records a document that is too large to send to a peer that does not hold it.
   func withhold(_ key: DocumentKey, in collection: String, byteCount: Int) {
     withheld.insert(key, of: collection)
-    tellOversize(key, in: collection, byteCount: byteCount)
+    reportOversize(key, in: collection, byteCount: byteCount)
   }
 
   /// Sends the peer the number of withheld documents, if it has changed.
-  func tellWithheld() {
+  func reportWithheld() {
     if let count = withheld.takeNews() { send(.withheld) { $0.writeVarint(count) } }
   }
 
   /// Records how many documents the peer withholds.
   func noteWithheld(byPeer count: Int) {
-    if count > 0, withheld.byPeer == 0 { tell(.withheldByPeer(documents: count)) }
+    if count > 0, withheld.byPeer == 0 { report(.withheldByPeer(documents: count)) }
     withheld.byPeer = count
   }
 

@@ -5,7 +5,7 @@ import DocStore
 extension SessionContext {
   /// Continues a scan on a snapshot of the current state.
   func advance(_ scan: inout RangeScan, _ interest: Interest, budget: inout Int) throws(SyncError) {
-    try read { try scan.step($0, interest, damaged: tellDamaged, budget: &budget) }
+    try read { try scan.step($0, interest, damaged: reportDamaged, budget: &budget) }
   }
 
   /// Continues a walk on a current snapshot.
@@ -15,15 +15,15 @@ extension SessionContext {
   ) throws(SyncError) {
     try read { transaction in
       try scan.step(
-        transaction, interest, budget: &budget, damaged: tellDamaged, record: visit,
+        transaction, interest, budget: &budget, damaged: reportDamaged, record: visit,
         certificate: visitCertificate)
     }
   }
 
   /// Returns how many bytes one more filter may take, within the limits of its role, this peer and all peers.
-  func filterRoom(_ telling: Tellings) -> Int {
+  func filterRoom(_ halves: NoticeHalves) -> Int {
     min(
-      telling.room,
+      halves.room,
       shared.memory.askedRoom(
         of: id, own: configuration.peerMemoryBytes / 2, limit: configuration.allPeersMemoryBytes / 2))
   }

@@ -32,7 +32,7 @@ final class SessionContext {
   /// What was reported to the application, once each: too large documents, and refused collections.
   ///
   /// Each refused collection has its reason.
-  private var told: (oversize: Set<DocumentKey>, refused: Set<[TextKey]>) = ([], [])
+  private var reported: (oversize: Set<DocumentKey>, refused: Set<[TextKey]>) = ([], [])
   var unreadable = Unreadable()
   var withheld = Withheld()
   #if DEBUG || SIMULATION
@@ -138,18 +138,19 @@ final class SessionContext {
 
   func ask(_ action: Action) { actions.append(action) }
 
-  func tell(_ event: SyncEvent) { actions.append(.event(event)) }
+  func report(_ event: SyncEvent) { actions.append(.event(event)) }
 
-  func tellOversize(_ key: DocumentKey, in collection: String, byteCount: Int) {
-    if told.oversize.insert(key).inserted {
-      tell(.oversize(collection: collection, id: key.id, byteCount: byteCount))
+  func reportOversize(_ key: DocumentKey, in collection: String, byteCount: Int) {
+    if reported.oversize.insert(key).inserted {
+      report(.oversize(collection: collection, id: key.id, byteCount: byteCount))
     }
   }
 
-  func tellRefused(_ collection: String, _ reason: String) {
-    guard told.refused.count < 1_024, told.refused.insert([TextKey(collection), TextKey(reason)]).inserted
+  func reportRefused(_ collection: String, _ reason: String) {
+    guard reported.refused.count < 1_024,
+      reported.refused.insert([TextKey(collection), TextKey(reason)]).inserted
     else { return }
-    tell(.refused(collection: collection, reason: reason))
+    report(.refused(collection: collection, reason: reason))
   }
 
   func takeActions() -> [Action] {

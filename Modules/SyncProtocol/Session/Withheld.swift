@@ -14,7 +14,7 @@ struct Withheld: Hashable {
   private var overfull: Set<UInt32> = []
   private var names: [UInt32: TextKey] = [:]
   /// The count that was last sent to the peer.
-  private var told = 0
+  private var reported = 0
   /// How many documents the peer withholds.
   var byPeer = 0
 
@@ -60,8 +60,8 @@ struct Withheld: Hashable {
 
   /// Returns the count to send to the peer, if it has changed.
   mutating func takeNews() -> Int? {
-    guard count != told else { return nil }
-    told = count
-    return told
+    guard count != reported else { return nil }
+    reported = count
+    return reported
   }
 }

@@ -64,12 +64,12 @@ enum ColumnGroup {
       try reader.skipDocumentHead()
       out.write(reader.bytes.extracting(start..<reader.offset))
       let content = try reader.readBlob()
-      let told = try stamps.readBlob()
-      if told.byteCount == 0 {
+      let stated = try stamps.readBlob()
+      if stated.byteCount == 0 {
         out.writeVarint(content.byteCount)
         out.write(content)
       } else {
-        out.writeBlob(try WireColumns.joined(content, told, limit: SyncLimits.groupBytes))
+        out.writeBlob(try WireColumns.joined(content, stated, limit: SyncLimits.groupBytes))
       }
       guard out.count <= SyncLimits.groupBytes else { throw reader.failure(.limit, "a group is too long") }
     }

@@ -131,7 +131,7 @@ extension SessionDriver {
       guard perform(session.queried(piece, now: clock.now)) else { return false }
     }
     if let own = input.ownPresence {
-      guard perform(session.tellPresence(own, now: clock.now)) else { return false }
+      guard perform(session.publishPresence(own, now: clock.now)) else { return false }
     }
     if let observes = input.observesPresence {
       guard perform(session.observePresence(observes, now: clock.now)) else { return false }

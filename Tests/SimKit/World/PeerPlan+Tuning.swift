@@ -11,10 +11,10 @@ extension PeerPlan {
   /// Draws after how few notices sides are changed, and how much filters hit by chance.
   private func drawTelling(_ number: Int, of tuning: inout SyncTuning) {
     var draws = Stream(UInt64(number), .telling)
-    tuning.telling.freeNotices = UInt64(draws.int(in: 0...3))
-    tuning.telling.exactNotices = draws.pick([0, 1, 2, 4, 4_096])
-    tuning.telling.leastLookups = UInt64(draws.pick([1, 4, 16]))
-    tuning.telling.filterBits = UInt64(draws.pick([1, 4, 10, 64]))
+    tuning.notices.freeNotices = UInt64(draws.int(in: 0...3))
+    tuning.notices.exactNotices = draws.pick([0, 1, 2, 4, 4_096])
+    tuning.notices.leastLookups = UInt64(draws.pick([1, 4, 16]))
+    tuning.notices.filterBits = UInt64(draws.pick([1, 4, 10, 64]))
   }
 
   /// Draws how much a session may hold.
@@ -45,7 +45,7 @@ extension PeerPlan {
     if draws.oneIn(4) { tuning.walkedDocuments = draws.int(in: 1...40) }
     if draws.oneIn(4) { tuning.leavingDocuments = draws.int(in: 1...8) }
     if draws.oneIn(4) { tuning.announcedDocuments = draws.int(in: 1...20) }
-    if draws.oneIn(4) { tuning.telling.notices = draws.int(in: 1...8) }
+    if draws.oneIn(4) { tuning.notices.afterResuming = draws.int(in: 1...8) }
     if draws.oneIn(4) { tuning.doubtfulCommits = UInt64(draws.int(in: 1...200)) }
     if draws.oneIn(2) {
       tuning.transfers.splitDocuments = draws.int(in: 1...6)

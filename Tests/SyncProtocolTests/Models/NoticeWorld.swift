@@ -35,21 +35,21 @@ struct NoticeWorld {
   struct End {
     var queue: [Message]? = []
     // As the receiver.
-    var haves: Tellings
+    var haves: NoticeHalves
     var comparing: Int?
     var comparesAgain = false
     var evicted: Set<Int> = []
     // As the sender.
-    var offers: Tellings
+    var offers: NoticeHalves
     var interest: Set<Int>?
     var watched: Set<Int> = []
     var isUnnamed = false
   }
 
   enum Job {
-    case count(Link, Telling.Role, number: UInt64)
-    case fill(Link, Telling.Role, number: UInt64, FilterSize, [Int]?)
-    case look(Link, Telling.Role, number: UInt64)
+    case count(Link, NoticeHalf.Role, number: UInt64)
+    case fill(Link, NoticeHalf.Role, number: UInt64, FilterSize, [Int]?)
+    case look(Link, NoticeHalf.Role, number: UInt64)
   }
 
   static let collection = "things"
@@ -77,7 +77,7 @@ struct NoticeWorld {
     for pair in pairs { connect(pair.0, pair.1) }
   }
 
-  private var newEnd: End { End(haves: Tellings(.haves, tuning), offers: Tellings(.offers, tuning)) }
+  private var newEnd: End { End(haves: NoticeHalves(.haves, tuning), offers: NoticeHalves(.offers, tuning)) }
 
   // MARK: - What happens
 
@@ -138,7 +138,7 @@ struct NoticeWorld {
     compare(link)
   }
 
-  private mutating func answerUnmade(_ link: Link, _ role: Telling.Role, _ unmade: [(String, UInt64)]) {
+  private mutating func answerUnmade(_ link: Link, _ role: NoticeHalf.Role, _ unmade: [(String, UInt64)]) {
     for (name, number) in unmade {
       send(link, .filter(.refused(role: role.other, number: number, name, price: 0)))
     }
@@ -220,14 +220,14 @@ struct NoticeWorld {
   private func hash(_ document: Int) -> UInt64 { IDFilter.hash(id(document)) }
 
   /// What an end holds in a role.
-  private func held(_ link: Link, _ role: Telling.Role) -> [Int] {
+  private func held(_ link: Link, _ role: NoticeHalf.Role) -> [Int] {
     guard !closed.contains(link) else { return [] }
     let interest = role == .haves ? interests[link.from] : ends[link]?.interest
     return documents[link.from].filter { matches(interest, $1) == (role == .haves) }.keys.sorted()
   }
 
   private mutating func withHalf<R>(
-    _ link: Link, _ role: Telling.Role, _ body: (inout Telling) -> R
+    _ link: Link, _ role: NoticeHalf.Role, _ body: (inout NoticeHalf) -> R
   ) -> R? {
     guard var end = ends.removeValue(forKey: link) else { return nil }
     defer { ends[link] = end }
@@ -237,23 +237,23 @@ struct NoticeWorld {
     }
   }
 
-  private mutating func receive(event document: Int, _ link: Link, _ role: Telling.Role) {
+  private mutating func receive(event document: Int, _ link: Link, _ role: NoticeHalf.Role) {
     let id = id(document)
     guard let verdict = withHalf(link, role, { $0.receive(event: id) }) else { return }
-    if verdict.tells { tell(link, role, document) }
+    if verdict.reports { tell(link, role, document) }
     perform(verdict.steps, link, role)
   }
 
-  private mutating func tell(_ link: Link, _ role: Telling.Role, _ document: Int) {
+  private mutating func tell(_ link: Link, _ role: NoticeHalf.Role, _ document: Int) {
     guard let operations = documents[link.from][document], !closed.contains(link) else { return }
     send(link, role == .haves ? .have(document, operations) : .offer(document, operations))
   }
 
-  private mutating func perform(_ steps: [Telling.Step], _ link: Link, _ role: Telling.Role) {
+  private mutating func perform(_ steps: [NoticeHalf.Step], _ link: Link, _ role: NoticeHalf.Role) {
     for step in steps {
       switch step {
-      case .tell(let ids): for id in ids { tell(link, role, Int(id.bytes[1])) }
-      case .tellAll: for document in held(link, role) { tell(link, role, document) }
+      case .report(let ids): for id in ids { tell(link, role, Int(id.bytes[1])) }
+      case .reportAll: for document in held(link, role) { tell(link, role, document) }
       case .lookAtAll(let number): jobs.append(.look(link, role, number: number))
       case .count(let number): jobs.append(.count(link, role, number: number))
       case .fill(let number, let size): jobs.append(.fill(link, role, number: number, size, nil))
@@ -296,7 +296,7 @@ struct NoticeWorld {
       guard withHalf(link, role, { $0.looks(under: number) }) == true else { return }
       for document in held(link, role) {
         let hash = hash(document)
-        if withHalf(link, role, { $0.tells(hash) }) == true { tell(link, role, document) }
+        if withHalf(link, role, { $0.reports(hash) }) == true { tell(link, role, document) }
       }
       _ = withHalf(link, role) { $0.finishLook(under: number) }
     }
@@ -359,7 +359,7 @@ struct NoticeWorld {
       $0.receive(leftovers: UInt64(left.count), facing: UInt64(others))
     }
     switch decision {
-    case .tell: for document in left { tell(link, .haves, document) }
+    case .report: for document in left { tell(link, .haves, document) }
     case .all(let steps): perform(steps, link, .haves)
     case nil: break
     }
@@ -383,7 +383,7 @@ struct NoticeWorld {
       if isHeld, !isMatch { ends[here]?.watched.insert(document) }
     case .offer(let document, let operations):
       let hash = hash(document)
-      _ = withHalf(here, .haves) { $0.receive(told: hash) }
+      _ = withHalf(here, .haves) { $0.receive(reported: hash) }
       let mine = documents[peer][document]
       guard matches(interests[peer], mine), lacks(mine, operations) else { return }
       send(here, .want(document, closed.contains(here) ? [:] : mine ?? [:], isHeld: true))
@@ -411,7 +411,7 @@ struct NoticeWorld {
   ) {
     guard ends[link]?.interest != nil, !closed.contains(link) else { return }
     let hash = hash(document)
-    if isHave { _ = withHalf(link, .offers) { $0.receive(told: hash) } }
+    if isHave { _ = withHalf(link, .offers) { $0.receive(reported: hash) } }
     let mine = documents[link.from][document]
     let isMatch = matches(ends[link]?.interest, mine)
     if !isMatch, isHeld { ends[link]?.watched.insert(document) }

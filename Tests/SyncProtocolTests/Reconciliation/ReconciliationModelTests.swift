@@ -19,9 +19,9 @@ import Testing
     var states: [DocumentID: State] = [:]
     var certificates: UInt64 = 0
     /// Whether the other end may know what is held here.
-    var mayTell = true
+    var mayReport = true
     var hasOtherPeers = false
-    var tellsOneByOne = true
+    var reportsOneByOne = true
     private let gatekeeper = Gatekeeper(gate: EverythingGate(), peer: .small)
 
     /// All of them by id, once they are ``ordered``.
@@ -62,7 +62,7 @@ import Testing
       scan.finish()
     }
 
-    func clear(_ collection: String) -> Cleared? { mayTell ? gatekeeper.clear(collection) : nil }
+    func clear(_ collection: String) -> Cleared? { mayReport ? gatekeeper.clear(collection) : nil }
 
     func digest(of collection: KeyRange) -> RangeDigest? { nil }
     func documentCount(of collection: String) -> UInt64 { UInt64(states.count) }
@@ -108,8 +108,8 @@ import Testing
 
     func mayAskForAll(of collection: String, count: UInt64?) -> Bool { true }
 
-    func tellsOneByOne(_ leftovers: UInt64, of collection: String, facing others: UInt64) -> Bool {
-      tellsOneByOne
+    func reportsOneByOne(_ leftovers: UInt64, of collection: String, facing others: UInt64) -> Bool {
+      reportsOneByOne
     }
   }
 
@@ -210,11 +210,11 @@ import Testing
   {
     var random = SeededGenerator(seed: seed)
     var (receiver, sender) = try Self.ends(&random, of: random.pick([0, 1, 20, 200]))
-    receiver.mayTell = random.int(below: 4) > 0
+    receiver.mayReport = random.int(below: 4) > 0
     receiver.hasOtherPeers = random.int(below: 2) == 0
     let outcome = try Self.compare(receiver, sender, budget: random.pick([1, 7, 100, .max]))
     #expect(Self.missed(outcome, receiver, sender) == [])
-    #expect(receiver.mayTell || outcome.told.isEmpty)
+    #expect(receiver.mayReport || outcome.told.isEmpty)
   }
 
   @Test func `an answer that hides a difference is noticed by this test`() throws {
@@ -288,7 +288,7 @@ import Testing
     var responder = RangeResponder(records: sender.states.count)
     let error = #expect(throws: SyncError.self) {
       for request in 0..<1_000_000 {
-        responder.take(.tell(UInt64(request), KeyRange(collection: Self.collection), isSecret: false))
+        responder.take(.send(UInt64(request), KeyRange(collection: Self.collection), isSecret: false))
         var budget = Int.max
         try responder.work(sender, budget: &budget) { _ in }
       }

@@ -60,7 +60,7 @@ extension Bound {
         out.writeVarint(1)
         out.writeVarint(1)
         let from = [UInt8](repeating: 3, count: Limits.documentIDBytes + more)
-        RangeQuestion.tell(1, KeyRange(collection: "things", from: from), isSecret: true).encode(to: &out)
+        RangeQuestion.send(1, KeyRange(collection: "things", from: from), isSecret: true).encode(to: &out)
       }
     } isTaken: {
       !$0.sent(.answer).isEmpty

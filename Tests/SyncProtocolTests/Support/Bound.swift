@@ -73,7 +73,7 @@ extension Bound {
       out.writeVarint(1)
       out.writeVarint(count)
       for index in 0..<count {
-        RangeQuestion.tell(UInt64(index + 1), KeyRange(collection: "things"), isSecret: true).encode(to: &out)
+        RangeQuestion.send(UInt64(index + 1), KeyRange(collection: "things"), isSecret: true).encode(to: &out)
       }
     }
   }

@@ -11,10 +11,10 @@ import Failpoints
 /// them, and from then on reports only documents that the leader has reported too. The type takes events and
 /// returns steps; it does not know the session. `Tools/models/live_model.md` explains the rule, and
 /// `live_model.py` checks it.
-struct Telling {
+struct NoticeHalf {
   enum State {
     /// A notice is sent for each event; both halves begin in this state.
-    case tells
+    case reports
     /// A notice is sent for each event, and the other side relies on that.
     case leads
     /// The other side's filter was requested; events wait for it.
@@ -25,7 +25,7 @@ struct Telling {
     /// The name of the state, without what it holds.
     var name: String {
       switch self {
-      case .tells: "tells"
+      case .reports: "tells"
       case .leads: "leads"
       case .asked: "asked"
       case .checks: "checks"
@@ -36,9 +36,9 @@ struct Telling {
     func mayLead(to next: State) -> Bool {
       switch (self, next) {
       case (_, .leads): true
-      case (.tells, .asked), (.leads, .asked), (.checks, .asked): true
-      case (.asked, .checks), (.asked, .tells): true
-      case (.tells, _), (.leads, _), (.asked, _), (.checks, _): false
+      case (.reports, .asked), (.leads, .asked), (.checks, .asked): true
+      case (.asked, .checks), (.asked, .reports): true
+      case (.reports, _), (.leads, _), (.asked, _), (.checks, _): false
       }
     }
   }
@@ -50,14 +50,14 @@ struct Telling {
     /// Approximate memory of the waiting ids.
     var waitingBytes = 0
     var looksAtAll: Bool
-    var told: ToldDocuments
+    var reported: ReportedDocuments
     /// The bytes of the filter received so far.
     var bytes: [UInt8] = []
     var totalBytes = 0
   }
 
   struct Checks {
-    var told: ToldDocuments
+    var reported: ReportedDocuments
     var lookups: UInt64 = 0
     /// How many lookups the filter is good for.
     let room: UInt64
@@ -77,7 +77,7 @@ struct Telling {
 
   private let role: Role
   private let tuning: SyncTuning
-  private var state = State.tells
+  private var state = State.reports
   /// The number of the last request or scan; numbers are never reused.
   private var number: UInt64
   /// Bytes of notices sent since the last change of sides, or that would have been sent.
@@ -93,7 +93,7 @@ struct Telling {
     self.role = role
     self.tuning = tuning
     self.number = number
-    due = tuning.telling.freeNotices * role.noticeBytes
+    due = tuning.notices.freeNotices * role.noticeBytes
   }
 
   // MARK: - Its state
@@ -106,7 +106,7 @@ struct Telling {
     switch state {
     case .leads: true
     case .asked(let asked): asked.hasLed
-    case .tells, .checks: false
+    case .reports, .checks: false
     }
   }
 
@@ -121,7 +121,7 @@ struct Telling {
   /// Whether all held documents are looked up in the other side's filter, now or when it arrives.
   var looksAtAll: Bool {
     switch state {
-    case .tells, .leads: false
+    case .reports, .leads: false
     case .asked(let asked): asked.looksAtAll
     case .checks(let checks): checks.isLooking
     }
@@ -140,9 +140,9 @@ struct Telling {
   var filterBytes: Int {
     let made = making?.size?.byteCount ?? 0
     return switch state {
-    case .tells, .leads: made
-    case .asked(let asked): made + asked.told.byteCount + asked.totalBytes
-    case .checks(let checks): made + checks.told.byteCount
+    case .reports, .leads: made
+    case .asked(let asked): made + asked.reported.byteCount + asked.totalBytes
+    case .checks(let checks): made + checks.reported.byteCount
     }
   }
 
@@ -150,9 +150,9 @@ struct Telling {
   var heldBytes: Int {
     let ids =
       switch state {
-      case .tells, .leads: 0
-      case .asked(let asked): asked.waitingBytes + asked.told.idBytes
-      case .checks(let checks): checks.told.idBytes
+      case .reports, .leads: 0
+      case .asked(let asked): asked.waitingBytes + asked.reported.idBytes
+      case .checks(let checks): checks.reported.idBytes
       }
     return filterBytes + ids
   }
@@ -162,19 +162,19 @@ struct Telling {
   /// Decides about a document that is new in the role.
   mutating func receive(event id: DocumentID) -> Verdict {
     switch state {
-    case .tells, .leads:
+    case .reports, .leads:
       spent += role.noticeBytes
       // Do not change sides while building a filter: the other side waits for it.
-      guard making == nil, spent >= due else { return Verdict(tells: true) }
-      return Verdict(tells: true, steps: [ask()])
+      guard making == nil, spent >= due else { return Verdict(reports: true) }
+      return Verdict(reports: true, steps: [ask()])
     case .asked(var asked):
       // Move the payload out of the state while it changes, so that it is not copied.
-      state = .tells
+      state = .reports
       if !asked.looksAtAll, asked.waiting.insert(id).inserted {
         asked.waitingBytes += id.bytes.count + SyncLimits.waitingIDBytes
       }
       // Above the bound, stop keeping ids: look up all held documents when the filter arrives.
-      if asked.waiting.count > tuning.telling.exactNotices {
+      if asked.waiting.count > tuning.notices.exactNotices {
         SyncPoint.noticesOverflowed.reached()
         asked.waiting = []
         asked.waitingBytes = 0
@@ -183,13 +183,13 @@ struct Telling {
       state = .asked(asked)
       return Verdict()
     case .checks(var checks):
-      state = .tells
+      state = .reports
       checks.lookups += 1
-      let isTold = checks.told.contains(IDFilter.hash(id))
-      let isWorn = checks.lookups >= checks.room || checks.told.isFull
+      let isReported = checks.reported.contains(IDFilter.hash(id))
+      let isWorn = checks.lookups >= checks.room || checks.reported.isFull
       let lookups = checks.lookups
       state = .checks(checks)
-      var verdict = Verdict(tells: isTold && !SyncDefect.noticesNotChecked.isPlanted)
+      var verdict = Verdict(reports: isReported && !SyncDefect.noticesNotChecked.isPlanted)
       // The filter was sized for fewer lookups: false positives would grow from here.
       if isWorn, making == nil {
         spent = lookups * role.noticeBytes
@@ -200,26 +200,26 @@ struct Telling {
   }
 
   /// Records a notice of the other side.
-  mutating func receive(told hash: UInt64) {
+  mutating func receive(reported hash: UInt64) {
     switch state {
-    case .tells, .leads: return
+    case .reports, .leads: return
     case .asked(var asked):
-      state = .tells
-      asked.told.insert(hash)
+      state = .reports
+      asked.reported.insert(hash)
       state = .asked(asked)
     case .checks(var checks):
-      state = .tells
-      checks.told.insert(hash)
+      state = .reports
+      checks.reported.insert(hash)
       state = .checks(checks)
     }
   }
 
   /// Returns whether to send a notice of a document that is looked up.
-  func tells(_ hash: UInt64) -> Bool {
+  func reports(_ hash: UInt64) -> Bool {
     switch state {
-    case .tells, .leads: true
+    case .reports, .leads: true
     case .asked: false
-    case .checks(let checks): checks.told.contains(hash)
+    case .checks(let checks): checks.reported.contains(hash)
     }
   }
 
@@ -243,12 +243,12 @@ struct Telling {
   mutating func receive(leftovers count: UInt64, facing others: UInt64) -> Leftovers {
     let cost = count.multiplied(by: role.noticeBytes)
     switch state {
-    case .tells, .leads:
+    case .reports, .leads:
       let would = spent.adding(cost)
       let price = UInt64(FilterSize(count: others, others: count, tuning).byteCount)
-      guard making == nil, would > max(price, tuning.telling.freeNotices * role.noticeBytes) else {
+      guard making == nil, would > max(price, tuning.notices.freeNotices * role.noticeBytes) else {
         spent = would
-        return .tell
+        return .report
       }
       spent = would
       return .all([ask(looksAtAll: true)])
@@ -280,7 +280,7 @@ struct Telling {
     if case .checks(let checks) = state, checks.isLooking { looksAtAll = true }
     number += 1
     // A half that led goes on leading if the request is refused: the other side still checks.
-    enter(.asked(Asked(hasLed: isLeading, looksAtAll: looksAtAll, told: ToldDocuments(tuning))))
+    enter(.asked(Asked(hasLed: isLeading, looksAtAll: looksAtAll, reported: ReportedDocuments(tuning))))
     return .ask(number: number, spent: spent)
   }
 
@@ -342,23 +342,23 @@ struct Telling {
     }
     var steps: [Step] = []
     switch state {
-    case .tells, .leads: break
+    case .reports, .leads: break
     case .asked(let asked):
       if asked.looksAtAll {
-        steps.append(.tellAll)
+        steps.append(.reportAll)
       } else if !asked.waiting.isEmpty {
-        steps.append(.tell(asked.waiting.sorted()))
+        steps.append(.report(asked.waiting.sorted()))
       }
       spent = 0
     case .checks(let checks):
-      if checks.isLooking { steps.append(.tellAll) }
+      if checks.isLooking { steps.append(.reportAll) }
       spent = 0
     }
     self.number += 1
     enter(.leads)
     // Changing sides again must be worth at least the cost of the other side's filter.
     let theirs = FilterSize(count: making.others, others: count, tuning)
-    due = max(spent + tuning.telling.freeNotices * role.noticeBytes, UInt64(theirs.byteCount))
+    due = max(spent + tuning.notices.freeNotices * role.noticeBytes, UInt64(theirs.byteCount))
     making.size = size
     self.making = making
     (role == .haves ? SyncPoint.receiverLeads : .senderLeads).reached()
@@ -394,35 +394,36 @@ struct Telling {
     if chunk.offset == 0, chunk.totalBytes > room {
       return receive(refusal: UInt64(chunk.totalBytes), number: number, held: held)
     }
-    state = .tells
+    state = .reports
     asked.totalBytes = chunk.totalBytes
     asked.bytes += chunk.bytes
     state = .asked(asked)
     guard asked.bytes.count == asked.totalBytes else { return [] }
-    var told = asked.told
-    told.filter = IDFilter(bytes: asked.bytes)
+    var reported = asked.reported
+    reported.filter = IDFilter(bytes: asked.bytes)
     let looksAtAll = asked.looksAtAll && !SyncDefect.heldNotLookedAt.isPlanted
     enter(
-      .checks(Checks(told: told, room: 4 * max(held, tuning.telling.leastLookups), isLooking: looksAtAll)))
+      .checks(
+        Checks(reported: reported, room: 4 * max(held, tuning.notices.leastLookups), isLooking: looksAtAll)))
     spent = 0
     if looksAtAll { return [.lookAtAll(number: number)] }
-    let hits = asked.waiting.filter { told.contains(IDFilter.hash($0)) }
-    return hits.isEmpty ? [] : [.tell(hits.sorted())]
+    let hits = asked.waiting.filter { reported.contains(IDFilter.hash($0)) }
+    return hits.isEmpty ? [] : [.report(hits.sorted())]
   }
 
   /// Processes a refusal: the other side's filter would cost more than the notices of this side.
   mutating func receive(refusal price: UInt64, number: UInt64, held: UInt64) -> [Step] {
     guard case .asked(let asked) = state, number == self.number else { return [] }
-    enter(asked.hasLed ? .leads : .tells)
+    enter(asked.hasLed ? .leads : .reports)
     let would = held.multiplied(by: role.noticeBytes)
     if asked.looksAtAll, spent < would, price <= would {
       // The waiting set has grown to all held documents, which justifies a higher price.
       spent = would
       return [ask(looksAtAll: true)]
     }
-    due = max(spent.multiplied(by: 2), price, tuning.telling.freeNotices * role.noticeBytes)
-    if asked.looksAtAll { return [.tellAll] }
-    return asked.waiting.isEmpty ? [] : [.tell(asked.waiting.sorted())]
+    due = max(spent.multiplied(by: 2), price, tuning.notices.freeNotices * role.noticeBytes)
+    if asked.looksAtAll { return [.reportAll] }
+    return asked.waiting.isEmpty ? [] : [.report(asked.waiting.sorted())]
   }
 
   /// Starts over: earlier notices no longer count, and reconciliation finds the differences.
@@ -430,7 +431,7 @@ struct Telling {
   /// - Returns: The numbers of requests that the other side waits for in vain.
   mutating func reset() -> [UInt64] {
     let unmade = [making?.number, nextAsk?.number].compactMap(\.self)
-    self = Telling(role, above: number + 1, tuning)
+    self = NoticeHalf(role, above: number + 1, tuning)
     return unmade
   }
 }

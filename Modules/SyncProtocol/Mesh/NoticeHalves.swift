@@ -1,24 +1,24 @@
 import CRDTCore
 
 /// The halves of one role in a session, one for each collection that the interest covers.
-struct Tellings {
-  private let role: Telling.Role
+struct NoticeHalves {
+  private let role: NoticeHalf.Role
   private let tuning: SyncTuning
-  private var halves: [TextKey: Telling] = [:]
+  private var halves: [TextKey: NoticeHalf] = [:]
   /// The highest number used so far: a new half continues from it.
   private var lastNumber: UInt64 = 0
   private var visits = VisitAllowance()
 
-  init(_ role: Telling.Role, _ tuning: SyncTuning) {
+  init(_ role: NoticeHalf.Role, _ tuning: SyncTuning) {
     self.role = role
     self.tuning = tuning
   }
 
   /// The half of a collection, which is created if it is missing.
-  subscript(_ collection: String) -> Telling {
-    get { halves[collection] ?? Telling(role, above: lastNumber, tuning) }
+  subscript(_ collection: String) -> NoticeHalf {
+    get { halves[collection] ?? NoticeHalf(role, above: lastNumber, tuning) }
     _modify {
-      yield &halves[TextKey(collection), default: Telling(role, above: lastNumber, tuning)]
+      yield &halves[TextKey(collection), default: NoticeHalf(role, above: lastNumber, tuning)]
     }
   }
 

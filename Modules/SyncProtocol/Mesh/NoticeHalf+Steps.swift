@@ -1,7 +1,7 @@
 import CRDTCore
 
 /// The steps that a half asks its owner to perform.
-extension Telling {
+extension NoticeHalf {
   /// The subject of a half.
   enum Role: UInt8, CaseIterable, Sendable {
     /// The receiver sends notices of what it holds.
@@ -19,9 +19,9 @@ extension Telling {
   /// What the owner of a half has to do, in order.
   enum Step: Equatable {
     /// Send notices of these documents in their current state.
-    case tell([DocumentID])
+    case report([DocumentID])
     /// Send notices of all documents held in the role.
-    case tellAll
+    case reportAll
     /// Ask the other side for its filter.
     case ask(number: UInt64, spent: UInt64)
     /// Send notices of those held documents that the other side has reported.
@@ -41,14 +41,14 @@ extension Telling {
   /// The result of an event.
   struct Verdict: Equatable {
     /// Whether to send a notice of the document.
-    var tells = false
+    var reports = false
     var steps: [Step] = []
   }
 
   /// How to report the documents that a reconciliation leaves over in a range.
   enum Leftovers: Equatable {
     /// Send one notice for each.
-    case tell
+    case report
     /// Handle them together with all other held documents; the steps start that unless it is already pending.
     case all([Step])
   }

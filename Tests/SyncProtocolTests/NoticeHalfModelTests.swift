@@ -6,17 +6,17 @@ import Testing
 @testable import SyncProtocol
 
 /// The part that decides who tells whom, back to back in the worlds of `Tools/models/live_model.py`.
-@Suite struct TellingModelTests {
+@Suite struct NoticeHalfModelTests {
   /// Plays a random history.
   ///
   /// - Returns: What is wrong in the end; `nil` where all is well.
   private static func play(_ seed: UInt64) -> String? {
     var random = SeededGenerator(seed: seed)
     var tuning = SyncTuning()
-    tuning.telling.freeNotices = UInt64(random.int(below: 3))
-    tuning.telling.exactNotices = random.int(below: 3)
-    tuning.telling.leastLookups = random.pick([1, 16])
-    tuning.telling.filterBits = random.pick([1, 4, 64])
+    tuning.notices.freeNotices = UInt64(random.int(below: 3))
+    tuning.notices.exactNotices = random.int(below: 3)
+    tuning.notices.leastLookups = random.pick([1, 16])
+    tuning.notices.filterBits = random.pick([1, 4, 64])
     let isForgetful = random.int(below: 2) == 0
     let count = isForgetful ? 3 : 2 + random.int(below: 3)
     let colors = Array(0..<2 + random.int(below: 2))

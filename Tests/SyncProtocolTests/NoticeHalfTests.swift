@@ -5,15 +5,15 @@ import Testing
 @testable import SyncProtocol
 
 /// The rule who tells whom what it holds: one half, driven by steps.
-@Suite struct TellingTests {
+@Suite struct NoticeHalfTests {
   private let tuning = SyncTuning()
 
   private func id(_ number: Int) throws -> DocumentID { try DocumentID("d\(number)") }
 
-  private func half(_ role: Telling.Role = .haves) -> Telling { Telling(role, above: 0, tuning) }
+  private func half(_ role: NoticeHalf.Role = .haves) -> NoticeHalf { NoticeHalf(role, above: 0, tuning) }
 
   private func ask(
-    _ role: Telling.Role, _ number: UInt64, count: UInt64, spent: UInt64
+    _ role: NoticeHalf.Role, _ number: UInt64, count: UInt64, spent: UInt64
   ) throws -> FilterAsk {
     guard let cleared = Gatekeeper(gate: EverythingGate(), peer: .small).clear("things") else {
       throw SyncError(.closed, "The gate is closed")
@@ -34,7 +34,7 @@ import Testing
   }
 
   /// A half that was told what the other side holds.
-  private func checking(_ numbers: Range<Int> = 0..<10) throws -> Telling {
+  private func checking(_ numbers: Range<Int> = 0..<10) throws -> NoticeHalf {
     var half = half()
     for number in 0..<64 { _ = half.receive(event: try id(number)) }
     _ = try half.receive(chunk(filter(of: numbers)), number: half.lastNumber, held: 64, room: 1 << 20)
@@ -45,12 +45,12 @@ import Testing
   @Test func `it tells each event, and asks when that has cost as much as 64 notices`() throws {
     var half = half()
     for number in 0..<63 {
-      expectEqual(half.receive(event: try id(number)), Telling.Verdict(tells: true))
+      expectEqual(half.receive(event: try id(number)), NoticeHalf.Verdict(reports: true))
     }
     let last = half.receive(event: try id(63))
-    #expect(last == Telling.Verdict(tells: true, steps: [.ask(number: 1, spent: 64 * 62)]))
+    #expect(last == NoticeHalf.Verdict(reports: true, steps: [.ask(number: 1, spent: 64 * 62)]))
     // What comes now waits.
-    #expect(half.receive(event: try id(64)) == Telling.Verdict())
+    #expect(half.receive(event: try id(64)) == NoticeHalf.Verdict())
     #expect(half.isWaiting && half.waitingCount == 1)
   }
 
@@ -61,20 +61,20 @@ import Testing
     for number in 0..<64 { _ = half.receive(event: try id(number)) }
     for number in 100..<110 { _ = half.receive(event: try id(number)) }
     let steps = try half.receive(chunk(filter(of: 105..<120)), number: 1, held: 74, room: 1 << 20)
-    #expect(steps == [.tell(try (105..<110).map { try id($0) }.sorted())])
+    #expect(steps == [.report(try (105..<110).map { try id($0) }.sorted())])
     #expect(!half.isWaiting)
-    #expect(half.receive(event: try id(119)).tells)
-    #expect(!half.receive(event: try id(200)).tells)
-    half.receive(told: IDFilter.hash(try id(200)))
-    #expect(half.receive(event: try id(200)).tells)
+    #expect(half.receive(event: try id(119)).reports)
+    #expect(!half.receive(event: try id(200)).reports)
+    half.receive(reported: IDFilter.hash(try id(200)))
+    #expect(half.receive(event: try id(200)).reports)
   }
 
   @Test func `what the other side tells while a filter is on its way counts, too`() throws {
     var half = half()
     for number in 0..<64 { _ = half.receive(event: try id(number)) }
-    half.receive(told: IDFilter.hash(try id(300)))
+    half.receive(reported: IDFilter.hash(try id(300)))
     _ = try half.receive(chunk(filter(of: 0..<1)), number: 1, held: 64, room: 1 << 20)
-    #expect(half.receive(event: try id(300)).tells)
+    #expect(half.receive(event: try id(300)).reports)
   }
 
   @Test func `more than 4,096 ids are not kept by name: all that is held is looked at`() throws {
@@ -85,7 +85,7 @@ import Testing
     #expect(half.waitingCount == 0 && half.awaitsAll)
     let steps = try half.receive(chunk(filter(of: 0..<1)), number: 1, held: 4_161, room: 1 << 20)
     #expect(steps == [.lookAtAll(number: 1)])
-    #expect(try half.looks(under: 1) && half.tells(IDFilter.hash(id(0))))
+    #expect(try half.looks(under: 1) && half.reports(IDFilter.hash(id(0))))
     half.finishLook(under: 1)
     #expect(!half.looks(under: 1))
   }
@@ -93,9 +93,9 @@ import Testing
   @Test func `more than 4,096 ids that were told are folded, and asked for anew when these are many`() throws
   {
     var half = try checking()
-    for number in 0..<4 * 4_097 { half.receive(told: IDFilter.hash(try id(1_000 + number))) }
+    for number in 0..<4 * 4_097 { half.receive(reported: IDFilter.hash(try id(1_000 + number))) }
     #expect(half.filterBytes <= SyncLimits.foldedFilterBytes + 1_024)
-    #expect(half.receive(event: try id(1_500)).tells)
+    #expect(half.receive(event: try id(1_500)).reports)
     #expect(half.isAsking)
   }
 
@@ -114,7 +114,7 @@ import Testing
     #expect(half.receive(count: 40, number: 7, room: 1 << 20) == [.fill(number: 7, size)])
     // From now on the other side relies on it, also while the filter is made.
     #expect(half.isLeading && half.filterBytes == size.byteCount)
-    #expect(half.receive(event: try id(1)).tells)
+    #expect(half.receive(event: try id(1)).reports)
     #expect(half.finishFilter(7) == [])
     #expect(!half.makes(7))
     #expect(half.filterBytes == 0)
@@ -139,7 +139,7 @@ import Testing
     var half = half()
     for number in 0..<66 { _ = half.receive(event: try id(number)) }
     let steps = half.receive(refusal: 100, number: 1, held: 66)
-    #expect(steps == [.tell(try [id(64), id(65)])])
+    #expect(steps == [.report(try [id(64), id(65)])])
     for number in 0..<63 { expect(half.receive(event: try id(100 + number)).steps.isEmpty) }
     #expect(half.receive(event: try id(200)).steps == [.ask(number: 2, spent: 128 * 62)])
   }
@@ -153,7 +153,7 @@ import Testing
     #expect(half.receive(ask: more, isOpen: true) == [.count(number: 4)])
     let steps = half.receive(count: 65, number: 4, room: 1 << 20)
     // What waited is told before the other side stops.
-    #expect(steps.first == .tell([try id(64)]))
+    #expect(steps.first == .report([try id(64)]))
     #expect(half.isLeading)
   }
 
@@ -186,12 +186,12 @@ import Testing
   @Test func `what a comparison leaves over is told, or asked for when that costs more than a filter`() throws
   {
     var half = half()
-    #expect(half.receive(leftovers: 64, facing: 40) == .tell)
+    #expect(half.receive(leftovers: 64, facing: 40) == .report)
     #expect(half.receive(leftovers: 1, facing: 40) == .all([.ask(number: 1, spent: 65 * 62)]))
     #expect(half.awaitsAll)
     #expect(half.receive(leftovers: 500, facing: 40) == .all([]))
     var other = self.half()
-    #expect(other.receive(leftovers: 1_000, facing: 100_000) == .tell)
+    #expect(other.receive(leftovers: 1_000, facing: 100_000) == .report)
   }
 
   @Test func `one that checks looks at what a comparison leaves over in the filter that it has`() throws {
@@ -201,7 +201,7 @@ import Testing
     #expect(half.receive(leftovers: 1, facing: 40) == .all([]))
     // Whoever is to tell before it has looked at all tells all.
     _ = half.receive(ask: try ask(.offers, 9, count: 1, spent: 9_999), isOpen: true)
-    #expect(half.receive(count: 10, number: 9, room: 1 << 20).first == .tellAll)
+    #expect(half.receive(count: 10, number: 9, room: 1 << 20).first == .reportAll)
     #expect(!half.looks(under: number))
   }
 
@@ -220,7 +220,7 @@ import Testing
     for number in 0..<65 { _ = half.receive(event: try id(number)) }
     let waiting = try id(64)
     #expect(
-      try half.receive(chunk(filter(of: 0..<10)), number: 1, held: 65, room: 10) == [.tell([waiting])])
+      try half.receive(chunk(filter(of: 0..<10)), number: 1, held: 65, room: 10) == [.report([waiting])])
     #expect(half.filterBytes == 0)
   }
 
@@ -233,24 +233,24 @@ import Testing
   }
 
   @Test func `the filters of one role stay within 4 MiB, over all collections`() throws {
-    var tellings = Tellings(.offers, tuning)
+    var halves = NoticeHalves(.offers, tuning)
     let million: UInt64 = 1_000_000
     for name in ["a", "b", "c"] {
-      _ = tellings[name].receive(ask: try ask(.haves, 1, count: million, spent: 1 << 30), isOpen: true)
-      let room = tellings.room
-      _ = tellings[name].receive(count: million, number: 1, room: room)
+      _ = halves[name].receive(ask: try ask(.haves, 1, count: million, spent: 1 << 30), isOpen: true)
+      let room = halves.room
+      _ = halves[name].receive(count: million, number: 1, room: room)
     }
-    #expect(tellings.filterBytes <= SyncLimits.roleFilterBytes)
-    #expect(tellings["a"].isLeading && tellings["b"].isLeading && !tellings["c"].isLeading)
+    #expect(halves.filterBytes <= SyncLimits.roleFilterBytes)
+    #expect(halves["a"].isLeading && halves["b"].isLeading && !halves["c"].isLeading)
   }
 
   @Test func `a half that is made anew goes on with numbers that were not used`() throws {
-    var tellings = Tellings(.haves, tuning)
-    for number in 0..<64 { _ = tellings["a"].receive(event: try id(number)) }
-    let last = tellings["a"].lastNumber
-    _ = tellings.reset()
-    #expect(tellings["a"].lastNumber > last)
-    #expect(!tellings["a"].isAsking)
+    var halves = NoticeHalves(.haves, tuning)
+    for number in 0..<64 { _ = halves["a"].receive(event: try id(number)) }
+    let last = halves["a"].lastNumber
+    _ = halves.reset()
+    #expect(halves["a"].lastNumber > last)
+    #expect(!halves["a"].isAsking)
   }
 }
 
