@@ -76,7 +76,9 @@ public struct ApplyBatch: Sendable {
       // Repeated changes of the same documents count as one change, with one state before and one after.
       if !isJoined { try transaction.beginGroup() }
       if group.segment != nil {
-        guard let step = group.step, try take(group, step, in: transaction, &outcome) else { continue }
+        guard let step = group.step, try applySegment(group, step, in: transaction, &outcome) else {
+          continue
+        }
       } else {
         try GroupMerge(group, in: transaction, hasLeft: hasLeft).run(&outcome)
       }
@@ -102,7 +104,7 @@ extension ApplyBatch {
   /// become visible, and then each that follows.
   ///
   /// - Returns: Whether there was anything to merge.
-  private func take(
+  private func applySegment(
     _ group: IncomingGroup, _ step: SegmentStep, in transaction: WriteTransaction,
     _ outcome: inout ApplyOutcome
   ) throws -> Bool {

@@ -130,15 +130,15 @@ import Testing
     memory.noteArrived(50, of: 3)
     #expect(memory.arrivedBytes == 950)
     for session in 1...3 as ClosedRange<UInt64> {
-      expect(memory.mayTake(50, session, limit: 1_000))
+      expect(memory.mayReceive(50, session, limit: 1_000))
       // Above the limit only the first, and who stays below an equal part of it.
-      expectEqual(memory.mayTake(100, session, limit: 1_000), session != 2)
+      expectEqual(memory.mayReceive(100, session, limit: 1_000), session != 2)
     }
     // Of two with as much it is the earlier one.
     memory.noteArrived(600, of: 2)
-    #expect(memory.mayTake(1, 1, limit: 1_000) && !memory.mayTake(1, 2, limit: 1_000))
+    #expect(memory.mayReceive(1, 1, limit: 1_000) && !memory.mayReceive(1, 2, limit: 1_000))
     memory.leave(1)
-    #expect(memory.mayTake(1, 2, limit: 1_000))
+    #expect(memory.mayReceive(1, 2, limit: 1_000))
     #expect(memory.arrivedBytes == 650)
     memory.noteArrived(0, of: 2)
     memory.leave(3)
@@ -162,10 +162,10 @@ import Testing
     try raw.sendInterest("SELECT * FROM things")
     raw.receive(frames: Bound.questions(1))
     let wants = try Bound.wants(elements: 1_000)
-    for _ in 0..<20 { try raw.session.pusher.take(wants) }
+    for _ in 0..<20 { try raw.session.pusher.receive(wants) }
     raw.tick(after: .zero)
     #expect(raw.closed == nil && raw.peer.shared.askedBytes > 20 * 1_000 * 32)
-    for _ in 0..<40 { try raw.session.pusher.take(wants) }
+    for _ in 0..<40 { try raw.session.pusher.receive(wants) }
     raw.tick(after: .zero)
     #expect(raw.closed?.code == .limit)
     #expect(raw.peer.shared.askedBytes == 0)

@@ -76,13 +76,13 @@ import Testing
     let scene = try Scene(liveBytes: 500)
     for index in 0..<5 { _ = try scene.put("d\(index)", shown: true) }
     #expect(scene.feed.isBehind && scene.feed.live.isEmpty)
-    #expect(scene.feed.takeFellBehind() == 0)
-    #expect(scene.feed.takeFellBehind() == nil)
+    #expect(scene.feed.removeFellBehind() == 0)
+    #expect(scene.feed.removeFellBehind() == nil)
     #expect(scene.feed.canWalk)
     try scene.walk()
     #expect(!scene.feed.isBehind && scene.feed.isQueued && !scene.feed.isDrained)
     #expect(scene.feed.announcing.openDocuments == 5)
-    try scene.feed.announcing.take(Prune(forwards: false, own: false, settled: 5))
+    try scene.feed.announcing.receive(Prune(forwards: false, own: false, settled: 5))
     #expect(scene.feed.isDrained && scene.feed.settleAnnouncements())
     // The next change comes as it is made.
     #expect(try scene.put("e", shown: true))

@@ -395,7 +395,7 @@ import Testing
   }
 
   private func mark(_ raw: RawPeer, _ sequence: UInt64, asks: UInt64) {
-    let frame = MarkFrame(sequence: sequence, commitCheck: 9, policyPrint: 8, asksTaken: asks)
+    let frame = MarkFrame(sequence: sequence, commitCheck: 9, policyPrint: 8, asksReceived: asks)
     raw.send(.mark) { frame.encode(to: &$0) }
   }
 
@@ -456,7 +456,7 @@ import Testing
     #expect(SyncCheckpoint(checkpoint.bytes + [0]) == nil)
     let resume = ResumeFrame(generation: 1, interest: 2, sequence: 3, commitCheck: 4, policyCheck: 5)
     let resumed = ResumedFrame(generation: 1, verdict: .unknownInterest, sequence: 0)
-    let mark = MarkFrame(sequence: 1, commitCheck: 2, policyPrint: 3, asksTaken: 4)
+    let mark = MarkFrame(sequence: 1, commitCheck: 2, policyPrint: 3, asksReceived: 4)
     for lag in [nil, 0, 1, 300, .max] as [UInt64?] {
       var frame = resume
       frame.lag = lag

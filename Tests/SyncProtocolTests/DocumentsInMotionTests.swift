@@ -134,7 +134,7 @@ import Testing
     motion.noteConverged(offer, of: key, now: .seconds(5))
     #expect(motion.convergedCount == 1)
     #expect(motion.convergedSince == .seconds(3))
-    #expect(motion.takeConverged() == [offer])
+    #expect(motion.removeConverged() == [offer])
     #expect(motion.convergedCount == 0)
   }
 }

@@ -23,11 +23,11 @@ import Testing
       try Self.append("cars", bytes: 40, sequence: UInt64(sequence), to: &stream)
     }
     let each = stream.byteCount / 3
-    let two = stream.take(atMost: each * 3 - 1)
+    let two = stream.dequeue(atMost: each * 3 - 1)
     #expect(two.bytes.count == each * 2 && two.groups.map(\.sequence) == [1, 2])
-    let part = stream.take(atMost: 10)
+    let part = stream.dequeue(atMost: 10)
     #expect(part.bytes.count == 10 && part.groups.isEmpty)
-    let rest = stream.take(atMost: 1_000)
+    let rest = stream.dequeue(atMost: 1_000)
     #expect(rest.bytes.count == each - 10 && rest.groups.map(\.sequence) == [3])
     #expect(stream.byteCount == 0)
     #expect(part.bytes + rest.bytes == Array(two.bytes[each...]))
@@ -39,12 +39,12 @@ import Testing
       try Self.append(name, bytes: 20 + sequence, sequence: UInt64(sequence), to: &stream)
     }
     var whole = stream
-    let all = whole.take(atMost: 1_000)
+    let all = whole.dequeue(atMost: 1_000)
     let none = stream.remove { $0 == "planes" }
     #expect(none == (0, false))
     let boats = stream.remove { $0 == "boats" }
     #expect(boats == (2, false))
-    let kept = stream.take(atMost: 1_000)
+    let kept = stream.dequeue(atMost: 1_000)
     #expect(kept.groups.map(\.sequence) == [1, 3])
     let ends = all.groups.map { Int($0.end) }
     #expect(kept.bytes == Array(all.bytes[..<ends[0]] + all.bytes[ends[1]..<ends[2]]))
@@ -54,11 +54,11 @@ import Testing
     var stream = GroupStream()
     try Self.append("boats", bytes: 40, sequence: 1, to: &stream)
     try Self.append("cars", bytes: 40, sequence: 2, to: &stream)
-    let part = stream.take(atMost: 10)
+    let part = stream.dequeue(atMost: 10)
     #expect(part.groups.isEmpty)
     let dropped = stream.remove { $0 == "boats" }
     #expect(dropped == (1, true))
-    let rest = stream.take(atMost: 1_000)
+    let rest = stream.dequeue(atMost: 1_000)
     #expect(rest.groups.map(\.sequence) == [2])
   }
 }

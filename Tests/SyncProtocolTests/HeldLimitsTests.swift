@@ -40,9 +40,9 @@ import Testing
     raw.receive(frames: Bound.questions(1))
     let each = 2_048 * 32
     let list = try Bound.wants(elements: each / 32 - 5)
-    for _ in 1..<SyncLimits.wantedWhileAnswering / each { try raw.session.pusher.take(list) }
+    for _ in 1..<SyncLimits.wantedWhileAnswering / each { try raw.session.pusher.receive(list) }
     #expect(raw.session.pusher.server.mayAnswerQuestions)
-    try raw.session.pusher.take(list)
+    try raw.session.pusher.receive(list)
     #expect(!raw.session.pusher.server.mayAnswerQuestions)
     let answered = raw.sent(.answer).count
     raw.receive(frames: Bound.questions(1))
@@ -75,7 +75,7 @@ import Testing
       want.id = id
       return want
     }
-    try raw.session.pusher.take(list)
+    try raw.session.pusher.receive(list)
     raw.send(.asked) { $0.writeVarint(1) }
     raw.tick(after: SyncLimits.gatheringDelay)
     let told = raw.events.filter { if case .groupsForgotten = $0 { true } else { false } }
@@ -157,8 +157,8 @@ import Testing
       let name = stage.makeName(UInt64(number) << 32) { _ in false }
       names.append(name.id)
     }
-    #expect(stage.takeLeft() == Array(names.suffix(SyncLimits.leftGroups)))
-    #expect(stage.takeLeft().isEmpty)
+    #expect(stage.removeLeft() == Array(names.suffix(SyncLimits.leftGroups)))
+    #expect(stage.removeLeft().isEmpty)
   }
 
   /// The beginning of a group of one document with so many bytes.

@@ -113,7 +113,7 @@ import Testing
       var reader = ByteReader(frame.span.bytes.extracting(payload))
       try draft.add(try InterestFrame(from: &reader))
     }
-    while draft.nextBytes != nil { try expect(draft.takeNext() > 200) }
+    while draft.nextBytes != nil { try expect(draft.parseNext() > 200) }
     #expect(draft.isWhole && draft.finish().hash == hash)
   }
 

@@ -69,7 +69,7 @@ struct OwnLogScan {
       state.budget -= 1
       state.place = sequence
       if entry.kind == .evicted {
-        if !SyncDefect.evictionsForgotten.isPlanted { state.takeEvicted(entry, names, gatekeeper) }
+        if !SyncDefect.evictionsForgotten.isPlanted { state.addEvicted(entry, names, gatekeeper) }
       } else if entry.origin != sender, !SyncDefect.ownLogNotTold.isPlanted {
         try entry.forEachMember(
           where: { collection, _ in
@@ -112,7 +112,7 @@ struct OwnLogScan {
     self = state
   }
 
-  private mutating func takeEvicted(
+  private mutating func addEvicted(
     _ entry: borrowing LogEntry, _ names: [UInt32: Collection], _ gatekeeper: Gatekeeper
   ) {
     if !entry.isEvictionComplete { isIncomplete = true }

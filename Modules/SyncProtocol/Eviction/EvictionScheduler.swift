@@ -24,7 +24,7 @@ package final class EvictionScheduler: Sendable {
     /// The peer has everything up to this commit that concerns it; 0 if it may lack something.
     var confirmed: UInt64 = 0
     /// The documents that the session is about to evict.
-    var taken: [Candidate] = []
+    var assigned: [Candidate] = []
   }
 
   struct State {
@@ -103,7 +103,7 @@ package final class EvictionScheduler: Sendable {
   func leave(_ session: UInt64) {
     state.withLock { state in
       guard let member = state.members.removeValue(forKey: session) else { return }
-      state.waiting.append(contentsOf: member.taken)
+      state.waiting.append(contentsOf: member.assigned)
     }
   }
 
@@ -131,27 +131,27 @@ package final class EvictionScheduler: Sendable {
   }
 
   /// Returns the documents that a session is to evict now; the session must call `finished` afterwards.
-  func take(for session: UInt64) -> [Candidate] {
+  func dequeue(for session: UInt64) -> [Candidate] {
     state.withLock { state in
-      guard !state.waiting.isEmpty, state.members[session]?.taken.isEmpty ?? false else {
+      guard !state.waiting.isEmpty, state.members[session]?.assigned.isEmpty ?? false else {
         return []
       }
       let floor = state.members.values.map(\.confirmed).min() ?? 0
-      var taken: [Candidate] = []
-      while taken.count < Self.batch, let next = state.waiting.removeFirst() {
+      var assigned: [Candidate] = []
+      while assigned.count < Self.batch, let next = state.waiting.removeFirst() {
         guard next.since <= floor else {
           state.waiting.prepend(next)
           break
         }
-        taken.append(next)
+        assigned.append(next)
       }
-      state.members[session]?.taken = taken
-      return taken
+      state.members[session]?.assigned = assigned
+      return assigned
     }
   }
 
   /// Records that a session's documents are evicted or queued again.
-  func finished(_ session: UInt64) { state.withLock { $0.members[session]?.taken = [] } }
+  func finished(_ session: UInt64) { state.withLock { $0.members[session]?.assigned = [] } }
 
   /// Returns the peers that have everything up to a commit that concerns them.
   func members(confirmed sequence: UInt64) -> [Member] {

@@ -166,26 +166,26 @@ package struct MarkFrame: Hashable, Sendable {
   /// The fingerprint of what the sender may send to such a peer.
   package var policyPrint: UInt64
   /// How many of the receiver's `want` and `have` frames in the session have been answered completely.
-  package var asksTaken: UInt64
+  package var asksReceived: UInt64
 
-  package init(sequence: UInt64, commitCheck: UInt32, policyPrint: UInt64, asksTaken: UInt64) {
+  package init(sequence: UInt64, commitCheck: UInt32, policyPrint: UInt64, asksReceived: UInt64) {
     self.sequence = sequence
     self.commitCheck = commitCheck
     self.policyPrint = policyPrint
-    self.asksTaken = asksTaken
+    self.asksReceived = asksReceived
   }
 
   package func encode(to out: inout ByteWriter) {
     out.writeVarint(sequence)
     out.writeFixed(commitCheck)
     out.writeFixed(policyPrint)
-    out.writeVarint(asksTaken)
+    out.writeVarint(asksReceived)
   }
 
   package init(from reader: inout ByteReader) throws(CodecError) {
     sequence = try reader.readVarint()
     commitCheck = try reader.readFixed()
     policyPrint = try reader.readFixed()
-    asksTaken = try reader.readVarint()
+    asksReceived = try reader.readVarint()
   }
 }

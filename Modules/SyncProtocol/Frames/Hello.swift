@@ -86,7 +86,7 @@ package struct Hello: Hashable, Sendable {
       last = tag
       let start = reader.offset
       let content = try reader.readBlob()
-      do { try fields.take(tag, content) } catch { throw CodecError(error.code, error.message, at: start) }
+      do { try fields.decode(tag, content) } catch { throw CodecError(error.code, error.message, at: start) }
     }
     guard let kind = fields.kind, let appID = fields.appID, let site = fields.site,
       let epoch = fields.logEpoch
@@ -111,7 +111,7 @@ package struct Hello: Hashable, Sendable {
     var silence: Duration?
     var incarnation: UInt16?
 
-    mutating func take(_ tag: UInt64, _ content: RawSpan) throws(CodecError) {
+    mutating func decode(_ tag: UInt64, _ content: RawSpan) throws(CodecError) {
       guard let tag = Tag(rawValue: tag) else { return }
       var reader = ByteReader(content)
       switch tag {

@@ -43,7 +43,7 @@ final class SegmentStage: Sendable {
   }
 
   /// Removes and returns the names left unfinished since the previous call.
-  func takeLeft() -> [StagingID] {
+  func removeLeft() -> [StagingID] {
     state.withLock { state in
       defer { state.left = [] }
       return state.left

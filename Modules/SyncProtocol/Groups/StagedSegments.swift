@@ -59,7 +59,7 @@ struct StagedSegments {
     _ body: (UInt64, SiteID, ArraySlice<UInt8>) throws -> Bool
   ) throws {
     var chunks = SegmentChunks()
-    try transaction.forEachStaged(of: id, from: firstChunk(of: first)) { try chunks.take($0, $1, body) }
+    try transaction.forEachStaged(of: id, from: firstChunk(of: first)) { try chunks.append($0, $1, body) }
     try chunks.handOut(body)
   }
 
@@ -179,12 +179,12 @@ struct StagedSegments {
   private func forEachSegment(
     in transaction: WriteTransaction, _ body: (UInt64, IncomingGroup) throws -> Bool
   ) throws {
-    func take(_ segment: UInt64, _: SiteID, _ group: ArraySlice<UInt8>) throws -> Bool {
+    func visit(_ segment: UInt64, _: SiteID, _ group: ArraySlice<UInt8>) throws -> Bool {
       try body(segment, try self.group(of: group))
     }
     var chunks = SegmentChunks()
-    try transaction.forEachStaged(of: id) { try chunks.take($0, $1, take) }
-    try chunks.handOut(take)
+    try transaction.forEachStaged(of: id) { try chunks.append($0, $1, visit) }
+    try chunks.handOut(visit)
   }
 
   private func group(of slice: ArraySlice<UInt8>) throws -> IncomingGroup {
@@ -208,7 +208,7 @@ private struct SegmentChunks {
   /// Adds the next chunk.
   ///
   /// - Returns: Whether `body` wants more segments.
-  mutating func take(
+  mutating func append(
     _ chunk: UInt32, _ content: [UInt8], _ body: (UInt64, SiteID, ArraySlice<UInt8>) throws -> Bool
   ) throws -> Bool {
     let next = StagedSegments.segment(of: chunk)

@@ -22,7 +22,7 @@ struct Announcing {
   /// Processes a PRUNE of the peer.
   ///
   /// - Throws: `malformed` when it settles more than was announced.
-  mutating func take(_ prune: Prune) throws(SyncError) {
+  mutating func receive(_ prune: Prune) throws(SyncError) {
     guard prune.settled >= settled, prune.settled <= announced else {
       throw SyncError(.malformed, "Announcements are settled that were not made")
     }
@@ -46,7 +46,7 @@ struct Announcing {
   }
 
   /// Removes and returns the queued announcements.
-  mutating func takeWaiting() -> [[AnnouncedDocument]] {
+  mutating func removeWaiting() -> [[AnnouncedDocument]] {
     defer { waiting = [] }
     return waiting
   }

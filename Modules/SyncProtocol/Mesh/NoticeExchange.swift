@@ -88,7 +88,7 @@ final class NoticeExchange<Role: NoticeRole> {
   }
 
   /// Receives the other side's request for a filter of what this side holds.
-  func take(_ ask: FilterAsk) throws(SyncError) {
+  func receive(_ ask: FilterAsk) throws(SyncError) {
     let isOpen = role.isOpen(ask.collection)
     if isOpen, !halves.mayMakeFilter(ofAtMost: try role.heldCount(of: ask.collection), now: context.now) {
       return send(.refused(role: own.other, number: ask.number, ask.collection, price: 0))
@@ -100,7 +100,7 @@ final class NoticeExchange<Role: NoticeRole> {
   ///
   /// With the filter, the other side reports everything that it holds. This side reports only documents that
   /// the filter contains.
-  func take(_ frame: FilterFrame) throws(SyncError) {
+  func receive(_ frame: FilterFrame) throws(SyncError) {
     let collection = frame.collection
     guard role.covers(collection) else { return }
     let held = try role.heldCount(of: collection)

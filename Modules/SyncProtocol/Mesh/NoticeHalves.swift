@@ -44,7 +44,7 @@ struct NoticeHalves {
   ///
   /// If so, the records count as visited twice: once to count them, and once to add them to the filter.
   mutating func mayMakeFilter(ofAtMost records: UInt64, now: Duration) -> Bool {
-    visits.take(records.multiplied(by: 2).adding(SyncLimits.leastFilterVisits), now: now)
+    visits.spend(records.multiplied(by: 2).adding(SyncLimits.leastFilterVisits), now: now)
   }
 
   /// Starts over in some collections, or in all.
@@ -66,7 +66,7 @@ private struct VisitAllowance {
   private var left = SyncLimits.filterVisits
   private var filledAt: Duration?
 
-  mutating func take(_ records: UInt64, now: Duration) -> Bool {
+  mutating func spend(_ records: UInt64, now: Duration) -> Bool {
     let (seconds, attoseconds) = (now - (filledAt ?? now)).components
     let span = Double(seconds) + Double(attoseconds) / 1e18
     let more = min(span * Double(SyncLimits.filterVisitsPerSecond), Double(SyncLimits.filterVisits))

@@ -71,7 +71,7 @@ final class PresenceExchange {
   }
 
   /// Processes the peer's request; `nil` withdraws it.
-  func take(wanted: PeerPresence.Version?) {
+  func receive(wanted: PeerPresence.Version?) {
     self.wanted = wanted
     answer()
   }
@@ -84,7 +84,7 @@ final class PresenceExchange {
   }
 
   /// Processes the peer's presence.
-  func take(_ signed: SignedPresence) throws(SyncError) {
+  func receive(_ signed: SignedPresence) throws(SyncError) {
     guard isOwed else { throw SyncError(.outOfOrder, "The peer tells of itself unasked") }
     isOwed = false
     guard signed.presence.version > received else {
@@ -99,15 +99,15 @@ final class PresenceExchange {
   }
 
   /// Processes frames of presence.
-  func take(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
+  func receive(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
     guard type == .presence else {
       let wanted = try reader.whole { (reader) throws(CodecError) -> PeerPresence.Version? in
         guard try reader.readFlag() else { return nil }
         return PeerPresence.Version(start: try reader.readVarint(), number: try reader.readVarint())
       }
-      return take(wanted: wanted)
+      return receive(wanted: wanted)
     }
     let signed = try reader.whole { (reader) throws(CodecError) in try SignedPresence(from: &reader) }
-    try run { () throws(SyncError) in try take(signed) }
+    try run { () throws(SyncError) in try receive(signed) }
   }
 }

@@ -65,7 +65,7 @@ final class AnnouncementPuller {
   /// Receives announced transactions.
   ///
   /// - Returns: The documents of which the sender lacks something.
-  func take(_ announcement: Announcement) throws(SyncError) -> [DocumentRequest] {
+  func receive(_ announcement: Announcement) throws(SyncError) -> [DocumentRequest] {
     let groups = announcement.groups.map { group in
       AnnouncedGroups.Group(
         number: announced.countOne(), documents: group.filter { pull.accepts($0.collection) },
@@ -78,7 +78,7 @@ final class AnnouncementPuller {
       .map { DocumentRequest($0) }
     try readStandings { standing in
       for group in groups where !group.documents.isEmpty {
-        try take(group, group.documents.map(standing), &owed)
+        try receive(group, group.documents.map(standing), &owed)
       }
     }
     sendPulls()
@@ -94,7 +94,7 @@ final class AnnouncementPuller {
       isHeld: standing.isHeld || isWhole, context.gatekeeper)
   }
 
-  private func take(
+  private func receive(
     _ group: AnnouncedGroups.Group, _ standings: [Standing], _ owed: inout [DocumentRequest]
   ) throws {
     guard standings.contains(where: \.isLacking) else {

@@ -46,7 +46,7 @@ final class BulkPulls {
   var isDue: Bool { time.map { $0 <= context.now } ?? false }
 
   /// Removes and returns the postponed collections that may be compared now.
-  func takePermitted() -> [String] {
+  func removePermitted() -> [String] {
     guard isDue else { return [] }
     let waiting = postponed
     postponed = [:]

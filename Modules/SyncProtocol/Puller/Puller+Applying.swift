@@ -5,25 +5,25 @@ import Failpoints
 /// Applies received transactions and handles the outcome.
 extension Puller {
   /// Receives a fragment of the stream of small transactions.
-  func take(_ head: FragmentHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
-    try pull.queue.take(head, content, frameBytes: frameBytes, under: pull.interest, seen: pull.seen())
+  func receive(_ head: FragmentHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
+    try pull.queue.receive(head, content, frameBytes: frameBytes, under: pull.interest, seen: pull.seen())
   }
 
   /// Receives a chunk of a large transaction.
-  func take(_ head: ChunkHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
-    try pull.queue.take(head, content, frameBytes: frameBytes, under: pull.interest, seen: pull.seen())
+  func receive(_ head: ChunkHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
+    try pull.queue.receive(head, content, frameBytes: frameBytes, under: pull.interest, seen: pull.seen())
   }
 
   /// Receives a reference to bytes of a large transaction that an earlier link has delivered.
-  func take(_ frame: ReuseFrame, frameBytes: Int) throws(SyncError) {
-    try pull.queue.take(frame, frameBytes: frameBytes, under: pull.interest, seen: pull.seen())
+  func receive(_ frame: ReuseFrame, frameBytes: Int) throws(SyncError) {
+    try pull.queue.receive(frame, frameBytes: frameBytes, under: pull.interest, seen: pull.seen())
   }
 
   /// Hands the next transactions to the driver, unless it is already applying some.
   func applyNext() throws(SyncError) {
     try pull.queue.prepare()
     guard !pull.queue.isApplying, pull.queue.hasReady || pull.queue.assembly.hasPieces else { return }
-    handOut(pull.queue.takeBatch())
+    handOut(pull.queue.removeBatch())
     try pull.queue.prepare()
   }
 
@@ -40,7 +40,8 @@ extension Puller {
     let batch = ApplyBatch(
       ticket: pull.queue.begin(groups), groups: groups, sender: peer.site, checkpoint: checkpoint?.bytes,
       evictionEpoch: evicted.epoch, accepted: Set(accepted.map { TextKey($0) }),
-      pieces: pull.queue.assembly.takePieces(), forgotten: context.shared.stage.garbage.take(), for: context)
+      pieces: pull.queue.assembly.removeChunks(), forgotten: context.shared.stage.garbage.removeAll(),
+      for: context)
     context.ask(.apply(batch))
   }
 
@@ -65,7 +66,7 @@ extension Puller {
     else {
       return
     }
-    let leaving = context.shared.leaves.take(for: context.id)
+    let leaving = context.shared.leaves.dequeue(for: context.id)
     guard !leaving.isEmpty else { return }
     let batch = ApplyBatch(
       ticket: pull.queue.begin([]), groups: [], sender: peer.site, leaving: leaving, for: context)

@@ -154,7 +154,7 @@ extension Puller {
   }
 
   /// Receives the sender's answer to the request to resume.
-  func take(_ frame: ResumedFrame) throws(SyncError) {
+  func receive(_ frame: ResumedFrame) throws(SyncError) {
     guard frame.generation == pull.generation, case .resuming(let checkpoint, let isRepeated) = pull.phase
     else {
       return
@@ -171,7 +171,7 @@ extension Puller {
         let mark = MarkFrame(
           sequence: checkpoint.sequence, commitCheck: checkpoint.commitCheck,
           policyPrint: checkpoint.policyPrint,
-          asksTaken: 0)
+          asksReceived: 0)
         pull.queue.receive(.mark(mark, own: checkpoint.own))
       }
       ownLogScans.append(PendingLogScan(after: checkpoint.own))
@@ -196,7 +196,7 @@ extension Puller {
     let isAboutToAsk =
       noticeExchange.isWaiting || hasTasks || !reconciler.wants.isEmpty || !reconciler.haves.isEmpty
       || evicted.count > 0
-    return pull.asksSent == mark.frame.asksTaken && !isAboutToAsk && !announcements.isOpen
+    return pull.asksSent == mark.frame.asksReceived && !isAboutToAsk && !announcements.isOpen
   }
 
   /// The checkpoint that is valid now.
@@ -339,7 +339,7 @@ extension Puller {
     following.own = max(following.own, place)
     // Entries that needed no notice count as sent.
     let own = following.own
-    if pull.asksSent == following.mark?.frame.asksTaken { following.mark?.own = own }
+    if pull.asksSent == following.mark?.frame.asksReceived { following.mark?.own = own }
   }
 
   /// Sends notices again for commits after `sequence`.

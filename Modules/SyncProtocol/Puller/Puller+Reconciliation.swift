@@ -29,9 +29,9 @@ extension Puller {
     reconciler.begin(names)
   }
 
-  func take(_ answers: [RangeAnswer], reconciliation: UInt64) throws(SyncError) {
+  func receive(_ answers: [RangeAnswer], reconciliation: UInt64) throws(SyncError) {
     guard reconciliation == pull.reconciliation, pull.phase == .asking else { return }
-    for answer in answers { try reconciler.take(answer, HeldDocuments(self), context.tuning) }
+    for answer in answers { try reconciler.receive(answer, HeldDocuments(self), context.tuning) }
   }
 
   /// Ends the reconciliation: everything that it found is applied here.
@@ -132,12 +132,12 @@ extension Puller {
   /// Interprets the notices whose preceding transactions are all applied.
   ///
   /// - Returns: The documents of which the sender lacks something.
-  func takeNotices() throws(SyncError) -> [DocumentRequest] {
+  func processNotices() throws(SyncError) -> [DocumentRequest] {
     var owed: [DocumentRequest] = []
-    while let notice = pull.queue.takeNotice() {
+    while let notice = pull.queue.dequeueNotice() {
       switch notice {
-      case .offers(let offers): try take(offers)
-      case .announcement(let announcement): owed += try announcements.take(announcement)
+      case .offers(let offers): try receive(offers)
+      case .announcement(let announcement): owed += try announcements.receive(announcement)
       case .settled(let reconciliation): settled(reconciliation: reconciliation)
       case .mark(let frame, let own): following.mark = Following.Mark(frame: frame, own: own)
       case .renew:
@@ -150,7 +150,7 @@ extension Puller {
   }
 
   /// Requests offered documents of which this peer holds another state.
-  private func take(_ offers: [DocumentOffer]) throws(SyncError) {
+  private func receive(_ offers: [DocumentOffer]) throws(SyncError) {
     guard !SyncDefect.offersIgnored.isPlanted else { return }
     for offer in offers where pull.interest.covers(offer.collection) {
       noticeExchange.receive(reported: offer.item.id, of: offer.collection)

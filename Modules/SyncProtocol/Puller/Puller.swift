@@ -139,7 +139,7 @@ final class Puller {
   /// Runs pending work until the budget of records is spent, then sends the collected output.
   func work(budget: inout Int) throws(SyncError) {
     if pull.due != .nothing, isReconciliationAllowed { try beginReconciliation() }
-    for collection in bulk.takePermitted() { reconciler.compare(collection) }
+    for collection in bulk.removePermitted() { reconciler.compare(collection) }
     try reconciler.work(
       HeldDocuments(self), mostOpen: context.tuning.rangesInFlight, budget: &budget)
     if canAsk { try noticeExchange.work(budget: &budget) }
@@ -154,7 +154,7 @@ final class Puller {
 
   /// Sends the collected questions, requests (wants) and notices (haves).
   func flush() {
-    let output = reconciler.takeOutput()
+    let output = reconciler.removeOutput()
     if !output.questions.isEmpty {
       context.statistics.roundTrips += 1
       for chunk in output.questions.pieces(of: 100) { sendQuestions(chunk) }

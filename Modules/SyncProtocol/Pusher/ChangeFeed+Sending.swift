@@ -182,7 +182,7 @@ extension ChangeFeed {
 
   /// Sends the gathered announcements.
   func flushAnnouncements() {
-    let waiting = announcing.takeWaiting()
+    let waiting = announcing.removeWaiting()
     guard !waiting.isEmpty else { return }
     for announcement in Announcement.frames(waiting) {
       context.send(.announce) { announcement.encode(to: &$0) }
@@ -192,7 +192,7 @@ extension ChangeFeed {
     context.send(.ping) { $0.writeFixed(nonce) }
   }
 
-  func take(_ prune: Prune) throws(SyncError) { try announcing.take(prune) }
+  func receive(_ prune: Prune) throws(SyncError) { try announcing.receive(prune) }
 }
 
 extension LiveGroup {

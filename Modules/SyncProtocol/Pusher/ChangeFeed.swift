@@ -159,7 +159,7 @@ final class ChangeFeed {
   }
 
   /// Returns the position after which the peer may have missed changes, once.
-  func takeFellBehind() -> UInt64? {
+  func removeFellBehind() -> UInt64? {
     defer { fellBehindAt = nil }
     return fellBehindAt
   }

@@ -3,7 +3,7 @@ struct CheckpointMessages {
   /// A checkpoint message.
   struct Mark: Equatable {
     let sequence: UInt64
-    let asksTaken: UInt64
+    let asksReceived: UInt64
     /// All groups that were queued before it.
     let after: SendQueue.Progress
   }
@@ -14,14 +14,14 @@ struct CheckpointMessages {
   static let quietInterval = Duration.seconds(30)
 
   /// The number of request and have frames received.
-  private(set) var asksTaken: UInt64 = 0
+  private(set) var asksReceived: UInt64 = 0
   /// Identifies the policy under which the receiver has followed the log.
   private(set) var policyPrint: UInt64 = 0
   private var last: (mark: Mark, at: Duration)?
   private var waiting: Mark?
 
   /// Counts a request or have frame.
-  mutating func countAsk() { asksTaken += 1 }
+  mutating func countAsk() { asksReceived += 1 }
 
   /// Records the policy under which the receiver begins to follow the log; 0 while it does not.
   mutating func begin(under policy: UInt64) { policyPrint = policy }
@@ -34,20 +34,20 @@ struct CheckpointMessages {
   func time(at sequence: UInt64, after queued: SendQueue.Progress, isMoved: Bool, now: Duration) -> Duration?
   {
     guard waiting == nil else { return nil }
-    guard let (mark, time) = last, mark.asksTaken == asksTaken else { return now }
+    guard let (mark, time) = last, mark.asksReceived == asksReceived else { return now }
     guard mark.sequence != sequence else { return nil }
     return time + (mark.after == queued && !isMoved ? Self.quietInterval : Self.interval)
   }
 
   /// Makes the next message, which waits until everything before it is sent.
   mutating func make(at sequence: UInt64, after queued: SendQueue.Progress) -> Mark {
-    let mark = Mark(sequence: sequence, asksTaken: asksTaken, after: queued)
+    let mark = Mark(sequence: sequence, asksReceived: asksReceived, after: queued)
     waiting = mark
     return mark
   }
 
-  /// Takes the message that waits, as sent, if it is this one.
-  mutating func take(_ mark: Mark, now: Duration) -> Bool {
+  /// Records that the message that waits is sent, if it is this one.
+  mutating func accept(_ mark: Mark, now: Duration) -> Bool {
     guard waiting == mark else { return false }
     waiting = nil
     last = (mark, now)
@@ -56,7 +56,7 @@ struct CheckpointMessages {
 
   /// Records that the receiver knows a commit as its checkpoint.
   mutating func noteKnown(_ sequence: UInt64, after queued: SendQueue.Progress, now: Duration) {
-    last = (Mark(sequence: sequence, asksTaken: asksTaken, after: queued), now)
+    last = (Mark(sequence: sequence, asksReceived: asksReceived, after: queued), now)
   }
 
   /// Drops the message that waits: what it says has become doubtful.

@@ -54,7 +54,7 @@ extension DocumentSender {
           let place = StoredPlace(collection: run.collection, number: number)
           let isRecent = !places.isEmpty && places.remove(place) != nil
           if mayHaveBases { included.append(place) }
-          if let inclusion = takeDeferred(place) {
+          if let inclusion = removeDeferred(place) {
             try include(inclusion, id, summary, record, source)
           } else if isRecent || source.streamed.contains(id) {
             try include(.whole, id, summary, record, source)
@@ -67,10 +67,10 @@ extension DocumentSender {
     }
     try sources.forEachIntactRecord(at: places, transaction) { source, place, id, summary, record in
       if mayHaveBases { included.append(place) }
-      try include(takeDeferred(place) ?? .whole, id, summary, record, source)
+      try include(removeDeferred(place) ?? .whole, id, summary, record, source)
     }
     // Drop the requests: these documents were evicted or are damaged.
-    for place in places { _ = takeDeferred(place) }
+    for place in places { _ = removeDeferred(place) }
     return included
   }
 
@@ -137,7 +137,7 @@ extension DocumentSender {
     return true
   }
 
-  private func takeDeferred(_ place: StoredPlace) -> Inclusion? {
+  private func removeDeferred(_ place: StoredPlace) -> Inclusion? {
     deferred.isEmpty ? nil : deferred.removeValue(forKey: place)
   }
 }

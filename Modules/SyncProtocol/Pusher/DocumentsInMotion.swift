@@ -200,7 +200,7 @@ struct DocumentsInMotion {
   }
 
   /// Removes and returns the converged states, by collection and id.
-  mutating func takeConverged() -> [DocumentOffer] {
+  mutating func removeConverged() -> [DocumentOffer] {
     defer { converged.offers = [:] }
     return converged.offers.values.sorted { ($0.collection, $0.item.id) < ($1.collection, $1.item.id) }
   }

@@ -57,7 +57,7 @@ struct InterestDraft {
   ///
   /// - Returns: How many steps an evaluation of its conditions takes.
   /// - Throws: What is wrong with it, with the offset in its frame's payload.
-  mutating func takeNext() throws(CodecError) -> Int {
+  mutating func parseNext() throws(CodecError) -> Int {
     guard let query = waiting.removeFirst() else { return 0 }
     waitingBytes -= query.bytes.count + 64
     return builder.insert(try query.decoded())

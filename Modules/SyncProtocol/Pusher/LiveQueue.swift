@@ -57,7 +57,7 @@ struct LiveQueue {
   /// Removes and returns the follow-up requests for evicted documents, once no group waits.
   ///
   /// They are sorted by collection and id.
-  mutating func takeEvicted() -> [DocumentRequest] {
+  mutating func removeEvicted() -> [DocumentRequest] {
     guard !evicted.isEmpty, isEmpty else { return [] }
     defer { evicted = [:] }
     return evicted.values.sorted { ($0.collection, $0.id) < ($1.collection, $1.id) }

@@ -72,7 +72,7 @@ struct PeerInterest {
   /// Adds a frame of the peer's interest; its queries are compiled later.
   ///
   /// - Throws: `outOfOrder` or `limit`.
-  mutating func take(_ frame: InterestFrame) throws(SyncError) {
+  mutating func receive(_ frame: InterestFrame) throws(SyncError) {
     guard frame.isFirst == (draft == nil) else {
       throw SyncError(.outOfOrder, "An interest's parts are not in order")
     }
@@ -83,17 +83,17 @@ struct PeerInterest {
   }
 
   /// Restores the interest of an earlier session, under which the peer resumes.
-  mutating func take(_ known: [[UInt8]], for resume: ResumeFrame) {
+  mutating func receive(_ known: [[UInt8]], for resume: ResumeFrame) {
     draft = InterestDraft(known, for: resume)
   }
 
   /// Decodes and compiles one query of the interest.
   ///
   /// - Returns: How many steps an evaluation of its conditions takes.
-  mutating func takeNextQuery() throws(CodecError) -> Int { try draft?.takeNext() ?? 0 }
+  mutating func parseNextQuery() throws(CodecError) -> Int { try draft?.parseNext() ?? 0 }
 
   /// Returns the new interest; `nil` until all of it has arrived and is compiled.
-  mutating func takeWhole() -> Whole? {
+  mutating func removeWhole() -> Whole? {
     guard let draft, draft.isWhole, draft.nextBytes == nil else { return nil }
     self.draft = nil
     guard generation == nil || draft.resume != nil || !SyncDefect.interestKept.isPlanted else { return .kept }

@@ -22,7 +22,7 @@ extension Pusher {
     feed.resume(after: frame.sequence, through: end, unaskedAfter: unaskedAfter)
     guard end == frame.sequence else { return }
     peer.holding.settle()
-    checkpoints.noteKnown(end, after: queue.taken, now: context.now)
+    checkpoints.noteKnown(end, after: queue.added, now: context.now)
   }
 
   /// Returns the end of the log walk from a receiver's checkpoint; `nil` if the receiver cannot resume.
@@ -70,7 +70,7 @@ extension Pusher {
   /// When the next checkpoint message is due; `nil` while there is none to send.
   var markTime: Duration? {
     guard let sequence = feed.servedThrough, isQueueEmpty else { return nil }
-    return checkpoints.time(at: sequence, after: queue.taken, isMoved: feed.isMoved, now: context.now)
+    return checkpoints.time(at: sequence, after: queue.added, isMoved: feed.isMoved, now: context.now)
   }
 
   /// Queues a checkpoint message for the position up to which the receiver has been served, if it is time.
@@ -79,7 +79,7 @@ extension Pusher {
   func makeMark() throws(SyncError) {
     if feed.hasFallenBehind { checkpoints.cancel() }
     guard let time = markTime, time <= context.now, let sequence = feed.servedThrough else { return }
-    let mark = checkpoints.make(at: sequence, after: queue.taken)
+    let mark = checkpoints.make(at: sequence, after: queue.added)
     if SyncDefect.markAhead.isPlanted { return try send(mark) }
     queue.add(.mark(mark))
   }
@@ -88,14 +88,14 @@ extension Pusher {
   func send(_ mark: CheckpointMessages.Mark) throws(SyncError) {
     // After a policy change during this call, the peer must first reconcile what the policy had withheld.
     guard !feed.hasFallenBehind, context.isPolicyCurrent else { return checkpoints.cancel() }
-    guard checkpoints.take(mark, now: context.now) else { return }
+    guard checkpoints.accept(mark, now: context.now) else { return }
     // The peer's checkpoint must not pass a document that was withheld without a notice.
     context.reportWithheld()
     feed.isMoved = false
     guard let commit = try context.readLog({ try $0.commitCheck(at: mark.sequence) }) else { return }
     let frame = MarkFrame(
       sequence: mark.sequence, commitCheck: commit, policyPrint: checkpoints.policyPrint,
-      asksTaken: mark.asksTaken)
+      asksReceived: mark.asksReceived)
     context.send(.mark) { frame.encode(to: &$0) }
   }
 

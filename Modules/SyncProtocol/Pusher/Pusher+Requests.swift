@@ -25,11 +25,11 @@ extension Pusher {
   }
 
   /// Receives questions of the receiver; those of a new reconciliation end the one before.
-  func take(_ asked: [RangeQuestion], reconciliation: UInt64) throws(SyncError) {
+  func receive(_ asked: [RangeQuestion], reconciliation: UInt64) throws(SyncError) {
     guard peer.generation != nil else { throw SyncError(.outOfOrder, "Questions before an interest") }
     guard reconciliation >= peer.reconciliation.number else { return }
     if reconciliation > peer.reconciliation.number { try beginReconciliation(reconciliation) }
-    try server.take(asked)
+    try server.receive(asked)
   }
 
   private func beginReconciliation(_ number: UInt64) throws(SyncError) {
@@ -54,7 +54,7 @@ extension Pusher {
   }
 
   /// Queues the peer's requests; those outside of a reconciliation wait until it ends.
-  func take(_ list: WantList) throws(SyncError) {
+  func receive(_ list: WantList) throws(SyncError) {
     checkpoints.countAsk()
     if list.isGraft { feed.announcing.graft() }
     let wants = try sender.requests.gather(list)
@@ -64,19 +64,19 @@ extension Pusher {
       }
       return
     }
-    try take(wants, reconciliation: list.reconciliation, isGroup: list.isGroup, isPull: list.isGraft)
+    try receive(wants, reconciliation: list.reconciliation, isGroup: list.isGroup, isPull: list.isGraft)
   }
 
   /// Queues answers to the documents that the peer holds.
-  func take(_ haves: [DocumentHave], reconciliation: UInt64, seen: UInt64) throws(SyncError) {
+  func receive(_ haves: [DocumentHave], reconciliation: UInt64, seen: UInt64) throws(SyncError) {
     checkpoints.countAsk()
     for have in haves where peer.concerns(have.collection) {
       offers.noticeExchange.receive(reported: have.id, of: have.collection)
     }
-    try take(haves.map { DocumentRequest($0, seen: seen) }, reconciliation: reconciliation, isGroup: false)
+    try receive(haves.map { DocumentRequest($0, seen: seen) }, reconciliation: reconciliation, isGroup: false)
   }
 
-  private func take(
+  private func receive(
     _ asked: [DocumentRequest], reconciliation: UInt64, isGroup: Bool, isPull: Bool = false
   ) throws(SyncError) {
     guard peer.generation != nil else { throw SyncError(.outOfOrder, "Wants before an interest") }

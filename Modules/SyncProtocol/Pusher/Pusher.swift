@@ -49,7 +49,7 @@ final class Pusher {
   ///
   /// - Returns: Whether it is served, and the peer's resume request, if it sent one.
   func serveDraft() -> (isServed: Bool, resume: ResumeFrame?) {
-    guard let whole = peer.subscribed.takeWhole() else { return (false, nil) }
+    guard let whole = peer.subscribed.removeWhole() else { return (false, nil) }
     guard case .new(let interest, let draft) = whole else { return (true, nil) }
     serve(interest, generation: draft.generation, isContinued: draft.isContinued)
     if draft.resume == nil, let site = context.peer?.site {
@@ -126,8 +126,8 @@ final class Pusher {
   }
 
   /// Records the totals that the peer acknowledged.
-  func take(_ totals: Acknowledgement) throws(SyncError) {
-    try queue.take(totals)
+  func receive(_ totals: Acknowledgement) throws(SyncError) {
+    try queue.receive(totals)
     sender.motion.noteApplied(totals.groups)
     // The peer requests the groups that it skipped before it acknowledges them.
     if sender.graph.hasBindings, queue.isConfirmed {
@@ -187,7 +187,7 @@ final class Pusher {
       plain -= sent
     }
     queue.noteEnd(isExhausted: plain <= 0)
-    let sent = queue.takeSent()
+    let sent = queue.removeSent()
     sender.motion.noteSent(sent.names, from: sent.first)
     #if DEBUG || SIMULATION
       // A renew frame that the peer has not answered already shows it.
@@ -225,13 +225,13 @@ final class Pusher {
       return true
     }
     guard try feed.sendNext(canAnswer: canAnswer) else { return false }
-    enqueue(feed.live.takeEvicted(), isGroup: false)
+    enqueue(feed.live.removeEvicted(), isGroup: false)
     return true
   }
 
   /// Sends the notices whose preceding transactions are all sent.
   private func sendNotices() throws(SyncError) {
-    while let notice = queue.takeNotice() {
+    while let notice = queue.dequeueNotice() {
       switch notice {
       case .offers(let documents): offers.sendNow(documents)
       case .settled(let reconciliation): if peer.reconciliation.close(reconciliation) { settle() }
@@ -260,7 +260,7 @@ final class Pusher {
       sender.requests.isEmpty && feed.walk == nil
       && (queue.isConfirmed || context.now >= sender.motion.convergedSince + .seconds(1))
     if isQuiet || sender.motion.convergedCount >= context.tuning.waitingOffers / 2 {
-      offers.send(sender.motion.takeConverged())
+      offers.send(sender.motion.removeConverged())
     }
   }
 

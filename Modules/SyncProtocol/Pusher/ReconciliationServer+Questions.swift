@@ -4,7 +4,7 @@ import DocStore
 /// Answering questions.
 extension ReconciliationServer {
   /// Receives questions of the current reconciliation.
-  func take(_ asked: [RangeQuestion]) throws(SyncError) {
+  func receive(_ asked: [RangeQuestion]) throws(SyncError) {
     guard !reconciliation.isAsked else { throw SyncError(.outOfOrder, "Questions after the last one") }
     guard reconciliation.responder.questionCount + asked.count <= SyncLimits.questions else {
       throw SyncError(.limit, "The peer asks about too many ranges at once")
@@ -16,7 +16,7 @@ extension ReconciliationServer {
       }
       noteNaming(question)
       guard case .compare(let theirs) = question.mode, theirs.count == 0 else {
-        reconciliation.responder.take(question)
+        reconciliation.responder.receive(question)
         continue
       }
       // The receiver has nothing in this range, so the documents themselves are the shortest answer.

@@ -8,7 +8,7 @@ public enum QueryAction: Sendable {
   case run(QueryJob)
   /// Rows of the question with this number, and the bytes of its answer received so far.
   ///
-  /// Report the bytes that were processed with `Session.tookRows`.
+  /// Report the bytes that were processed with `Session.consumedRows`.
   case rows(UInt64, [QueryRow], received: UInt64)
   /// The answer to the question with this number has ended.
   case ended(UInt64, QueryEnd)

@@ -108,7 +108,7 @@ public struct QueryRow: Hashable, Sendable {
   public let id: DocumentID?
   /// The columns by name.
   public let values: [TextKey: Value]
-  /// The row's bytes in the answer; pass the sum over all processed rows to `Session.tookRows`.
+  /// The row's bytes in the answer; pass the sum over all processed rows to `Session.consumedRows`.
   public let byteCount: Int
 
   /// Writes a row as a blob: the id (empty if there is none), then the columns as one canonical map.

@@ -31,7 +31,7 @@ final class RemoteStatements {
     /// How many bytes of the first piece were sent.
     var offset = 0
     var sent: UInt64 = 0
-    var taken: UInt64 = 0
+    var consumed: UInt64 = 0
     var end: QueryEnd?
     /// Whether the peer has stopped the answer; it counts as running until the job has ended.
     var isStopped = false
@@ -107,17 +107,17 @@ final class RemoteStatements {
   }
 
   /// Sends the peer the total bytes of an answer that have been read.
-  func grant(_ number: UInt64, through taken: UInt64) {
+  func grant(_ number: UInt64, through consumed: UInt64) {
     guard asked[number] != nil else { return }
     context.send(.stopAsk) { out in
       out.writeVarint(number)
       out.write(1)
-      out.writeVarint(taken)
+      out.writeVarint(consumed)
     }
   }
 
   /// Processes a part of an answer; parts of a stopped answer are dropped.
-  func takeRows(_ reader: inout ByteReader) throws(CodecError) {
+  func receiveRows(_ reader: inout ByteReader) throws(CodecError) {
     let number = try reader.readVarint()
     let content = try reader.readBytes(reader.remaining)
     guard let entry = asked[number] else { return }
@@ -147,7 +147,7 @@ final class RemoteStatements {
   }
 
   /// Processes the end of an answer.
-  func takeEnd(_ number: UInt64, _ end: QueryEnd) throws(SyncError) {
+  func receiveEnd(_ number: UInt64, _ end: QueryEnd) throws(SyncError) {
     guard let entry = asked.removeValue(forKey: number) else { return }
     // An answer that was given up may end inside a row.
     guard end.error != nil || entry.input.isEmpty && end.rows == entry.rows else {
@@ -163,7 +163,7 @@ final class RemoteStatements {
   // MARK: - Answering
 
   /// Processes a question of the peer.
-  func take(_ number: UInt64, _ question: QueryQuestion) throws(SyncError) {
+  func receive(_ number: UInt64, _ question: QueryQuestion) throws(SyncError) {
     guard number > lastAsked else { throw SyncError(.outOfOrder, "A statement's number is not a new one") }
     lastAsked = number
     guard context.configuration.answersRemoteQueries else {
@@ -195,7 +195,7 @@ final class RemoteStatements {
   var waitingBytes: Int { answers.values.reduce(0) { $0 + $1.waitingBytes } }
 
   /// Queues a piece of a job's result.
-  func take(_ piece: QueryJob.Piece) {
+  func receive(_ piece: QueryJob.Piece) {
     guard let answer = answers[piece.number] else { return }
     answer.end = piece.end
     if !answer.isStopped, !piece.bytes.isEmpty {
@@ -211,13 +211,13 @@ final class RemoteStatements {
   }
 
   /// Processes the peer's stop of an answer, or its credit: how many bytes of the answer it has read.
-  func takeControl(_ number: UInt64, taken: UInt64?) throws(SyncError) {
+  func receiveControl(_ number: UInt64, consumed: UInt64?) throws(SyncError) {
     guard let answer = answers[number] else { return }
-    if let taken {
-      guard taken >= answer.taken, taken <= answer.sent else {
+    if let consumed {
+      guard consumed >= answer.consumed, consumed <= answer.sent else {
         throw SyncError(.malformed, "More of an answer is taken than was sent")
       }
-      answer.taken = taken
+      answer.consumed = consumed
       return
     }
     drop(answer, number)
@@ -246,7 +246,7 @@ final class RemoteStatements {
     let span = UInt64(max(half * 2 / answers.count, min(half, Self.leastSpan)))
     for number in answers.keys.sorted() {
       guard let answer = answers[number], !answer.isStopped else { continue }
-      while answer.sent - answer.taken < span, let chunk = answer.next(limit: min(half, Self.frameBytes)) {
+      while answer.sent - answer.consumed < span, let chunk = answer.next(limit: min(half, Self.frameBytes)) {
         context.send(.rows) { out in
           out.writeVarint(number)
           out.write(chunk)

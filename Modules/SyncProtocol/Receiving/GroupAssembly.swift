@@ -67,7 +67,7 @@ final class GroupAssembly {
   var hasPieces: Bool { !pieces.isEmpty }
 
   /// Removes and returns the bytes to stage.
-  func takePieces() -> [StagedChunk] {
+  func removeChunks() -> [StagedChunk] {
     defer { pieces = [] }
     return pieces
   }
@@ -75,7 +75,7 @@ final class GroupAssembly {
   // MARK: - Small transactions
 
   /// Receives a fragment of the stream of small transactions, and returns the transactions that it completes.
-  func take(
+  func receive(
     _ head: FragmentHead, _ content: RawSpan, seen: UInt64
   ) throws(SyncError) -> GroupArrival {
     if head.packing == nil { stream = [] }
@@ -112,7 +112,7 @@ final class GroupAssembly {
   /// Receives a chunk of a large transaction.
   ///
   /// - Returns: The transaction, if it is complete now.
-  func take(
+  func receive(
     _ head: ChunkHead, _ content: RawSpan, seen: UInt64
   ) throws(SyncError) -> GroupArrival? {
     guard head.packing != nil else {
@@ -122,13 +122,13 @@ final class GroupAssembly {
     var current = try begin(
       head.transfer, totalBytes: head.totalBytes, offset: head.offset, seen: seen)
     try unpacker.expand(head, content, onto: &current.bytes)
-    return try take(current)
+    return try advance(current)
   }
 
   /// Receives a reference to bytes of a large transaction that an earlier link has delivered.
   ///
   /// - Returns: The transaction, if it is complete now.
-  func take(_ frame: ReuseFrame, seen: UInt64) throws(SyncError) -> GroupArrival? {
+  func receive(_ frame: ReuseFrame, seen: UInt64) throws(SyncError) -> GroupArrival? {
     guard frame.stage < staged.count,
       let range = staged[frame.stage].outline.range(
         first: frame.first, count: frame.count, includesTail: frame.includesTail),
@@ -157,7 +157,7 @@ final class GroupAssembly {
       unpacker.learn(learnt.span.bytes)
     }
     context.statistics.resumedBytes += UInt64(bytes.count)
-    return try take(current)
+    return try advance(current)
   }
 
   private func stretch(
@@ -192,7 +192,7 @@ final class GroupAssembly {
   }
 
   /// Completes the transaction, or stores the transfer until the next chunk.
-  private func take(_ current: IncomingTransfer) throws(SyncError) -> GroupArrival? {
+  private func advance(_ current: IncomingTransfer) throws(SyncError) -> GroupArrival? {
     guard current.bytes.count == current.totalBytes else {
       SyncPoint.cameInChunks.reached()
       var current = current

@@ -25,7 +25,7 @@ final class ReceiveQueue {
   private var readyDocuments = 0
   private var readyBytes = 0
   /// The memory of decoded transactions that are not applied.
-  private var takenApartBytes = 0
+  private var decodedBytes = 0
   /// Uncompressed bytes of transactions that wait or are being applied.
   private(set) var unappliedBytes = 0
   private var applying: (ticket: UInt64, groups: [IncomingGroup])?
@@ -69,21 +69,21 @@ final class ReceiveQueue {
   // MARK: - Frames
 
   /// Receives a fragment of the stream of small transactions, and records the interest that applies to them.
-  func take(
+  func receive(
     _ head: FragmentHead, _ content: RawSpan, frameBytes: Int, under interest: Interest,
     seen: UInt64
   ) throws(SyncError) {
-    let arrival = try assembly.take(head, content, seen: seen)
+    let arrival = try assembly.receive(head, content, seen: seen)
     note(packed: content.byteCount, plain: head.plainBytes)
     append(arrival, under: interest)
     acknowledge(frameBytes, plainBytes: head.plainBytes, isSettled: arrival.ranges.isEmpty)
   }
 
   /// Receives a chunk of a large transaction.
-  func take(
+  func receive(
     _ head: ChunkHead, _ content: RawSpan, frameBytes: Int, under interest: Interest, seen: UInt64
   ) throws(SyncError) {
-    let arrival = try assembly.take(head, content, seen: seen)
+    let arrival = try assembly.receive(head, content, seen: seen)
     let isDropped = head.packing == nil
     if !isDropped { note(packed: content.byteCount, plain: head.plainBytes) }
     if let arrival { append(arrival, under: interest) }
@@ -91,10 +91,10 @@ final class ReceiveQueue {
   }
 
   /// Receives a reference to bytes of a large transaction that an earlier link has delivered.
-  func take(
+  func receive(
     _ frame: ReuseFrame, frameBytes: Int, under interest: Interest, seen: UInt64
   ) throws(SyncError) {
-    let arrival = try assembly.take(frame, seen: seen)
+    let arrival = try assembly.receive(frame, seen: seen)
     if let arrival { append(arrival, under: interest) }
     acknowledge(frameBytes, plainBytes: 0, isSettled: arrival == nil)
   }
@@ -123,7 +123,7 @@ final class ReceiveQueue {
   }
 
   /// Removes and returns the first notice if everything received before it is applied.
-  func takeNotice() -> ReceivedNotice? {
+  func dequeueNotice() -> ReceivedNotice? {
     let next = notices.removeFirst { $0 <= appliedGroups || SyncDefect.noticeReadEarly.isPlanted }
     guard let (notice, point) = next else { return nil }
     check(
@@ -138,14 +138,14 @@ final class ReceiveQueue {
   // MARK: - Bounds
 
   /// Bytes in memory that are received and not applied.
-  var heldBytes: Int { pendingBytes + arrived.indexBytes + takenApartBytes + assembly.pieceBytes }
+  var heldBytes: Int { pendingBytes + arrived.indexBytes + decodedBytes + assembly.pieceBytes }
 
   /// Returns whether more bytes may be held for this peer.
   ///
   /// If progress depends on them, they may exceed this peer's limit. The limit of all sessions still applies.
   private func mayHold(_ more: Int, isNeeded: Bool) -> Bool {
     (isNeeded || heldBytes + more <= context.configuration.arrivedBytes)
-      && context.shared.memory.mayTake(more, context.id, limit: context.configuration.allArrivedBytes)
+      && context.shared.memory.mayReceive(more, context.id, limit: context.configuration.allArrivedBytes)
   }
 
   /// Whether the session must stop reading until its own or other sessions' transactions are applied.
@@ -184,7 +184,7 @@ final class ReceiveQueue {
       ready.append(group)
       readyDocuments += group.documentCount
       readyBytes += group.byteCount
-      takenApartBytes += group.cost
+      decodedBytes += group.cost
       noteHeld()
     }
   }
@@ -225,7 +225,7 @@ final class ReceiveQueue {
   }
 
   /// Removes and returns the transactions that one store transaction is to apply.
-  func takeBatch() -> [IncomingGroup] {
+  func removeBatch() -> [IncomingGroup] {
     var groups: [IncomingGroup] = []
     var documents = 0
     var bytes = 0
@@ -273,7 +273,7 @@ final class ReceiveQueue {
       readyBytes += group.byteCount
     }
     unappliedBytes -= groups.reduce(0) { $0 + $1.byteCount }
-    takenApartBytes -= groups.reduce(0) { $0 + $1.cost }
+    decodedBytes -= groups.reduce(0) { $0 + $1.cost }
     guard !applying.groups.isEmpty else { return nil }
     appliedGroups += UInt64(groups.count)
     return groups

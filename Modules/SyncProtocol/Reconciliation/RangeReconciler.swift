@@ -123,7 +123,7 @@ struct RangeReconciler {
   ///
   /// - Throws: `outOfOrder` if there is no such question, `malformed` if the answer lies outside the
   ///   question's range.
-  mutating func take(_ answer: RangeAnswer, _ documents: some ReconcilingSet, _ tuning: SyncTuning)
+  mutating func receive(_ answer: RangeAnswer, _ documents: some ReconcilingSet, _ tuning: SyncTuning)
     throws(SyncError)
   {
     guard let question = open[answer.request] else {
@@ -214,7 +214,7 @@ struct RangeReconciler {
   mutating func report(_ found: [DocumentHave]) { haves += found }
 
   /// Removes and returns the collected output.
-  mutating func takeOutput() -> Output {
+  mutating func removeOutput() -> Output {
     defer { (questions, wants, haves) = ([], [], []) }
     return Output(questions: questions, wants: wants, haves: haves)
   }

@@ -67,7 +67,7 @@ struct RangeResponder {
   // MARK: - Questions
 
   /// Queues a question that needs a scan or a digest.
-  mutating func take(_ question: RangeQuestion) {
+  mutating func receive(_ question: RangeQuestion) {
     switch question.mode {
     case .compare(let theirs): tasks.append(.compare(question, theirs, RangeScan(question.range)))
     case .send: tasks.append(.compare(question, nil, RangeScan(question.range)))

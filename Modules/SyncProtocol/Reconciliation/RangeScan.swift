@@ -48,7 +48,7 @@ struct RangeScan {
     var state = self
     var left = budget
     state.isDone = true
-    func take(
+    func include(
       _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView
     ) {
       left -= 1
@@ -68,7 +68,7 @@ struct RangeScan {
       try transaction.forEachIntactRecord(in: collection, numbers: first...last, damaged: damaged) {
         number, id, summary, record in
         guard left > 0 else { return pause(at: .number(number)) }
-        take(number, id, summary, record)
+        include(number, id, summary, record)
         return true
       }
     case .id(let first):
@@ -76,7 +76,7 @@ struct RangeScan {
         in: collection, from: first, to: range.to.isEmpty ? nil : range.to, damaged: damaged
       ) { number, id, summary, record in
         guard left > 0 else { return pause(at: .id(id.copied)) }
-        take(number, id, summary, record)
+        include(number, id, summary, record)
         return true
       }
     }

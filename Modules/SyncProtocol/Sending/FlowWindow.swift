@@ -80,8 +80,8 @@ struct FlowWindow {
   /// One frame always fits when nothing is in flight.
   func hasRoom(for wireBytes: Int) -> Bool {
     // Staged bytes take almost no link time. Only one such group is sent until the first acknowledgement.
-    let taken = plainBytesInFlight + reused.inFlight
-    guard taken < credit, reused.inFlight == 0 || acknowledged.wireBytes > 0 else {
+    let used = plainBytesInFlight + reused.inFlight
+    guard used < credit, reused.inFlight == 0 || acknowledged.wireBytes > 0 else {
       return wireBytesInFlight == 0 && credit > 0
     }
     return wireBytesInFlight == 0 || wireBytesInFlight + wireBytes <= windowBytes
@@ -125,7 +125,7 @@ struct FlowWindow {
   /// Records the receiver's acknowledged totals.
   ///
   /// - Throws: `malformed` when they decrease or exceed what was sent.
-  mutating func take(_ totals: Acknowledgement, now: Duration) throws(SyncError) {
+  mutating func receive(_ totals: Acknowledgement, now: Duration) throws(SyncError) {
     guard totals.isAhead(of: acknowledged), sent.isAhead(of: totals) else {
       throw SyncError(.malformed, "an acknowledgement of what was not sent")
     }

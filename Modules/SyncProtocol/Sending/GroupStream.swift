@@ -40,7 +40,7 @@ struct GroupStream {
   /// Removes and returns at most `limit` bytes.
   ///
   /// They end with a group if one ends in them, so that few groups are ever sent in part.
-  mutating func take(atMost limit: Int) -> Piece {
+  mutating func dequeue(atMost limit: Int) -> Piece {
     let most = start + UInt64(min(byteCount, limit))
     var count = Int(most - start)
     var ended: [Group] = []

@@ -64,7 +64,7 @@ struct PackingLine {
   }
 
   /// Stores the result of a job; that of a removed chunk is ignored.
-  mutating func take(_ ticket: UInt64, _ packed: [UInt8]?) {
+  mutating func complete(_ ticket: UInt64, _ packed: [UInt8]?) {
     guard let index = entries.firstIndex(where: { $0.ticket == ticket }) else { return }
     entries[index].content = .deflated(packed)
   }

@@ -45,7 +45,7 @@ extension SendQueue {
   private func sendFragment() throws(SyncError) -> Int {
     lastPacked = context.now
     let isLive = stream.groups.first.map { !$0.isBulk } ?? false
-    let piece = stream.take(atMost: fragmentBytes)
+    let piece = stream.dequeue(atMost: fragmentBytes)
     let (count, documents) = (piece.bytes.count, piece.groups.reduce(0) { $0 + $1.documents })
     gone.small += UInt64(piece.groups.count)
     for group in piece.groups { noteSent(group.sequence) }
@@ -113,9 +113,9 @@ extension SendQueue {
   }
 
   /// Receives a chunk that another thread has compressed.
-  func take(_ piece: PackedPiece) throws(SyncError) {
+  func receive(_ piece: PackedPiece) throws(SyncError) {
     let packed = try piece.result.get()
-    packing.take(piece.ticket, packed)
+    packing.complete(piece.ticket, packed)
     sendPacked()
   }
 

@@ -37,7 +37,7 @@ final class SendQueue {
   private var newlySent: [UInt64] = []
   var waitingTransferBytes = 0
   /// Counts of queued and sent groups by channel.
-  private(set) var taken = Progress()
+  private(set) var added = Progress()
   var gone = Progress()
   private var notices = Waiting<SentNotice, Progress>()
   var turns = LinkTurns()
@@ -110,13 +110,13 @@ final class SendQueue {
     let isLarge = group.byteCount + 8 > smallGroupBytes || !mayOvertake && hasTransfers
     // Segments keep their order, whatever their sizes.
     guard isLarge || group.segment != nil else {
-      taken.small += 1
+      added.small += 1
       return stream.append(group, sequence: sequence, isBulk: isBulk)
     }
     let plain = group.bytes
     let bytes = isSlow(plain.count) ? ColumnGroup.split(plain) ?? plain : plain
     waitingTransferBytes += bytes.count
-    taken.large += 1
+    added.large += 1
     lastQueued += 1
     transfers.append(
       Transfer(
@@ -149,16 +149,16 @@ final class SendQueue {
   /// Queues a notice behind everything that was queued before.
   func add(_ notice: SentNotice, documents: Int = 0) {
     #if DEBUG || SIMULATION
-      context.watch?(.noticeQueued(notice.frameType, after: taken.count))
+      context.watch?(.noticeQueued(notice.frameType, after: added.count))
     #endif
-    notices.append(notice, documents: documents, until: taken)
+    notices.append(notice, documents: documents, until: added)
   }
 
   /// Removes and returns the first notice if everything before it is sent.
-  func takeNotice() -> SentNotice? {
+  func dequeueNotice() -> SentNotice? {
     guard let (notice, _) = notices.removeFirst(where: { gone.covers($0) }) else { return nil }
     #if DEBUG || SIMULATION
-      context.watch?(.noticeTaken(notice.frameType))
+      context.watch?(.noticeDequeued(notice.frameType))
     #endif
     return notice
   }
@@ -172,16 +172,16 @@ final class SendQueue {
   }
 
   /// Records the receiver's acknowledged totals.
-  func take(_ totals: Acknowledgement) throws(SyncError) {
+  func receive(_ totals: Acknowledgement) throws(SyncError) {
     let settled = totals.groups &- window.acknowledged.groups
-    try window.take(totals, now: context.now)
+    try window.receive(totals, now: context.now)
     for _ in 0..<settled { _ = unacknowledged.removeFirst() }
   }
 
   /// Removes and returns the names of the groups that were sent completely since the last call.
   ///
   /// The result also has the place of the first one among all groups, from 1.
-  func takeSent() -> (names: [UInt64], first: UInt64) {
+  func removeSent() -> (names: [UInt64], first: UInt64) {
     defer { newlySent = [] }
     return (newlySent, window.sent.groups - UInt64(newlySent.count) + 1)
   }

@@ -20,12 +20,12 @@ struct InputBacklog {
   }
 
   /// Passes the waiting bytes to `body`, which returns how many of them it consumed.
-  mutating func take(_ body: (RawSpan) throws(SyncError) -> Int) throws(SyncError) {
+  mutating func consume(_ body: (RawSpan) throws(SyncError) -> Int) throws(SyncError) {
     let all = bytes
     bytes = []
-    let taken = try body(all.span.bytes.extracting(start...))
+    let consumed = try body(all.span.bytes.extracting(start...))
     bytes = all
-    start += taken
+    start += consumed
     if start == bytes.count { (bytes, start) = ([], 0) }
   }
 }

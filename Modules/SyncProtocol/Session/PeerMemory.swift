@@ -55,7 +55,7 @@ final class PeerMemory: Sendable {
   ///
   /// Above the limit, the session that holds the most goes on, so that its data is applied and freed. The
   /// others stop reading, unless they hold less than an equal share.
-  func mayTake(_ more: Int, _ session: UInt64, limit: Int) -> Bool {
+  func mayReceive(_ more: Int, _ session: UInt64, limit: Int) -> Bool {
     state.withLock { state in
       guard state.arrived.total + more > limit, let bytes = state.arrived.held[session] else { return true }
       return state.arrived.isWithinShare(session, more, limit: limit)

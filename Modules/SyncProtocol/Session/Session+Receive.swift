@@ -2,16 +2,16 @@ import CRDTCore
 
 extension Session {
   /// Parses received bytes as far as time and memory allow, and queues the rest.
-  func take(_ bytes: RawSpan) throws(SyncError) {
+  func receive(_ bytes: RawSpan) throws(SyncError) {
     guard !isBehind else { return backlog.append(bytes) }
-    let taken = try takeNow(bytes)
-    if taken < bytes.byteCount { backlog.append(bytes.extracting(taken...)) }
+    let consumed = try receiveNow(bytes)
+    if consumed < bytes.byteCount { backlog.append(bytes.extracting(consumed...)) }
   }
 
   /// Continues parsing the backlog.
-  func takeBacklog() throws(SyncError) {
-    try takeDraft()
-    if isBehind, !isFull { try backlog.take { (bytes) throws(SyncError) in try takeNow(bytes) } }
+  func receiveBacklog() throws(SyncError) {
+    try parseDraft()
+    if isBehind, !isFull { try backlog.consume { (bytes) throws(SyncError) in try receiveNow(bytes) } }
   }
 
   /// Whether the driver must not read from the link: input is unparsed, or too much data waits to be applied.
@@ -35,7 +35,7 @@ extension Session {
   /// Splits the stream into frames and processes each in place; only frames that arrive in pieces are copied.
   ///
   /// - Returns: How many bytes it consumed.
-  private func takeNow(_ bytes: RawSpan) throws(SyncError) -> Int {
+  private func receiveNow(_ bytes: RawSpan) throws(SyncError) -> Int {
     guard context.hasTime, !isFull, !pusher.peer.isDrafting else { return 0 }
     var position = 0
     if !input.isEmpty {
@@ -47,10 +47,10 @@ extension Session {
       }
       guard isWhole else { return bytes.byteCount }
       let frame = input.bytes
-      guard try !takeFrames(in: frame.span.bytes, from: 0).isPaused else { return position }
+      guard try !receiveFrames(in: frame.span.bytes, from: 0).isPaused else { return position }
       input.removeAll()
     }
-    let (end, isPaused) = try takeFrames(in: bytes, from: position)
+    let (end, isPaused) = try receiveFrames(in: bytes, from: position)
     guard !isPaused, end < bytes.byteCount else { return end }
     input.append(bytes.extracting(end..<bytes.byteCount))
     return bytes.byteCount
@@ -59,7 +59,7 @@ extension Session {
   /// Processes complete frames until none is left or the step has to pause.
   ///
   /// - Returns: Where the next frame begins, and whether that frame is complete but has to wait.
-  private func takeFrames(
+  private func receiveFrames(
     in bytes: RawSpan, from start: Int
   ) throws(SyncError) -> (position: Int, isPaused: Bool) {
     // The offset of `bytes` in the peer's stream.
@@ -81,7 +81,7 @@ extension Session {
       context.statistics.framesReceived += 1
       context.didReceiveFrame()
       do throws(FrameFailure) {
-        try take(frame.type, payload, frameBytes: frame.end - position)
+        try receive(frame.type, payload, frameBytes: frame.end - position)
       } catch {
         switch error {
         case .codec(let error):
@@ -94,18 +94,18 @@ extension Session {
       position = frame.end
       inputOffset = base + position
       draftOffset = base + frame.payload.lowerBound
-      try takeDraft()
+      try parseDraft()
     }
   }
 
   /// Parses the queries of a received interest while there is time, and serves the interest once it is whole.
-  private func takeDraft() throws(SyncError) {
+  private func parseDraft() throws(SyncError) {
     while let byteCount = pusher.peer.subscribed.nextQueryBytes {
       let cost = InputCost.query(byteCount)
       guard context.hasTime(for: cost) else { return }
       context.spend(cost)
       do throws(CodecError) {
-        context.spend(InputCost.query(steps: try pusher.peer.subscribed.takeNextQuery()))
+        context.spend(InputCost.query(steps: try pusher.peer.subscribed.parseNextQuery()))
       } catch {
         throw SyncError(error, in: "a frame of type \(FrameType.interest.rawValue)", base: draftOffset)
       }
@@ -140,7 +140,7 @@ extension Session {
       : "The peer does not speak this protocol"
   }
 
-  private func take(_ rawType: UInt8, _ payload: RawSpan, frameBytes: Int) throws(FrameFailure) {
+  private func receive(_ rawType: UInt8, _ payload: RawSpan, frameBytes: Int) throws(FrameFailure) {
     let type = FrameType(rawValue: rawType)
     var reader = ByteReader(payload)
     switch (state, type) {
@@ -171,11 +171,11 @@ extension Session {
     case (.doubtingSite, _): return
     case (.open, .hello?): throw .session(SyncError(.outOfOrder, "A second hello"))
     case (.open, nil): return
-    case (.open, let type?): try takeOpen(type, &reader, frameBytes: frameBytes)
+    case (.open, let type?): try receiveOpen(type, &reader, frameBytes: frameBytes)
     }
   }
 
-  private func takeOpen(
+  private func receiveOpen(
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {
     context.roundTrip.didReceive(type, now: context.now)
@@ -183,13 +183,13 @@ extension Session {
     switch type {
     case .hello, .bye: return
     case .compare, .asked, .want, .have, .interest, .acknowledge, .prune, .resume, .renewed:
-      try takeForPusher(type, &reader)
+      try receiveForPusher(type, &reader)
     case .answer, .offer, .settled, .fragment, .chunk, .renew, .resumed, .mark, .announce:
-      try takeForPuller(type, &reader, frameBytes: frameBytes)
+      try receiveForPuller(type, &reader, frameBytes: frameBytes)
     case .filterWanted, .filter: try receiveFilterFrame(type, &reader)
-    case .staged, .reuse: try takeForTransfer(type, &reader, frameBytes: frameBytes)
-    case .ask, .rows, .answered, .stopAsk: try statements.take(type, &reader)
-    case .presenceWanted, .presence: try presence.take(type, &reader)
+    case .staged, .reuse: try receiveForTransfer(type, &reader, frameBytes: frameBytes)
+    case .ask, .rows, .answered, .stopAsk: try statements.receive(type, &reader)
+    case .presenceWanted, .presence: try presence.receive(type, &reader)
     case .ping:
       let nonce = try reader.field { (reader) throws(CodecError) in try reader.readFixed(as: UInt64.self) }
       if health.mayAnswerPing(bytesReceived: context.statistics.bytesReceived, now: context.now) {
@@ -212,11 +212,11 @@ extension Session {
   }
 
   /// Processes frames that the peer sends as a receiver.
-  private func takeForPusher(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
+  private func receiveForPusher(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
     switch type {
     case .interest:
       let frame = try reader.whole { (reader) throws(CodecError) in try InterestFrame(from: &reader) }
-      try run { () throws(SyncError) in try pusher.peer.subscribed.take(frame) }
+      try run { () throws(SyncError) in try pusher.peer.subscribed.receive(frame) }
     case .compare:
       let (reconciliation, questions) = try reader.whole { (reader) throws(CodecError) in
         let reconciliation = try reader.readVarint()
@@ -226,24 +226,25 @@ extension Session {
         }
         return (reconciliation, questions)
       }
-      try run { () throws(SyncError) in try pusher.take(questions, reconciliation: reconciliation) }
+      try run { () throws(SyncError) in try pusher.receive(questions, reconciliation: reconciliation) }
     case .want:
       let list = try reader.whole { (reader) throws(CodecError) in try WantList(from: &reader) }
-      try run { () throws(SyncError) in try pusher.take(list) }
+      try run { () throws(SyncError) in try pusher.receive(list) }
     case .have:
       let (reconciliation, seen, haves) = try reader.whole { (reader) throws(CodecError) in
         try DocumentHave.decode(from: &reader)
       }
-      try run { () throws(SyncError) in try pusher.take(haves, reconciliation: reconciliation, seen: seen) }
+      try run { () throws(SyncError) in try pusher.receive(haves, reconciliation: reconciliation, seen: seen)
+      }
     case .asked:
       let reconciliation = try reader.whole { (reader) throws(CodecError) in try reader.readVarint() }
       try run { () throws(SyncError) in try pusher.asked(reconciliation: reconciliation) }
     case .acknowledge:
       let totals = try reader.whole { (reader) throws(CodecError) in try Acknowledgement(from: &reader) }
-      try run { () throws(SyncError) in try pusher.take(totals) }
+      try run { () throws(SyncError) in try pusher.receive(totals) }
     case .prune:
       let prune = try reader.whole { (reader) throws(CodecError) in try Prune(from: &reader) }
-      try run { () throws(SyncError) in try pusher.feed.announcing.take(prune) }
+      try run { () throws(SyncError) in try pusher.feed.announcing.receive(prune) }
     case .resume:
       let frame = try reader.whole { (reader) throws(CodecError) in try ResumeFrame(from: &reader) }
       try run { () throws(SyncError) in try resume(frame) }
@@ -265,7 +266,7 @@ extension Session {
         return context.send(.resumed) { answer.encode(to: &$0) }
       }
       // The pusher resumes once the interest has been parsed and served.
-      return pusher.peer.subscribed.take(known, for: frame)
+      return pusher.peer.subscribed.receive(known, for: frame)
     }
     let met = frame.lag.flatMap { lag in
       highestSent.map { ResumeFrame.met(lag, behind: $0) }
@@ -274,7 +275,7 @@ extension Session {
   }
 
   /// Processes frames that the peer sends as a sender.
-  private func takeForPuller(
+  private func receiveForPuller(
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {
     puller.countAnswer()
@@ -288,7 +289,7 @@ extension Session {
         }
         return (reconciliation, answers)
       }
-      try run { () throws(SyncError) in try puller.take(answers, reconciliation: reconciliation) }
+      try run { () throws(SyncError) in try puller.receive(answers, reconciliation: reconciliation) }
     case .offer:
       let offers = try reader.whole { (reader) throws(CodecError) in try DocumentOffer.decode(from: &reader)
       }
@@ -299,16 +300,16 @@ extension Session {
     case .fragment:
       let head = try reader.field { (reader) throws(CodecError) in try FragmentHead(from: &reader) }
       let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
-      try run { () throws(SyncError) in try puller.take(head, content, frameBytes: frameBytes) }
+      try run { () throws(SyncError) in try puller.receive(head, content, frameBytes: frameBytes) }
     case .chunk:
       let head = try reader.field { (reader) throws(CodecError) in try ChunkHead(from: &reader) }
       let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
-      try run { () throws(SyncError) in try puller.take(head, content, frameBytes: frameBytes) }
+      try run { () throws(SyncError) in try puller.receive(head, content, frameBytes: frameBytes) }
     case .renew:
       puller.pull.queue.receive(.renew)
     case .resumed:
       let frame = try reader.whole { (reader) throws(CodecError) in try ResumedFrame(from: &reader) }
-      try run { () throws(SyncError) in try puller.take(frame) }
+      try run { () throws(SyncError) in try puller.receive(frame) }
     case .announce:
       let announcement = try reader.whole { (reader) throws(CodecError) in
         try Announcement(from: &reader)
@@ -332,22 +333,22 @@ extension Session {
         switch frame.role {
         case .haves:
           puller.countAnswer()
-          try puller.noticeExchange.take(frame)
-        case .offers: try pusher.offers.noticeExchange.take(frame)
+          try puller.noticeExchange.receive(frame)
+        case .offers: try pusher.offers.noticeExchange.receive(frame)
         }
       }
     }
     let ask = try reader.whole { (reader) throws(CodecError) in try FilterAsk(from: &reader) }
     try run { () throws(SyncError) in
       switch ask.role {
-      case .haves: try pusher.offers.noticeExchange.take(ask)
-      case .offers: try puller.noticeExchange.take(ask)
+      case .haves: try pusher.offers.noticeExchange.receive(ask)
+      case .offers: try puller.noticeExchange.receive(ask)
       }
     }
   }
 
   /// Processes frames of large groups that resume the transfer of an earlier link.
-  func takeForTransfer(
+  func receiveForTransfer(
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {
     if type == .staged {
@@ -358,11 +359,11 @@ extension Session {
         }
         return notices
       }
-      try run { () throws(SyncError) in try pusher.queue.peerStages.take(notices) }
+      try run { () throws(SyncError) in try pusher.queue.peerStages.receive(notices) }
     } else {
       let frame = try reader.whole { (reader) throws(CodecError) in try ReuseFrame(from: &reader) }
       puller.countAnswer()
-      try run { () throws(SyncError) in try puller.take(frame, frameBytes: frameBytes) }
+      try run { () throws(SyncError) in try puller.receive(frame, frameBytes: frameBytes) }
     }
   }
 }

@@ -29,16 +29,28 @@ extension Session {
   ///
   /// - Parameters:
   ///   - number: Identifies the question.
-  ///   - taken: The total bytes of its rows that were processed, at most those received; it never decreases.
+  ///   - consumed: The total bytes of its rows that were processed, at most those received; it never decreases.
   ///   - now: The time.
   /// - Returns: Actions.
+  public func consumedRows(of number: UInt64, through consumed: UInt64, now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in statements.grant(number, through: consumed) }
+  }
+
+  /// Reports how much of an answer was processed, under the former name of this call.
+  ///
+  /// - Parameters:
+  ///   - number: Identifies the question.
+  ///   - taken: The total bytes of its rows that were processed.
+  ///   - now: The time.
+  /// - Returns: Actions.
+  @available(*, deprecated, renamed: "consumedRows(of:through:now:)")
   public func tookRows(of number: UInt64, through taken: UInt64, now: Duration) -> [Action] {
-    step(now) { () throws(SyncError) in statements.grant(number, through: taken) }
+    consumedRows(of: number, through: taken, now: now)
   }
 
   /// Processes the pieces of a job, in the job's order.
   public func queried(_ piece: QueryJob.Piece, now: Duration) -> [Action] {
-    step(now) { () throws(SyncError) in statements.take(piece) }
+    step(now) { () throws(SyncError) in statements.receive(piece) }
   }
 
   /// Cancels all statements that run for the other peer; call it when the link is gone.
@@ -93,7 +105,7 @@ extension Session {
     package func watch(_ watch: @escaping (SessionFact) -> Void) {
       context.watch = watch
       let queue = pusher.queue
-      context.counts = { [unowned queue] in (queue.taken.count, queue.gone.count) }
+      context.counts = { [unowned queue] in (queue.added.count, queue.gone.count) }
     }
 
     /// Whether this side has lost track of what the peer lacks, and has not reported it.

@@ -162,7 +162,7 @@ public final class Session {
     health.lastReceived = now
     context.statistics.bytesReceived += UInt64(bytes.byteCount)
     do throws(SyncError) {
-      try take(bytes)
+      try receive(bytes)
       if health.endProbe() { context.ask(.admission(.isAlive(true))) }
     } catch {
       return finish(error)
@@ -226,7 +226,7 @@ public final class Session {
   public func packed(_ piece: PackedPiece, now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
-      try pusher.queue.take(piece)
+      try pusher.queue.receive(piece)
     }
   }
 
@@ -286,13 +286,13 @@ public final class Session {
   private func finish(_ failure: SyncError?) -> [Action] {
     do throws(SyncError) {
       if let failure { throw failure }
-      try takeBacklog()
+      try receiveBacklog()
       if case .open = state { try work() }
       arm()
     } catch {
       fail(error)
     }
-    return context.takeActions()
+    return context.removeActions()
   }
 
   private func work() throws(SyncError) {
@@ -322,7 +322,7 @@ public final class Session {
     pusher.server.isAsking = puller.isAsking
     pusher.noteConfirmed()
     puller.letGo()
-    if let place = pusher.feed.takeFellBehind() { puller.reportAgain(after: place) }
+    if let place = pusher.feed.removeFellBehind() { puller.reportAgain(after: place) }
     context.reportWithheld()
     // The puller may have been waiting for what the pusher has just done.
     puller.reportCaughtUp()
@@ -456,7 +456,7 @@ public final class Session {
 
   /// Requests announced documents that did not arrive, and publishes this session's progress to the others.
   func lookAtAnnouncements() throws(SyncError) {
-    pusher.owe(try puller.takeNotices(), isGroup: false)
+    pusher.owe(try puller.processNotices(), isGroup: false)
     pusher.owe(try puller.announcements.look(), isGroup: false)
     context.shared.pulls.note(
       id, roundTrip: context.roundTrip.shortest, progressedAt: puller.pull.queue.progressedAt,

@@ -61,7 +61,7 @@ extension SessionContext {
 
   /// Sends the peer the number of withheld documents, if it has changed.
   func reportWithheld() {
-    if let count = withheld.takeNews() { send(.withheld) { $0.writeVarint(count) } }
+    if let count = withheld.removeNews() { send(.withheld) { $0.writeVarint(count) } }
   }
 
   /// Records how many documents the peer withholds.

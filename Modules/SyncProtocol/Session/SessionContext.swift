@@ -153,7 +153,7 @@ final class SessionContext {
     report(.refused(collection: collection, reason: reason))
   }
 
-  func takeActions() -> [Action] {
+  func removeActions() -> [Action] {
     defer { actions = [] }
     return actions
   }

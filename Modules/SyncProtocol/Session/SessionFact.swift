@@ -32,7 +32,7 @@
     /// A notice is queued behind all queued transactions; `after` counts those queued so far.
     case noticeQueued(FrameType, after: Count)
     /// The first notice of this type is next to be sent.
-    case noticeTaken(FrameType)
+    case noticeDequeued(FrameType)
     /// The notices of this type that wait are dropped.
     case noticesDropped(FrameType)
     /// A frame is sent; the counts are the transactions queued so far, and those of them sent or dropped.

@@ -59,7 +59,7 @@ struct Withheld: Hashable {
   }
 
   /// Returns the count to send to the peer, if it has changed.
-  mutating func takeNews() -> Int? {
+  mutating func removeNews() -> Int? {
     guard count != reported else { return nil }
     reported = count
     return reported

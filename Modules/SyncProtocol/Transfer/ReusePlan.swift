@@ -12,7 +12,7 @@ struct PeerStages {
   var isEmpty: Bool { stages.isEmpty }
 
   /// Records the receiver's notices, which come once, at the beginning.
-  mutating func take(_ notices: [StagedNotice]) throws(SyncError) {
+  mutating func receive(_ notices: [StagedNotice]) throws(SyncError) {
     guard stages.isEmpty else { throw SyncError(.outOfOrder, "Staged transfers were told before") }
     guard notices.count <= SyncLimits.stagedTransfers else {
       throw SyncError(.limit, "Too many staged transfers")

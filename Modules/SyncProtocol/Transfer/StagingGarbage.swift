@@ -22,7 +22,7 @@ final class StagingGarbage: Sendable {
     items.withLock { $0.append(Item(id: id, first: StagedSegments.firstChunk(of: segment))) }
   }
 
-  func take() -> [Item] {
+  func removeAll() -> [Item] {
     items.withLock { items in
       defer { items = [] }
       return items

@@ -105,7 +105,7 @@ package final class TransferStage: Sendable {
       defer { state.isLoaded = true }
       return !state.isLoaded
     }
-    var left = segments.takeLeft()
+    var left = segments.removeLeft()
     let known = segmented
     guard isFirst || !left.isEmpty || !known.isEmpty else { return }
     do {

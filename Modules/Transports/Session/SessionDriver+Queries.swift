@@ -31,7 +31,7 @@ extension SessionDriver {
     return switch question {
     case .ask(let number, let question): turn.session.ask(number, question, now: now)
     case .stop(let number): turn.session.stopAsking(number, now: now)
-    case .took(let number, let taken): turn.session.tookRows(of: number, through: taken, now: now)
+    case .took(let number, let taken): turn.session.consumedRows(of: number, through: taken, now: now)
     }
   }
 

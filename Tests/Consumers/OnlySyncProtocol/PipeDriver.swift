@@ -213,7 +213,7 @@ final class PipeDriver: @unchecked Sendable {
       }
     case .query(.rows(let number, let rows, let received)):
       questions[number]?.rows += rows
-      call { $0.tookRows(of: number, through: received, now: $1) }
+      call { $0.consumedRows(of: number, through: received, now: $1) }
     case .query(.ended(let number, let end)):
       guard let (rows, answer) = questions.removeValue(forKey: number) else { return }
       answer(end.error.map { .failure($0) } ?? .success(rows))

@@ -35,7 +35,7 @@
         if segments.count > 0 { checkTogether() }
         segments.removeAll(keepingCapacity: true)
       case .noticeQueued(let type, let count): notices.append((type, count))
-      case .noticeTaken(let type):
+      case .noticeDequeued(let type):
         guard let index = notices.firstIndex(where: { $0.type == type }) else { return }
         leaving = notices.remove(at: index)
       case .noticesDropped(let type): notices.removeAll { $0.type == type }

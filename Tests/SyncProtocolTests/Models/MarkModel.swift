@@ -21,7 +21,7 @@ struct MarkModel {
     case offer(document: Int, state: UInt128)
     case have(document: Int, state: UInt128)
     case want(document: Int, state: UInt128, isHeld: Bool)
-    case mark(sequence: Int, asksTaken: Int)
+    case mark(sequence: Int, asksReceived: Int)
   }
 
   private struct Checkpoint {
@@ -112,7 +112,7 @@ struct MarkModel {
       let open = places { $0.interest != nil }
       guard !open.isEmpty else { return }
       let place = random.pick(open)
-      send(.mark(sequence: peers[place.peer].sequence, asksTaken: ends[place]?.taken ?? 0), from: place)
+      send(.mark(sequence: peers[place.peer].sequence, asksReceived: ends[place]?.taken ?? 0), from: place)
     default:
       let busy = places { !$0.isEmpty }
       if !busy.isEmpty { deliver(random.pick(busy)) }
@@ -278,21 +278,21 @@ struct MarkModel {
       }
       ask(.want(document: document, state: me.states[document], isHeld: true), from: place)
       tell(place)
-    case .mark(let sequence, let asksTaken): follow(place, to: sequence, asksTaken: asksTaken)
+    case .mark(let sequence, let asksReceived): follow(place, to: sequence, asksReceived: asksReceived)
     }
   }
 
   /// The rule: what a mark is worth.
-  private mutating func follow(_ place: Place, to sequence: Int, asksTaken: Int) {
+  private mutating func follow(_ place: Place, to sequence: Int, asksReceived: Int) {
     guard let end = ends[place] else { return }
     let me = peers[place.peer]
     var own = me.sequence
     switch fault {
-    case nil, .owedReplies: guard end.asks <= asksTaken else { return }
+    case nil, .owedReplies: guard end.asks <= asksReceived else { return }
     case .openAsksOwnPlace: break
     case .openAsks:
-      own = end.told.filter { $0.asks <= asksTaken }.map(\.sequence).max() ?? 0
-      if let unanswered = end.told.filter({ $0.asks > asksTaken }).map(\.sequence).min() {
+      own = end.told.filter { $0.asks <= asksReceived }.map(\.sequence).max() ?? 0
+      if let unanswered = end.told.filter({ $0.asks > asksReceived }).map(\.sequence).min() {
         own = min(own, unanswered)
       } else {
         own = me.sequence

@@ -137,7 +137,7 @@ import Testing
       try #require(outcome.roundTrips < 10_000)
       var left = budget
       try reconciler.work(receiver, mostOpen: 16, budget: &left)
-      let output = reconciler.takeOutput()
+      let output = reconciler.removeOutput()
       outcome.wanted.formUnion(output.wants.map(\.id))
       outcome.told.formUnion(output.haves.map(\.id))
       for question in output.questions {
@@ -147,7 +147,7 @@ import Testing
             sender.sorted.filter { $0.state.isMatch && question.range.contains($0.id.bytes) }.map(\.id))
           outcome.isStreamed = outcome.isStreamed || question.range.isWhole
         } else {
-          responder.take(question)
+          responder.receive(question)
         }
       }
       left = budget
@@ -160,7 +160,7 @@ import Testing
         var out = ByteWriter()
         answer.encode(to: &out)
         outcome.answerBytes += out.count
-        try reconciler.take(answer, receiver, SyncTuning())
+        try reconciler.receive(answer, receiver, SyncTuning())
       }
     }
     return outcome
@@ -268,18 +268,18 @@ import Testing
     both = both.ordered
     reconciler.begin([Self.collection])
     try reconciler.work(both, mostOpen: 16, budget: &budget)
-    let request = try #require(reconciler.takeOutput().questions.first?.request)
-    #expect(throws: SyncError.self) { try reconciler.take(.equal(request + 1), both, SyncTuning()) }
+    let request = try #require(reconciler.removeOutput().questions.first?.request)
+    #expect(throws: SyncError.self) { try reconciler.receive(.equal(request + 1), both, SyncTuning()) }
     // A part that begins where its range does is none.
     let bounds: [RangeAnswer.Subrange] = [.init(to: [], fingerprint: Fingerprint())]
     for body in [RangeAnswer.Body.split(bounds + bounds), .rest([], isLast: true)] {
       guard let cleared = both.clear(Self.collection) else { return }
       let answer = RangeAnswer(cleared, request: request, body: body)
       var other = reconciler
-      #expect(throws: SyncError.self) { try other.take(answer, both, SyncTuning()) }
+      #expect(throws: SyncError.self) { try other.receive(answer, both, SyncTuning()) }
     }
-    try reconciler.take(.equal(request), both, SyncTuning())
-    #expect(throws: SyncError.self) { try reconciler.take(.equal(request), both, SyncTuning()) }
+    try reconciler.receive(.equal(request), both, SyncTuning())
+    #expect(throws: SyncError.self) { try reconciler.receive(.equal(request), both, SyncTuning()) }
   }
 
   @Test func `a peer that asks about the same ranges again and again is refused`() throws {
@@ -288,7 +288,7 @@ import Testing
     var responder = RangeResponder(records: sender.states.count)
     let error = #expect(throws: SyncError.self) {
       for request in 0..<1_000_000 {
-        responder.take(.send(UInt64(request), KeyRange(collection: Self.collection), isSecret: false))
+        responder.receive(.send(UInt64(request), KeyRange(collection: Self.collection), isSecret: false))
         var budget = Int.max
         try responder.work(sender, budget: &budget) { _ in }
       }

@@ -172,7 +172,7 @@ final class RawPeer {
       case .event(let event): events.append(event)
       case .query(.rows(let number, let some, let received)):
         rows += some
-        perform(session.tookRows(of: number, through: received, now: now))
+        perform(session.consumedRows(of: number, through: received, now: now))
       case .query(.ended(_, let end)): rowsEnd = end
       case .query(.run): break
       case .wake(let delay): if delay == .zero, ticksAtOnce { perform(session.tick(now: now)) }

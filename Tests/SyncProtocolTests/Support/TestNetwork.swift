@@ -104,7 +104,7 @@ final class Endpoint {
     case .rows(let number, let rows, let received):
       answers[number, default: ([], nil)].rows += rows
       self.received[number] = received
-      if takesRows { try perform(session.tookRows(of: number, through: received, now: network.now)) }
+      if takesRows { try perform(session.consumedRows(of: number, through: received, now: network.now)) }
     case .ended(let number, let end): answers[number, default: ([], nil)].end = end
     }
   }
@@ -112,7 +112,7 @@ final class Endpoint {
   /// Takes all rows that have come.
   func takeRows() throws {
     for (number, received) in received.sorted(by: { $0.key < $1.key }) {
-      try perform(session.tookRows(of: number, through: received, now: network.now))
+      try perform(session.consumedRows(of: number, through: received, now: network.now))
     }
   }
 
