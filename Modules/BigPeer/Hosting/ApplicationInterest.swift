@@ -109,7 +109,7 @@
       }
     }
 
-    private func names(of standing: PeerStanding) -> [String] {
+    private func names(of standing: PeerSyncState) -> [String] {
       let names = Set(standing.delivery.queries.map(\.collection)).sorted()
       if names.count > Self.limitByDevice {
         logger.warning(

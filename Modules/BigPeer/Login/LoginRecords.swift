@@ -7,11 +7,11 @@
   /// Records the events of a login endpoint: figures, the log, and the audit log.
   ///
   /// Each entry of the audit log is a transaction on disk. Refusals therefore have an entry each only up to a
-  /// rate. Beyond it they are counted, and one entry a minute contains their number. Each standing of a
-  /// device has a rate of its own, because some standings cost an attacker nothing.
+  /// rate. Beyond it they are counted, and one entry a minute contains their number. Each kind of proof of a
+  /// device has a rate of its own, because some cost an attacker nothing.
   final class LoginRecords: Sendable {
     /// How far a refused device has proved its identity.
-    private enum Standing: Hashable {
+    private enum IdentityProof: Hashable {
       case unproven
       /// The device has proved its key, which it may have made just before.
       case proven
@@ -20,14 +20,14 @@
     }
 
     private struct Refusals {
-      var audited = RateLimiter<Standing>(
+      var audited = RateLimiter<IdentityProof>(
         atOnce: LoginRecords.auditedAtOnce, interval: LoginRecords.auditedInterval)
       var summaries = RateLimiter<Int>(atOnce: 1, interval: LoginRecords.summaryInterval)
       /// Refusals without an entry of their own that no summary contains yet.
       var uncounted = 0
     }
 
-    /// The burst limit of audited refusals of one standing.
+    /// The burst limit of audited refusals with one kind of proof.
     private static let auditedAtOnce = 200
     /// The time until one more refusal is audited.
     private static let auditedInterval = Duration.milliseconds(100)
@@ -77,9 +77,9 @@
     func refused(_ refusal: LoginRefusal, _ entry: LoginEvent, isProven: Bool) async {
       count(refusal.outcome)
       let now = clock.moment()
-      let standing: Standing = refusal.user != nil ? .named : isProven ? .proven : .unproven
+      let proof: IdentityProof = refusal.user != nil ? .named : isProven ? .proven : .unproven
       let (isAudited, many) = refusals.withLock { refusals -> (Bool, Int) in
-        let isAudited = refusals.audited.take(standing, at: now) == nil
+        let isAudited = refusals.audited.take(proof, at: now) == nil
         if !isAudited { refusals.uncounted += 1 }
         guard refusals.uncounted > 0, refusals.summaries.take(0, at: now) == nil else {
           return (isAudited, 0)

@@ -7,7 +7,7 @@
   struct ApplicationFigures {
     private let id: String
     private let statistics: DunlinStatistics?
-    private let standings: [PeerStanding]
+    private let standings: [PeerSyncState]
     private let application: HostedApplication
 
     init(_ application: HostedApplication) {
@@ -51,7 +51,7 @@
     }
 
     private var sync: [SampledFigures.Sample] {
-      func sum(_ value: (PeerStanding) -> Int) -> Double { standings.reduce(0) { $0 + Double(value($1)) } }
+      func sum(_ value: (PeerSyncState) -> Int) -> Double { standings.reduce(0) { $0 + Double(value($1)) } }
       let sequence = statistics?.sequence ?? 0
       let lag = standings.compactMap { standing -> UInt64? in
         guard !standing.delivery.pullsNothing, let served = standing.delivery.servedSequence else {

@@ -6,10 +6,10 @@ extension WriteTransaction {
 
   /// Adds a document that was just stored to the expiry table, if it has something to forget.
   func noteExpiry(
-    _ path: RawSpan, _ record: borrowing RecordView, sequence: UInt64, _ standing: Standing,
+    _ path: RawSpan, _ record: borrowing RecordView, sequence: UInt64, _ stored: StoredState,
     _ access: PageAccess
   ) throws(StoreError) {
-    guard !standing.isForgettable, record.isForgettable else { return }
+    guard !stored.isForgettable, record.isForgettable else { return }
     let table = ExpiryTable(access: access, table: tables.expiry)
     guard try !table.contains(path) else { return }
     let mark = ExpiryEntry.Mark(sequence: sequence, latest: record.latest(sites))

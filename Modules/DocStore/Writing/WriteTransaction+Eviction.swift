@@ -15,25 +15,25 @@ extension WriteTransaction {
     guard let index = index(of: collection) else { return false }
     let key = DocumentKey(collection: number(at: index), id: id)
     let path = DocumentPath.key(key.collection, id.bytes)
-    guard let (standing, former) = try leaving(path.rawBytes) else {
+    guard let (stored, former) = try leaving(path.rawBytes) else {
       return try removeDamagedCertificate(path.rawBytes, access)
     }
-    let isCounted = try standing.number != .none || hasLostRows(access)
-    if !standing.isAlive { try certifyEvicted(path.rawBytes, at: index, access) }
-    try removeRows(of: standing.number, path.rawBytes, at: index, access)
+    let isCounted = try stored.number != .none || hasLostRows(access)
+    if !stored.isAlive { try certifyEvicted(path.rawBytes, at: index, access) }
+    try removeRows(of: stored.number, path.rawBytes, at: index, access)
     try update { () throws(StoreError) in
-      try access.remove(standing.number, path.rawBytes, tables)
+      try access.remove(stored.number, path.rawBytes, tables)
       if oversizeCount > 0, try access.delete(tables.oversize, path.rawBytes) { oversizeCount -= 1 }
     }
     forgetSize(of: key)
     if isCounted { countRecord(-1, at: index) }
-    noteGone(writers: standing.writerCount)
-    count(false, since: standing.isAlive, at: index)
+    noteGone(writers: stored.writerCount)
+    count(false, since: stored.isAlive, at: index)
     didEvict = true
     log.noteEviction(of: key)
     changes.note(
       Change(
-        key, number: standing.number, kind: .evict, sequence: drawSequence(), group: changes.currentGroup,
+        key, number: stored.number, kind: .evict, sequence: drawSequence(), group: changes.currentGroup,
         before: former.record, beforeSummary: former.summary, names: names),
       .other, after: changes.touch(of: key))
     return true
@@ -47,17 +47,17 @@ extension WriteTransaction {
   /// The document to evict; `nil` when it is unknown here.
   ///
   /// A damaged document can be evicted. That is how to get rid of it and receive it again.
-  private func leaving(_ path: RawSpan) throws -> (Standing, Former)? {
+  private func leaving(_ path: RawSpan) throws -> (StoredState, Former)? {
     var pages = try pages()
     // The entry in the table of ids is removed as well, so look the document up there and not in the cache.
     pages.numbers = .none
-    var found: (Standing, Former)?
+    var found: (StoredState, Former)?
     var vector: VersionVector?
     let sites = sites
     let visit = try pages.visitRow(path) { row in
-      var standing = Standing(of: row)
-      standing.writerCount = RecordView(row.record).writerCount
-      found = (standing, isCapturing ? Former(of: row) : Former())
+      var stored = StoredState(of: row)
+      stored.writerCount = RecordView(row.record).writerCount
+      found = (stored, isCapturing ? Former(of: row) : Former())
       vector = try? RecordView(row.record).vector(sites: sites)
     }
     switch visit {
@@ -65,7 +65,7 @@ extension WriteTransaction {
       if let vector { noteLeaving(vector) }
       return found
     case .damaged:
-      return try pages.stray(path, isCapturing) ?? (Standing(isKnown: true, number: .none), Former())
+      return try pages.stray(path, isCapturing) ?? (StoredState(isKnown: true, number: .none), Former())
     case .unknown:
       // Each id has its row and each row its id, unless an id is damaged.
       let isWhole = try pages.ids.count == pages.access.entryCount(tables.documents)
@@ -80,17 +80,17 @@ extension DocumentPages {
   /// - Complexity: O(*n*) in the documents of the collection.
   fileprivate func stray(
     _ path: RawSpan, _ copies: Bool
-  ) throws -> (WriteTransaction.Standing, WriteTransaction.Former)? {
+  ) throws -> (WriteTransaction.StoredState, WriteTransaction.Former)? {
     guard let collection = DocumentPath.collection(of: path) else { return nil }
     let number = try number(at: path)
-    var found: (WriteTransaction.Standing, WriteTransaction.Former)?
+    var found: (WriteTransaction.StoredState, WriteTransaction.Former)?
     let start = DocumentPlace(collection, .none).withKey { key in key.copied }
     try access.scan(tables.documents, from: start.rawBytes) { key, stored in
       guard DocumentPlace.collection(of: key) == collection else { return false }
       guard let place = DocumentPlace(key) else { return true }
       guard let row = DocumentRow(stored, number: place.number) else {
         guard place.number == number else { return true }
-        found = (WriteTransaction.Standing(isKnown: true, number: place.number), WriteTransaction.Former())
+        found = (WriteTransaction.StoredState(isKnown: true, number: place.number), WriteTransaction.Former())
         return true
       }
       // A row under its number that names another document belongs to that one, unless the row is damaged.
@@ -99,7 +99,7 @@ extension DocumentPages {
         || row.number == number && !row.isIntact(in: collection)
       if isIts {
         found = (
-          WriteTransaction.Standing(of: row),
+          WriteTransaction.StoredState(of: row),
           copies ? WriteTransaction.Former(of: row) : WriteTransaction.Former()
         )
       }

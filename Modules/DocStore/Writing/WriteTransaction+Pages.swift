@@ -2,7 +2,7 @@ import CRDTCore
 
 extension WriteTransaction {
   /// What was stored under a document's key.
-  struct Standing {
+  struct StoredState {
     var isAlive = false
     var isKnown = false
     /// The document's number; if it is unknown, the next new number.
@@ -44,14 +44,14 @@ extension WriteTransaction {
   /// It is an object, because a struct would retain all its members whenever it is passed on.
   final class PreparedChange {
     fileprivate let step: ChangeStep
-    fileprivate let standing: Standing
+    fileprivate let stored: StoredState
     fileprivate let former: Former
     fileprivate let document: EncodedDocument
 
-    fileprivate init(_ step: ChangeStep, _ standing: Standing, _ former: Former, _ document: EncodedDocument)
+    fileprivate init(_ step: ChangeStep, _ stored: StoredState, _ former: Former, _ document: EncodedDocument)
     {
       self.step = step
-      self.standing = standing
+      self.stored = stored
       self.former = former
       self.document = document
     }
@@ -87,17 +87,17 @@ extension WriteTransaction {
     let step = try step(id, in: collection, at: index, as: intent, operation)
     if mayBeNew, !findsKnown, step.touch.isFirst, try access.entryCount(tables.certificates) == 0,
       let document = try make(step, from: nil, nextNumber, edit),
-      try store(document, step, Standing(number: nextNumber), Former())
+      try store(document, step, StoredState(number: nextNumber), Former())
     {
       isStored = true
       return true
     }
-    var standing = Standing(number: nextNumber)
+    var stored = StoredState(number: nextNumber)
     var former = Former()
-    let made = try workOut(step, &standing, &former, edit)
-    if mayBeNew { findsKnown = standing.isKnown }
+    let made = try workOut(step, &stored, &former, edit)
+    if mayBeNew { findsKnown = stored.isKnown }
     guard let document = made else { return false }
-    isStored = try store(document, step, standing, former)
+    isStored = try store(document, step, stored, former)
     // The record is in the store now, so the next one can use its memory.
     if !isCapturing { room = document.record }
     return true
@@ -115,10 +115,10 @@ extension WriteTransaction {
     let (index, isNew) = try intern(collection, operation: operation)
     defer { if isNew { forgetLastCollection() } }
     let step = try step(id, in: collection, at: index, as: intent, operation)
-    var standing = Standing(number: nextNumber)
+    var stored = StoredState(number: nextNumber)
     var former = Former()
-    guard let document = try workOut(step, &standing, &former, edit) else { return nil }
-    return PreparedChange(step, standing, former, document)
+    guard let document = try workOut(step, &stored, &former, edit) else { return nil }
+    return PreparedChange(step, stored, former, document)
   }
 
   /// Stores a computed change.
@@ -130,11 +130,11 @@ extension WriteTransaction {
     else {
       return false
     }
-    var standing = change.standing
-    if !standing.isKnown { standing.number = nextNumber }
+    var stored = change.stored
+    if !stored.isKnown { stored.number = nextNumber }
     // The index rows of other changes may have been computed since.
-    if let maintainer = change.step.maintainer { try readRows(change, standing.number, maintainer) }
-    return try store(change.document, change.step, standing, change.former)
+    if let maintainer = change.step.maintainer { try readRows(change, stored.number, maintainer) }
+    return try store(change.document, change.step, stored, change.former)
   }
 
   private func readRows(
@@ -173,16 +173,16 @@ extension WriteTransaction {
 
   /// Reads a document in place and calls `edit` to make the new record.
   private func workOut(
-    _ step: ChangeStep, _ standing: inout Standing, _ former: inout Former, _ edit: Making
+    _ step: ChangeStep, _ stored: inout StoredState, _ former: inout Former, _ edit: Making
   ) throws -> EncodedDocument? {
     var made: EncodedDocument?
     let isKnown = try pages().visitRecord(step.key.collection, named: step.collection, step.key.id) { row in
-      standing = Standing(of: row)
+      stored = StoredState(of: row)
       recordBytes += row.record.byteCount
       if isCapturing { former = Former(of: row) }
       made = try make(step, from: StoredDocument(row.record, summary: row.summary), row.number, edit)
     }
-    return isKnown ? made : try makeAnew(step, &standing, edit)
+    return isKnown ? made : try makeAnew(step, &stored, edit)
   }
 
   /// Calls `edit` to make the new record, and computes the index rows of both records.
@@ -214,22 +214,22 @@ extension WriteTransaction {
 
   /// Calls `edit` to make a record where there is none, or only a compacted tombstone.
   private func makeAnew(
-    _ step: ChangeStep, _ standing: inout Standing, _ edit: Making
+    _ step: ChangeStep, _ stored: inout StoredState, _ edit: Making
   ) throws -> EncodedDocument? {
     let pages = try pages()
     guard try pages.access.entryCount(tables.certificates) > 0 else {
-      return try make(step, from: nil, standing.number, edit)
+      return try make(step, from: nil, stored.number, edit)
     }
     let certificate = try DocumentPath.withKey(step.key.collection, step.key.id.bytes.rawBytes) { path in
       try pages.certificate(path, sites)
     }
-    guard let certificate else { return try make(step, from: nil, standing.number, edit) }
-    standing.isCertified = true
+    guard let certificate else { return try make(step, from: nil, stored.number, edit) }
+    stored.isCertified = true
     let tombstone = withTables(of: step.index) { tables in
       DocumentCodec.tombstone(of: certificate.life, tables: &tables)
     }
     return try make(
-      step, from: StoredDocument(tombstone.record.rawBytes, summary: tombstone.summary), standing.number,
+      step, from: StoredDocument(tombstone.record.rawBytes, summary: tombstone.summary), stored.number,
       edit)
   }
 
@@ -237,7 +237,7 @@ extension WriteTransaction {
   ///
   /// - Returns: `false`, with nothing changed, when the document was expected to be new and is not.
   private func store(
-    _ document: EncodedDocument, _ step: ChangeStep, _ standing: Standing, _ former: Former
+    _ document: EncodedDocument, _ step: ChangeStep, _ stored: StoredState, _ former: Former
   ) throws -> Bool {
     let access = try pagesToWrite("put")
     guard document.record.count <= Limits.recordBytes else {
@@ -246,23 +246,23 @@ extension WriteTransaction {
     }
     let sequence = nextSequence
     let index = step.index
-    let row = DocumentRow.Draft(sequence: sequence, number: standing.number, document: document)
+    let row = DocumentRow.Draft(sequence: sequence, number: stored.number, document: document)
     let isPut = try DocumentPath.withKey(step.key.collection, step.key.id.bytes.rawBytes) { path in
-      try put(row, at: path, standing, behindAll: isLastCollection(index), access)
+      try put(row, at: path, stored, behindAll: isLastCollection(index), access)
     }
     guard isPut else { return false }
     recordBytes += document.record.count
     _ = drawSequence()
     try note(step.maintainer, access)
-    if !standing.isKnown {
+    if !stored.isKnown {
       drawNumber()
       countRecord(1, at: index)
     }
-    count(document.isAlive, since: standing.isAlive, at: index)
+    count(document.isAlive, since: stored.isAlive, at: index)
     let record = Record(bytes: document.record)
     let oversize = try weigh(document.isAlive ? record : nil, step.key, step.collection, index)
     let change = Change(
-      step.key, number: standing.number, kind: .write, sequence: sequence, group: changes.currentGroup,
+      step.key, number: stored.number, kind: .write, sequence: sequence, group: changes.currentGroup,
       before: former.record, beforeSummary: former.summary, after: isCapturing ? record : nil,
       afterSummary: document.summary, oversize: oversize.isNow, wasOversize: oversize.before, names: names)
     changes.note(change, step.intent, after: step.touch)
@@ -273,20 +273,20 @@ extension WriteTransaction {
   ///
   /// - Returns: `false`, with nothing changed, when the document was expected to be new and is not.
   private func put(
-    _ row: DocumentRow.Draft, at path: RawSpan, _ standing: Standing, behindAll: Bool, _ access: PageAccess
+    _ row: DocumentRow.Draft, at path: RawSpan, _ stored: StoredState, behindAll: Bool, _ access: PageAccess
   ) throws(StoreError) -> Bool {
-    if !standing.isKnown, try !access.mayAdd(row, path, tables) { return false }
+    if !stored.isKnown, try !access.mayAdd(row, path, tables) { return false }
     return try update { () throws(StoreError) in
-      if standing.isKnown {
+      if stored.isKnown {
         try access.replace(row, path, at: cursor())
       } else {
         guard try access.add(row, path, tables, behindAll: behindAll) else { return false }
-        noteNumber(standing.number, path)
+        noteNumber(stored.number, path)
       }
       let view = RecordView(row.document.record.rawBytes)
       if isMarking { settings.siteMarks.mark(view) }
-      try noteExpiry(path, view, sequence: row.sequence, standing, access)
-      if standing.isCertified { try removeCertificate(path, access) }
+      try noteExpiry(path, view, sequence: row.sequence, stored, access)
+      if stored.isCertified { try removeCertificate(path, access) }
       return true
     }
   }
@@ -345,7 +345,7 @@ extension WriteTransaction {
   }
 }
 
-extension WriteTransaction.Standing {
+extension WriteTransaction.StoredState {
   init(of row: borrowing DocumentRow) {
     isAlive = RecordView(row.record).isAlive
     isKnown = true

@@ -59,7 +59,7 @@ extension DunlinSync {
   package var connections: [PeerConnection] { core.network.connections }
 
   /// The progress of sync with each peer, over each connection, for the project's own tools.
-  package var standings: [PeerStanding] { core.network.standings }
+  package var standings: [PeerSyncState] { core.network.standings }
 
   /// Delivers an element at once, and after each possible change of ``standings``.
   ///

@@ -36,10 +36,10 @@ struct RunMerge {
     for member in try transaction.storedOrder(of: run.ids, in: run.collection) {
       var former = Summary.zero
       let id = run.ids[member]
-      let merge = try transaction.prepare(at: stamp, id: id, in: run.collection) { standing, own, tables in
-        former = standing.summary
+      let merge = try transaction.prepare(at: stamp, id: id, in: run.collection) { existing, own, tables in
+        former = existing.summary
         return try run.withEntries(of: member) { entries in
-          try codec.apply(entries, to: standing, own: own, tables: &tables)
+          try codec.apply(entries, to: existing, own: own, tables: &tables)
         }
       }
       guard let merge, let summary = merge.summary else { return nil }
@@ -61,9 +61,9 @@ struct RunMerge {
       let isHere: Void? = try transaction.withRecord(collection, id) { record, summary in
         here.add(from: summary, to: summary)
         guard isLater else { return }
-        let standing = StoredDocument(record.bytes, summary: summary)
+        let existing = StoredDocument(record.bytes, summary: summary)
         isLater = try run.withEntries(of: member) { entries in
-          try run.head.appendOperationDelta(entries, onto: standing, sites: sites, to: &wires)
+          try run.head.appendOperationDelta(entries, onto: existing, sites: sites, to: &wires)
         }
         ends.append(wires.count)
       }

@@ -3,7 +3,7 @@ import CRDTCore
 /// The announced transactions that this peer has not settled yet.
 struct AnnouncedGroups {
   /// The state of an announced transaction.
-  enum Standing: Equatable {
+  enum RequestState: Equatable {
     /// Another session may deliver it.
     case held(isBehind: Bool)
     /// It was requested from the sender.
@@ -21,7 +21,7 @@ struct AnnouncedGroups {
     let changes: [PullScheduler.Change]
     let since: Duration
     var deadline: Duration
-    var standing: Standing
+    var state: RequestState
   }
 
   /// The transactions, in the order of their announcement.
@@ -41,7 +41,7 @@ struct AnnouncedGroups {
   var settled: UInt64 { (groups.first?.number).map { $0 - 1 } ?? received }
 
   /// Whether an announced transaction is neither received nor requested.
-  var isOpen: Bool { groups.contains { $0.standing != .wanted } }
+  var isOpen: Bool { groups.contains { $0.state != .wanted } }
 
   mutating func countOne() -> UInt64 {
     received += 1
@@ -56,7 +56,7 @@ struct AnnouncedGroups {
 
   /// Makes all transactions due that wait for another session.
   mutating func hurry(now: Duration) {
-    for index in groups.indices where groups[index].standing == .held(isBehind: true) {
+    for index in groups.indices where groups[index].state == .held(isBehind: true) {
       groups[index].deadline = now
       deadline = now
     }
@@ -69,21 +69,21 @@ struct AnnouncedGroups {
   ///
   /// `body` returns the next state and deadline of a transaction, or `nil` once it is settled.
   mutating func look(
-    now: Duration, _ body: (Group) throws -> (Standing, deadline: Duration)?
+    now: Duration, _ body: (Group) throws -> (RequestState, deadline: Duration)?
   ) rethrows {
     var kept: [Group] = []
     kept.reserveCapacity(groups.count)
     var next: Duration?
     for var group in groups {
-      if group.deadline <= now || isAnswered && group.standing == .wanted {
-        guard let (standing, deadline) = try body(group) else {
+      if group.deadline <= now || isAnswered && group.state == .wanted {
+        guard let (state, deadline) = try body(group) else {
           documentCount -= group.documents.count
           unreported += group.documents.count
           continue
         }
         // Requested transactions arrive in the order of the requests.
-        if group.standing == .wanted { isAnswered = false }
-        group.standing = standing
+        if group.state == .wanted { isAnswered = false }
+        group.state = state
         group.deadline = deadline
       }
       next = min(next ?? group.deadline, group.deadline)

@@ -45,7 +45,7 @@ final class AnnouncementPuller {
   private static var reportCount: UInt64 { 256 }
 
   /// How this peer's copy compares with an announced document.
-  private struct Standing {
+  private struct LocalCopy {
     var isLacking: Bool
     var isHere = false
     /// The versions that this peer's copy includes.
@@ -69,39 +69,40 @@ final class AnnouncementPuller {
     let groups = announcement.groups.map { group in
       AnnouncedGroups.Group(
         number: announced.countOne(), documents: group.filter { pull.accepts($0.collection) },
-        changes: [], since: context.now, deadline: context.now, standing: .held(isBehind: false))
+        changes: [], since: context.now, deadline: context.now, state: .held(isBehind: false))
     }
     context.statistics.groupsHeard += UInt64(groups.count)
     // Documents that this peer does not accept from the sender may still be held here, and the sender may
     // want them.
     var owed = announcement.groups.joined().filter { $0.isHeld && !pull.accepts($0.collection) }
       .map { DocumentRequest($0) }
-    try readStandings { standing in
+    try readLocalCopies { localCopy in
       for group in groups where !group.documents.isEmpty {
-        try receive(group, group.documents.map(standing), &owed)
+        try receive(group, group.documents.map(localCopy), &owed)
       }
     }
     sendPulls()
     return owed
   }
 
-  private func want(_ document: AnnouncedDocument, _ standing: Standing) -> DocumentWant {
+  private func want(_ document: AnnouncedDocument, _ localCopy: LocalCopy) -> DocumentWant {
     // The versions are the same but the contents differ: only the sender's full state resolves that.
-    let isWhole = standing.isLacking && standing.isIncluded && !standing.vector.isEmpty
+    let isWhole = localCopy.isLacking && localCopy.isIncluded && !localCopy.vector.isEmpty
     return DocumentWant(
       DocumentVersion(
-        collection: document.collection, id: document.id, vector: isWhole ? VersionVector() : standing.vector),
-      isHeld: standing.isHeld || isWhole, context.gatekeeper)
+        collection: document.collection, id: document.id, vector: isWhole ? VersionVector() : localCopy.vector
+      ),
+      isHeld: localCopy.isHeld || isWhole, context.gatekeeper)
   }
 
   private func receive(
-    _ group: AnnouncedGroups.Group, _ standings: [Standing], _ owed: inout [DocumentRequest]
+    _ group: AnnouncedGroups.Group, _ localCopies: [LocalCopy], _ owed: inout [DocumentRequest]
   ) throws {
-    guard standings.contains(where: \.isLacking) else {
-      owed += requests(group.documents, standings)
+    guard localCopies.contains(where: \.isLacking) else {
+      owed += requests(group.documents, localCopies)
       return
     }
-    let changes = zip(group.documents, standings).compactMap { $1.isLacking ? $0.change : nil }
+    let changes = zip(group.documents, localCopies).compactMap { $1.isLacking ? $0.change : nil }
     let room = context.tuning.announcedDocuments * 2
     guard announced.documentCount + group.documents.count <= room,
       scheduler.admit(changes.count, of: context.id)
@@ -110,7 +111,7 @@ final class AnnouncementPuller {
       // sender may no longer know that they belong together. A single document can wait for the
       // reconciliation.
       if group.documents.count > 1 {
-        pulls.append(wants(of: group, standings))
+        pulls.append(wants(of: group, localCopies))
       } else {
         for document in group.documents { pull.due.add(document.collection) }
       }
@@ -118,8 +119,8 @@ final class AnnouncementPuller {
     }
     var group = AnnouncedGroups.Group(
       number: group.number, documents: group.documents, changes: changes, since: group.since,
-      deadline: group.deadline, standing: group.standing)
-    (group.standing, group.deadline) = decide(group, standings, isNew: true)
+      deadline: group.deadline, state: group.state)
+    (group.state, group.deadline) = decide(group, localCopies, isNew: true)
     announced.append(group)
     check(
       .sync(9), announced.documentCount <= room, phase: "pull \(pull.phase)",
@@ -133,30 +134,30 @@ final class AnnouncementPuller {
     guard announced.isDue(now: context.now) else { return [] }
     var owed: [DocumentRequest] = []
     var looking = announced
-    try readStandings { standing in
+    try readLocalCopies { localCopy in
       try looking.look(now: context.now) { group in
-        if case .lost(let reconciliation) = group.standing {
+        if case .lost(let reconciliation) = group.state {
           guard pull.phase == .done, pull.due == .nothing, pull.reconciliation > reconciliation else {
-            return (group.standing, context.now + Self.reportInterval)
+            return (group.state, context.now + Self.reportInterval)
           }
           scheduler.dismiss(group.changes, of: context.id)
           return nil
         }
-        if group.standing == .wanted {
+        if group.state == .wanted {
           // If version vectors cannot distinguish the states, any answer settles the request.
           let isHere = try group.documents.allSatisfy { document in
-            let standing = try standing(document)
-            return !standing.isLacking || document.hash != nil && standing.isIncluded
+            let localCopy = try localCopy(document)
+            return !localCopy.isLacking || document.hash != nil && localCopy.isIncluded
           }
           guard isHere || SyncDefect.announcementForgotten.isPlanted else { return waitLonger(for: group) }
           scheduler.dismiss(group.changes, of: context.id)
           return nil
         }
-        let standings = try group.documents.map(standing)
-        guard standings.allSatisfy({ !$0.isLacking }) || SyncDefect.announcementForgotten.isPlanted else {
-          return decide(group, standings, isNew: false)
+        let localCopies = try group.documents.map(localCopy)
+        guard localCopies.allSatisfy({ !$0.isLacking }) || SyncDefect.announcementForgotten.isPlanted else {
+          return decide(group, localCopies, isNew: false)
         }
-        owed += requests(group.documents, standings)
+        owed += requests(group.documents, localCopies)
         scheduler.dismiss(group.changes, of: context.id)
         return nil
       }
@@ -167,8 +168,9 @@ final class AnnouncementPuller {
   }
 
   /// Returns the status and deadline of a transaction that was requested and has not arrived.
-  private func waitLonger(for group: AnnouncedGroups.Group) -> (AnnouncedGroups.Standing, deadline: Duration)
-  {
+  private func waitLonger(for group: AnnouncedGroups.Group) -> (
+    AnnouncedGroups.RequestState, deadline: Duration
+  ) {
     let end = max(pull.queue.progressedAt, group.since) + Self.patience
     guard context.now >= end else { return (.wanted, min(end, context.now + Self.patience / 4)) }
     SyncPoint.announcementLost.reached()
@@ -178,24 +180,24 @@ final class AnnouncementPuller {
 
   /// Returns whether to request an announced transaction now or to wait for another session.
   private func decide(
-    _ group: AnnouncedGroups.Group, _ standings: [Standing], isNew: Bool
-  ) -> (AnnouncedGroups.Standing, deadline: Duration) {
+    _ group: AnnouncedGroups.Group, _ localCopies: [LocalCopy], isNew: Bool
+  ) -> (AnnouncedGroups.RequestState, deadline: Duration) {
     let decision = scheduler.decide(
       group.changes, for: context.id, waited: isNew ? nil : context.now - group.since, now: context.now)
     switch decision {
     case .wait(let hold, let isBehind): return (.held(isBehind: isBehind), context.now + hold)
     case .want:
       (isNew ? SyncPoint.pulledAtOnce : .pulledLate).reached()
-      pulls.append(wants(of: group, standings))
+      pulls.append(wants(of: group, localCopies))
       // Requests are checked often, since other sessions that wait for the same changes depend on the result.
       return (.wanted, context.now + PullScheduler.holds.upperBound / 4)
     }
   }
 
-  private func wants(of group: AnnouncedGroups.Group, _ standings: [Standing]) -> [DocumentWant] {
+  private func wants(of group: AnnouncedGroups.Group, _ localCopies: [LocalCopy]) -> [DocumentWant] {
     // A receiver that may not disclose its versions always requests as a holder. So the request omits
     // documents that left the interest and are not here.
-    zip(group.documents, standings).filter { $1.isLacking || $1.isHere }.map(want)
+    zip(group.documents, localCopies).filter { $1.isLacking || $1.isHere }.map(want)
   }
 
   /// Sends the collected requests (GRAFT), one for each transaction of several documents.
@@ -211,15 +213,15 @@ final class AnnouncementPuller {
   }
 
   /// Returns requests on the sender's behalf for documents of which its copy lacks something.
-  private func requests(_ documents: [AnnouncedDocument], _ standings: [Standing]) -> [DocumentRequest] {
-    zip(documents, standings).compactMap { document, standing in
-      standing.isOwed ? DocumentRequest(document) : nil
+  private func requests(_ documents: [AnnouncedDocument], _ localCopies: [LocalCopy]) -> [DocumentRequest] {
+    zip(documents, localCopies).compactMap { document, localCopy in
+      localCopy.isOwed ? DocumentRequest(document) : nil
     }
   }
 
   /// Reads the store in one transaction while `body` asks how this peer's copies compare with documents.
-  private func readStandings(
-    _ body: ((AnnouncedDocument) throws -> Standing) throws -> Void
+  private func readLocalCopies(
+    _ body: ((AnnouncedDocument) throws -> LocalCopy) throws -> Void
   ) throws(SyncError) {
     let leaves = context.shared.leaves
     let interest = pull.interest
@@ -231,18 +233,18 @@ final class AnnouncementPuller {
       var followed: (collection: UInt32, log: FollowedLog?)?
       try body { document in
         guard let collection = try transaction.collection(document.collection) else {
-          return Standing(isLacking: !document.leaves)
+          return LocalCopy(isLacking: !document.leaves)
         }
         if followed?.collection != collection.id {
           followed = (collection.id, isAnnounced ? followedLog(collection) : nil)
         }
         let matcher = interest.matcher(for: collection)
-        var found: Standing?
+        var found: LocalCopy?
         // A damaged record cannot be merged with, so nothing is requested.
         try transaction.visitIntactRecord(
           collection, document.id,
           damaged: {
-            found = Standing(isLacking: false)
+            found = LocalCopy(isLacking: false)
             context.reportDamaged($0)
           }
         ) { place, record, summary in
@@ -265,7 +267,7 @@ final class AnnouncementPuller {
             // This peer's pusher announces the document as well; the sender then requests what it lacks.
             isOwed = false
           }
-          found = Standing(
+          found = LocalCopy(
             isLacking: isLacking && (isHeld || !document.leaves), isHere: true, vector: vector,
             isIncluded: isIncluded, isHeld: isHeld, isOwed: isOwed)
         }
@@ -275,9 +277,9 @@ final class AnnouncementPuller {
             try transaction.leavingNote(for: document.id, in: collection), in: document.collection),
           left.dominates(document.vector)
         {
-          return Standing(isLacking: false, vector: left)
+          return LocalCopy(isLacking: false, vector: left)
         }
-        return Standing(isLacking: !document.leaves)
+        return LocalCopy(isLacking: !document.leaves)
       }
     }
   }

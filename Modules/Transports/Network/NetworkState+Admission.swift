@@ -3,7 +3,7 @@ import SyncProtocol
 
 extension NetworkState {
   /// The state of a session's admission.
-  enum Standing {
+  enum Admission {
     /// The peer has not said hello.
     case awaitingHello
     /// It is undecided, perhaps until the same peer's other session has shown a sign of life.
@@ -53,10 +53,10 @@ extension NetworkState {
   /// - Returns: The actions to take.
   mutating func decide(on id: UInt64, with peer: PeerInfo, own: SiteID, now: Duration) -> [AdmissionStep] {
     guard let session = sessions[id] else { return [] }
-    sessions[id]?.standing = .claiming(peer)
+    sessions[id]?.admission = .claiming(peer)
     if let proven = session.provenPeer, proven.site != peer.site { return close(id, .unprovenSite) }
     guard let (firstID, first) = admittedSession(with: peer.site),
-      case .admitted(var admitted) = first.standing
+      case .admitted(var admitted) = first.admission
     else {
       return admit(id, with: peer, now: now)
     }
@@ -66,7 +66,7 @@ extension NetworkState {
       && session.startedAt <= admitted.at && now - admitted.at <= limits.crossing
     if isCrossing {
       guard own < peer.site else { return close(id, .otherLink) }
-      sessions[id]?.standing = .admitted(Admitted(peer: peer, at: now))
+      sessions[id]?.admission = .admitted(Admitted(peer: peer, at: now))
       return close(firstID, .otherLink) + [.admit(session.driver)]
     }
     if let heardAt = admitted.heardAt, now - heardAt < ConnectionLimits.signOfLifeHolds {
@@ -79,20 +79,20 @@ extension NetworkState {
     }
     guard !admitted.isAsked else { return [.hold(session.driver)] }
     admitted.isAsked = true
-    sessions[firstID]?.standing = .admitted(admitted)
+    sessions[firstID]?.admission = .admitted(admitted)
     return [.hold(session.driver), .askForSignOfLife(first.driver)]
   }
 
   /// Records whether an admitted session's peer has shown a sign of life.
   mutating func heard(_ isAlive: Bool, in id: UInt64, own: SiteID, now: Duration) -> [AdmissionStep] {
-    guard let session = sessions[id], case .admitted(var admitted) = session.standing else { return [] }
+    guard let session = sessions[id], case .admitted(var admitted) = session.admission else { return [] }
     let site = admitted.peer.site
     guard isAlive else {
       return close(id, .gone) + decideOnClaims(of: site, own: own, now: now)
     }
     admitted.isAsked = false
     admitted.heardAt = now
-    sessions[id]?.standing = .admitted(admitted)
+    sessions[id]?.admission = .admitted(admitted)
     return claims(of: site).flatMap { close($0, second($0, to: id)) }
   }
 
@@ -114,7 +114,7 @@ extension NetworkState {
   /// Records that a session is over, and decides about the sessions that waited for that.
   mutating func over(_ id: UInt64, own: SiteID, now: Duration) -> [AdmissionStep] {
     guard let session = sessions[id] else { return [] }
-    sessions[id]?.standing = .ending(session.saidPeer)
+    sessions[id]?.admission = .ending(session.saidPeer)
     guard let peer = session.admittedPeer else { return [] }
     return decideOnClaims(of: peer.site, own: own, now: now)
   }
@@ -138,7 +138,7 @@ extension NetworkState {
     case .insteadOf(let other): steps = close(other, .noRoom)
     case .none: return close(id, .noRoom)
     }
-    sessions[id]?.standing = .admitted(Admitted(peer: peer, at: now))
+    sessions[id]?.admission = .admitted(Admitted(peer: peer, at: now))
     return steps + [.admit(session.driver)]
   }
 
@@ -172,7 +172,7 @@ extension NetworkState {
 
   private mutating func close(_ id: UInt64, _ reason: SyncError) -> [AdmissionStep] {
     guard let session = sessions[id] else { return [] }
-    sessions[id]?.standing = .ending(session.saidPeer)
+    sessions[id]?.admission = .ending(session.saidPeer)
     return [.close(session.driver, reason)]
   }
 
@@ -194,12 +194,12 @@ extension NetworkState.Session {
 
   /// The peer, if this is the one session with it.
   var admittedPeer: PeerInfo? {
-    if case .admitted(let admitted) = standing { admitted.peer } else { nil }
+    if case .admitted(let admitted) = admission { admitted.peer } else { nil }
   }
 
   /// The peer at the other end, as far as it has identified itself.
   var saidPeer: PeerInfo? {
-    switch standing {
+    switch admission {
     case .awaitingHello: nil
     case .claiming(let peer), .asked(let peer): peer
     case .admitted(let admitted): admitted.peer
@@ -209,7 +209,7 @@ extension NetworkState.Session {
 
   /// The peer, if its admission is undecided.
   var claimedPeer: PeerInfo? {
-    if case .claiming(let peer) = standing { peer } else { nil }
+    if case .claiming(let peer) = admission { peer } else { nil }
   }
 }
 

@@ -22,7 +22,7 @@ struct NetworkState {
     /// Lets callers wait for the session's end.
     let served: ServedSession
     var connection: PeerConnection
-    var standing = Standing.awaitingHello
+    var admission = Admission.awaitingHello
     /// Whether the peer was known when it connected.
     var isKnown = false
 

@@ -93,11 +93,11 @@ extension NetworkState {
     guard let requestHandler, let session = sessions[id] else { return .none }
     // A claim that contradicts the proof is refused without a question.
     if let proven = session.provenPeer, proven.site != peer.site { return .none }
-    let waiting = sessions.values.filter { if case .asked = $0.standing { true } else { false } }
+    let waiting = sessions.values.filter { if case .asked = $0.admission { true } else { false } }
     guard waiting.count < limits.undecided,
       waiting.count(where: { $0.provenOrigin == session.provenOrigin }) < limits.undecidedByOrigin
     else { return .full(session.driver) }
-    sessions[id]?.standing = .asked(peer)
+    sessions[id]?.admission = .asked(peer)
     let request = ConnectionRequest(
       peer: peer, identity: session.provenPeer?.identity, direction: session.connection.direction,
       endpoint: session.connection.endpoint)
@@ -108,8 +108,8 @@ extension NetworkState {
   ///
   /// - Returns: `nil` when the session is over.
   mutating func takeInquiry(in id: UInt64) -> SessionDriver? {
-    guard let session = sessions[id], case .asked = session.standing else { return nil }
-    sessions[id]?.standing = .awaitingHello
+    guard let session = sessions[id], case .asked = session.admission else { return nil }
+    sessions[id]?.admission = .awaitingHello
     return session.driver
   }
 }

@@ -105,7 +105,7 @@ extension PeerNetwork {
   private func ended(_ id: UInt64, _ end: SessionEnd) {
     let (session, parked) = state.withLockedValue { state in
       let session = state.sessions.removeValue(forKey: id)
-      if state.isRunning, let session, let standing = PeerStanding(session) {
+      if state.isRunning, let session, let standing = PeerSyncState(session) {
         state.departed.insert(standing)
       }
       if let session, session.driver.hasMovedDocuments, let peer = session.connection.peer {

@@ -41,7 +41,7 @@ extension ControlActions {
   }
 
   private func values(
-    of peer: DunlinPeer, _ standings: [PeerStanding], _ sequence: UInt64
+    of peer: DunlinPeer, _ standings: [PeerSyncState], _ sequence: UInt64
   ) -> [TextKey: Value] {
     var values = peer.values
     let links = Dictionary(standings.map { ($0.connection.id, $0) }) { $1 }
@@ -57,7 +57,7 @@ extension ControlActions {
   }
 
   /// How far sync over one connection has progressed, and how much it has transferred.
-  private static func figures(of standing: PeerStanding, _ sequence: UInt64) -> [TextKey: Value] {
+  private static func figures(of standing: PeerSyncState, _ sequence: UInt64) -> [TextKey: Value] {
     let statistics = standing.connection.statistics
     let served = standing.delivery.servedSequence
     // This peer need not send anything to a peer that pulls nothing.

@@ -54,7 +54,7 @@ struct SyncExplainer {
   }
 
   private func outgoing(
-    to standing: PeerStanding, _ known: Collection, _ sequence: UInt64,
+    to standing: PeerSyncState, _ known: Collection, _ sequence: UInt64,
     _ transaction: borrowing ReadTransaction
   ) throws -> Reason {
     let delivery = standing.delivery
@@ -99,7 +99,7 @@ struct SyncExplainer {
   // MARK: - What is known
 
   /// The progress of sync with the peer; ended connections come first.
-  private var standings: [PeerStanding] {
+  private var standings: [PeerSyncState] {
     core.network.standings.filter { DunlinSyncTarget.peer(peer).covers($0) }
   }
 

@@ -109,7 +109,7 @@ extension DunlinSync {
   }
 }
 
-extension PeerStanding {
+extension PeerSyncState {
   /// What the peer lacks of a commit, or of all up to the last one; `nil` if it lacks nothing.
   fileprivate func missing(
     _ commit: WrittenCommit?, or last: UInt64, _ core: Core, _ transaction: borrowing ReadTransaction

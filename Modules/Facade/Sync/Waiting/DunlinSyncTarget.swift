@@ -13,7 +13,7 @@ public enum DunlinSyncTarget: Hashable, Sendable {
   /// The device with this public key, which it has proved to own.
   case peerKey(String)
 
-  func covers(_ standing: PeerStanding) -> Bool {
+  func covers(_ standing: PeerSyncState) -> Bool {
     switch self {
     case .anyPeer: true
     case .bigPeer: standing.peer.kind == .big

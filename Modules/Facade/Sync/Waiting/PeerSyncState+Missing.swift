@@ -1,7 +1,7 @@
 import SyncProtocol
 import Transports
 
-extension PeerStanding {
+extension PeerSyncState {
   /// What this device still lacks of the peer's data for a set of subscriptions; `nil` if nothing.
   func missingHere(_ number: UInt64) -> String? {
     if let damage { return damage }

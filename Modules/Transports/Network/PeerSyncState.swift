@@ -3,7 +3,7 @@ import NIOConcurrencyHelpers
 package import SyncProtocol
 
 /// The progress of sync with one peer, over one connection.
-package struct PeerStanding: Sendable {
+package struct PeerSyncState: Sendable {
   /// The connection, whose peer is known; it may be over.
   package let connection: PeerConnection
   package let peer: PeerInfo
@@ -18,7 +18,7 @@ package struct PeerStanding: Sendable {
   /// The number of the newest set of subscriptions for which everything that the peer had is stored here.
   package let caughtUpNumber: UInt64
 
-  /// Makes the standing of a session.
+  /// Makes the sync state of a session.
   ///
   /// - Returns: `nil` before the peers have met.
   init?(_ session: borrowing NetworkState.Session) {
@@ -34,10 +34,10 @@ package struct PeerStanding: Sendable {
     caughtUpNumber = figures.caughtUpNumber
   }
 
-  /// The standing after the connection ended.
+  /// The sync state after the connection ended.
   ///
   /// It keeps the peer's interest if that has at most so many bytes.
-  fileprivate func departed(interestBytes: Int) -> PeerStanding {
+  fileprivate func departed(interestBytes: Int) -> PeerSyncState {
     var standing = self
     standing.isConnected = false
     standing.delivery = delivery.kept(atMost: interestBytes)
@@ -54,12 +54,12 @@ package struct DepartedPeers {
   /// The maximum bytes of the interests of all of them, and a quarter of it for each.
   package static let interestBytes = 256 << 10
 
-  private var standings: [SiteID: PeerStanding] = [:]
+  private var standings: [SiteID: PeerSyncState] = [:]
   private var order: [SiteID] = []
 
-  var all: [PeerStanding] { order.compactMap { standings[$0] } }
+  var all: [PeerSyncState] { order.compactMap { standings[$0] } }
 
-  mutating func insert(_ standing: PeerStanding) {
+  mutating func insert(_ standing: PeerSyncState) {
     let site = standing.peer.site
     order.removeAll { $0 == site }
     order.append(site)
@@ -78,10 +78,10 @@ package struct DepartedPeers {
 
 extension PeerNetwork {
   /// The progress of sync with each peer over each connection; ended connections first, then by age.
-  package var standings: [PeerStanding] {
+  package var standings: [PeerSyncState] {
     state.withLockedValue { state in
       state.departed.all
-        + state.sessions.sorted { $0.key < $1.key }.compactMap { PeerStanding($0.value) }
+        + state.sessions.sorted { $0.key < $1.key }.compactMap { PeerSyncState($0.value) }
     }
   }
 
