@@ -59,40 +59,40 @@ public struct ApplyBatch: Sendable {
   /// here is left out, and the outcome lists it. A document with a damaged local record is skipped.
   ///
   /// - Throws: `malformed` for an invalid document; errors of the store. Do not commit the transaction then.
-  public func apply(in transaction: WriteTransaction) throws -> ApplyOutcome {
+  public func apply(in write: WriteTransaction) throws -> ApplyOutcome {
     var outcome = ApplyOutcome()
-    transaction.noteSender(sender)
-    if let checkpoint { try transaction.setCheckpoint(checkpoint, of: sender) }
-    let hasLeft = try transaction.hasLeavingNotes()
-    for item in forgotten { try item.forget(in: transaction) }
+    write.noteSender(sender)
+    if let checkpoint { try write.setCheckpoint(checkpoint, of: sender) }
+    let hasLeft = try write.hasLeavingNotes()
+    for item in forgotten { try item.forget(in: write) }
     var first: IncomingGroup?
     for (index, group) in groups.enumerated() {
-      if index > 0, transaction.recordBytes >= recordBytes { break }
+      if index > 0, write.recordBytes >= recordBytes { break }
       outcome.groups = index + 1
       let isJoined = first.map { group.changesOnly(documentsOf: $0) } ?? false
       if !isJoined { first = group }
-      let group = hasLeft ? try shared.leaves.without(left: group, in: transaction) : group
+      let group = hasLeft ? try shared.leaves.without(left: group, in: write) : group
       let (changed, missing) = (outcome.changedDocuments, outcome.missing.count)
       // Repeated changes of the same documents count as one change, with one state before and one after.
-      if !isJoined { try transaction.beginGroup() }
+      if !isJoined { try write.beginGroup() }
       if group.segment != nil {
-        guard let step = group.step, try applySegment(group, step, in: transaction, &outcome) else {
+        guard let step = group.step, try applySegment(group, step, in: write, &outcome) else {
           continue
         }
       } else {
-        try GroupMerge(group, in: transaction, hasLeft: hasLeft).run(&outcome)
+        try GroupMerge(group, in: write, hasLeft: hasLeft).run(&outcome)
       }
       if outcome.changedDocuments == changed, outcome.missing.count == missing { outcome.known.insert(index) }
     }
-    for piece in pieces { try piece.put(in: transaction) }
+    for piece in pieces { try piece.put(in: write) }
     if !groups.isEmpty {
       let owed = Set(outcome.owed.map { DocumentName(collection: $0.version.collection, id: $0.version.id) })
-      try shared.leaves.look(at: transaction, hasEvicted: transaction.evictionEpoch != evictionEpoch) {
+      try shared.leaves.look(at: write, hasEvicted: write.evictionEpoch != evictionEpoch) {
         !owed.contains($0)
       }
     }
-    try shared.leaves.evict(leaving, in: transaction)
-    outcome.hasMetLaterSelf = transaction.hasMetLaterSelf
+    try shared.leaves.evict(leaving, in: write)
+    outcome.hasMetLaterSelf = write.hasMetLaterSelf
     return outcome
   }
 }
@@ -105,52 +105,52 @@ extension ApplyBatch {
   ///
   /// - Returns: Whether there was anything to merge.
   private func applySegment(
-    _ group: IncomingGroup, _ step: SegmentStep, in transaction: WriteTransaction,
+    _ group: IncomingGroup, _ step: SegmentStep, in write: WriteTransaction,
     _ outcome: inout ApplyOutcome
   ) throws -> Bool {
     let segments = shared.segments
-    if step.segment.index == 0 { try transaction.unstage(step.id) }
+    if step.segment.index == 0 { try write.unstage(step.id) }
     // The policy may have changed since the segment was received.
     var group = group
     group.removeDocuments { !accepted.contains($0.collection) }
     let staged = StagedSegments(
       step.id, accepts: { accepted.contains($0) },
-      select: { try shared.leaves.without(left: $0, in: transaction) })
+      select: { try shared.leaves.without(left: $0, in: write) })
     guard !segments.isTorn(step.id), !SyncDefect.componentPublishedInParts.isPlanted else {
       check(
         .sync(4), segments.isTorn(step.id), phase: "applying",
         "segment \(step.segment.index) of a transaction becomes visible before the last one")
-      try staged.publish(with: group, in: transaction, &outcome)
+      try staged.publish(with: group, in: write, &outcome)
       return true
     }
     if !step.segment.isLast {
-      if try put(group, step, staged, in: transaction) { return false }
+      if try put(group, step, staged, in: write) { return false }
       segments.noteTorn(step.id)
     }
-    guard try staged.isWhole(before: step.segment.index, in: transaction),
-      try staged.isIntact(in: transaction)
+    guard try staged.isWhole(before: step.segment.index, in: write),
+      try staged.isIntact(in: write)
     else {
       // Segments or their session are gone, or the staged data is damaged.
-      try transaction.unstage(step.id)
+      try write.unstage(step.id)
       outcome.hasLostSegments = true
       return false
     }
     if step.segment.isLast { segments.finish(step.id) }
-    if !step.segment.isLast { outcome.torn = try staged.extent(with: group, in: transaction) }
+    if !step.segment.isLast { outcome.torn = try staged.extent(with: group, in: write) }
     SyncPoint.stagedPublished.reached()
-    try staged.publish(with: group, in: transaction, &outcome)
+    try staged.publish(with: group, in: write, &outcome)
     return true
   }
 
   /// Stages a segment, and drops segments of earlier links if that is necessary to make room.
   private func put(
     _ group: IncomingGroup, _ step: SegmentStep, _ staged: StagedSegments,
-    in transaction: WriteTransaction
+    in write: WriteTransaction
   ) throws -> Bool {
-    if try staged.put(group, as: step.segment.index, from: sender, in: transaction) { return true }
-    let forgotten = try StagedSegments.makeRoom(transaction, except: shared.segments.isUsed)
+    if try staged.put(group, as: step.segment.index, from: sender, in: write) { return true }
+    let forgotten = try StagedSegments.makeRoom(write, except: shared.segments.isUsed)
     shared.stage.forget(forgotten)
-    return try !forgotten.isEmpty && staged.put(group, as: step.segment.index, from: sender, in: transaction)
+    return try !forgotten.isEmpty && staged.put(group, as: step.segment.index, from: sender, in: write)
   }
 }
 

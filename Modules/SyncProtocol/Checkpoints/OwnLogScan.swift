@@ -33,10 +33,10 @@ struct OwnLogScan {
 
   /// Returns whether the room suffices even if every document that the log names needs a notice.
   static func fits(
-    _ room: Int, after place: UInt64, _ transaction: borrowing ReadTransaction, sender: LogOrigin
+    _ room: Int, after place: UInt64, _ snapshot: borrowing ReadTransaction, sender: LogOrigin
   ) throws -> Bool {
     var left = room
-    try transaction.changes(after: place) { entry in
+    try snapshot.changes(after: place) { entry in
       if entry.kind == .evicted {
         left -= entry.evicted.count
       } else if entry.origin != sender {
@@ -48,17 +48,17 @@ struct OwnLogScan {
   }
 
   mutating func run(
-    _ transaction: borrowing ReadTransaction, sender: LogOrigin, _ interest: Interest,
+    _ snapshot: borrowing ReadTransaction, sender: LogOrigin, _ interest: Interest,
     _ gatekeeper: Gatekeeper?, followedLog: (Collection) -> FollowedLog?
   ) throws {
     guard let gatekeeper else { return }
     let isTrial = isTrial
     var state = self
     var isPaused = false
-    let sites = transaction.sites
-    let names = try Self.names(transaction, interest, gatekeeper)
+    let sites = snapshot.sites
+    let names = try Self.names(snapshot, interest, gatekeeper)
     let followed = names.compactMapValues(followedLog)
-    try transaction.changes(after: place) { entry in
+    try snapshot.changes(after: place) { entry in
       if isTrial, state.isFull { return false }
       // The scan stops only between commits, so that `place` is always the sequence number of a commit.
       guard state.budget > 0 || entry.sequence == state.place else {
@@ -108,7 +108,7 @@ struct OwnLogScan {
       return true
     }
     state.isDone = !isPaused
-    if state.isDone { state.place = max(state.place, transaction.sequence) }
+    if state.isDone { state.place = max(state.place, snapshot.sequence) }
     self = state
   }
 
@@ -130,11 +130,11 @@ struct OwnLogScan {
 
   /// Returns the collections that this peer pulls from the sender, by number.
   private static func names(
-    _ transaction: borrowing ReadTransaction, _ interest: Interest, _ gatekeeper: Gatekeeper
+    _ snapshot: borrowing ReadTransaction, _ interest: Interest, _ gatekeeper: Gatekeeper
   ) throws -> [UInt32: Collection] {
     var names: [UInt32: Collection] = [:]
     for name in interest.names where gatekeeper.mayAccept(name) {
-      if let collection = try transaction.collection(name) { names[collection.id] = collection }
+      if let collection = try snapshot.collection(name) { names[collection.id] = collection }
     }
     return names
   }

@@ -6,25 +6,25 @@ extension EvictionScheduler {
   /// Marks documents that a transaction takes out of the subscriptions, and unmarks those that match again.
   ///
   /// - Parameters:
-  ///   - transaction: A transaction that is about to end.
+  ///   - write: A transaction that is about to end.
   ///   - hasEvicted: Whether documents were evicted that a peer may still send on an earlier request. If no
   ///     subscription matches such a document now, it is evicted immediately.
   ///   - isElsewhere: Whether a peer has everything of a document that left.
   /// - Throws: The store's errors.
   func look(
-    at transaction: WriteTransaction, hasEvicted: Bool = false, isElsewhere: (DocumentName) -> Bool
+    at write: WriteTransaction, hasEvicted: Bool = false, isElsewhere: (DocumentName) -> Bool
   ) throws {
     var rules = rules
-    var hasNotes = try transaction.hasLeavingNotes()
+    var hasNotes = try write.hasLeavingNotes()
     let hasEvicted = hasEvicted && rules.areKnown
     guard rules.evictsAny || hasNotes || hasEvicted else { return }
     var candidates: [Candidate] = []
-    for change in transaction.pendingChanges
+    for change in write.pendingChanges
     where rules.covers(change.collection.name) || hasNotes || hasEvicted {
       rules.resolve(change.collection)
       let name = DocumentName(collection: change.collection.name, id: change.id)
-      if hasEvicted, try drop(change, name, rules, hasNotes, transaction) { continue }
-      if let candidate = try look(at: change, name, rules, hasNotes, transaction, isElsewhere) {
+      if hasEvicted, try drop(change, name, rules, hasNotes, write) { continue }
+      if let candidate = try look(at: change, name, rules, hasNotes, write, isElsewhere) {
         candidates.append(candidate)
         hasNotes = true
       }
@@ -37,34 +37,34 @@ extension EvictionScheduler {
   /// - Returns: Whether the document was evicted.
   private func drop(
     _ change: Change, _ name: DocumentName, _ rules: EvictionRules, _ hasNotes: Bool,
-    _ transaction: WriteTransaction
+    _ write: WriteTransaction
   ) throws -> Bool {
     let id = name.id.bytes.span.bytes
     guard change.kind == .write, change.before == nil,
-      try !hasNotes || transaction.leavingNote(for: name.id, in: change.collection) == nil
+      try !hasNotes || write.leavingNote(for: name.id, in: change.collection) == nil
     else { return false }
     // A later transaction in the batch may have changed it.
-    let isUnwanted = try transaction.withRecord(change.collection, name.id) { record, _ in
+    let isUnwanted = try write.withRecord(change.collection, name.id) { record, _ in
       record.isAlive && !rules.match(name.collection, id, record)
     }
     guard isUnwanted ?? false else { return false }
-    return try transaction.evict(name.id, in: name.collection)
+    return try write.evict(name.id, in: name.collection)
   }
 
   private func look(
     at change: Change, _ name: DocumentName, _ rules: EvictionRules, _ hasNotes: Bool,
-    _ transaction: WriteTransaction, _ isElsewhere: (DocumentName) -> Bool
+    _ write: WriteTransaction, _ isElsewhere: (DocumentName) -> Bool
   ) throws -> Candidate? {
     let id = name.id.bytes.span.bytes
     let note =
       hasNotes
-      ? try transaction.leavingNote(for: change.id, in: change.collection).flatMap { LeavingState($0) } : nil
+      ? try write.leavingNote(for: change.id, in: change.collection).flatMap { LeavingState($0) } : nil
     guard change.kind == .write, let after = change.after,
       after.withView({ $0.isAlive && !rules.match(name.collection, id, $0) })
     else {
-      if case .leaving = note { try forget(name, transaction) }
+      if case .leaving = note { try forget(name, write) }
       // The document is here again, so the stored version no longer applies.
-      if case .left = note, change.kind == .write { try forget(name, transaction) }
+      if case .left = note, change.kind == .write { try forget(name, write) }
       return nil
     }
     let hasLeft: Bool =
@@ -77,63 +77,63 @@ extension EvictionScheduler {
     // No peer has a document that is too large to send.
     guard hasLeft, !change.oversize else { return nil }
     let state = LeavingState.leaving(since: change.sequence, isElsewhere: isElsewhere(name))
-    guard try transaction.setLeavingNote(state.bytes, for: change.id, in: name.collection) else { return nil }
+    guard try write.setLeavingNote(state.bytes, for: change.id, in: name.collection) else { return nil }
     return Candidate(name: name, since: change.sequence)
   }
 
   /// Evicts documents, except those whose eviction would lose data.
-  func evict(_ candidates: [Candidate], in transaction: WriteTransaction) throws {
+  func evict(_ candidates: [Candidate], in write: WriteTransaction) throws {
     var rules = rules
     for candidate in candidates {
       // Unreadable documents stay.
-      let damage = try transaction.damage(of: candidate.name.id, in: candidate.name.collection)
-      if damage == nil { try evict(candidate, &rules, transaction) }
+      let damage = try write.damage(of: candidate.name.id, in: candidate.name.collection)
+      if damage == nil { try evict(candidate, &rules, write) }
     }
   }
 
   private func evict(
-    _ candidate: Candidate, _ rules: inout EvictionRules, _ transaction: WriteTransaction
+    _ candidate: Candidate, _ rules: inout EvictionRules, _ write: WriteTransaction
   ) throws {
     let name = candidate.name
-    guard let collection = try transaction.collection(name.collection),
-      let note = try transaction.leavingNote(for: name.id, in: collection).flatMap({ LeavingState($0) }),
+    guard let collection = try write.collection(name.collection),
+      let note = try write.leavingNote(for: name.id, in: collection).flatMap({ LeavingState($0) }),
       case .leaving(let since, let isElsewhere) = note, since == candidate.since
     else { return }
     rules.resolve(collection)
-    let sites = transaction.sites
+    let sites = write.sites
     let (id, current) = (name.id.bytes.span.bytes, rules)
-    let vector = try transaction.withRecord(collection, name.id) { record, _ -> VersionVector? in
+    let vector = try write.withRecord(collection, name.id) { record, _ -> VersionVector? in
       guard record.isAlive, !current.match(name.collection, id, record) else { return nil }
       return try record.vector(sites: sites)
     }
     // A state without a version vector cannot be distinguished from others.
-    guard let vector = vector ?? nil, !vector.isEmpty else { return try forget(name, transaction) }
-    let last = try transaction.lastChange(of: name.id, in: collection) ?? since
+    guard let vector = vector ?? nil, !vector.isEmpty else { return try forget(name, write) }
+    let last = try write.lastChange(of: name.id, in: collection) ?? since
     guard last == since else {
       // The document was changed without a call of `look`.
       let state = LeavingState.leaving(since: last, isElsewhere: false)
-      _ = try transaction.setLeavingNote(state.bytes, for: name.id, in: name.collection)
+      _ = try write.setLeavingNote(state.bytes, for: name.id, in: name.collection)
       return add([Candidate(name: name, since: last)])
     }
-    let mayGo = try isElsewhere || isKept(name, collection, since, transaction)
+    let mayGo = try isElsewhere || isKept(name, collection, since, write)
     guard mayGo && !SyncDefect.leftStays.isPlanted || SyncDefect.lettingGoUnasked.isPlanted else {
       return park(candidate)
     }
     let left = LeavingState.left(vector, queries: rules.names(of: name.collection))
-    guard left.bytes.count <= WriteTransaction.leavingNoteBytes else { return try forget(name, transaction) }
+    guard left.bytes.count <= WriteTransaction.leavingNoteBytes else { return try forget(name, write) }
     SyncPoint.letGo.reached()
-    _ = try transaction.evict(name.id, in: name.collection)
-    _ = try transaction.setLeavingNote(left.bytes, for: name.id, in: name.collection)
+    _ = try write.evict(name.id, in: name.collection)
+    _ = try write.setLeavingNote(left.bytes, for: name.id, in: name.collection)
   }
 
   /// Returns whether a peer has the current state and keeps the document because it subscribes to it.
   private func isKept(
-    _ name: DocumentName, _ collection: Collection, _ since: UInt64, _ transaction: WriteTransaction
+    _ name: DocumentName, _ collection: Collection, _ since: UInt64, _ write: WriteTransaction
   ) throws -> Bool {
     for member in members(confirmed: since) where member.gatekeeper?.maySend(name.collection) ?? false {
       guard let matcher = member.interest.matcher(for: collection) else { continue }
       let id = name.id.bytes.span.bytes
-      let isMatch = try transaction.withRecord(collection, name.id) { record, _ in
+      let isMatch = try write.withRecord(collection, name.id) { record, _ in
         matcher.matches(id, record)
       }
       if isMatch ?? false { return true }
@@ -141,8 +141,8 @@ extension EvictionScheduler {
     return false
   }
 
-  private func forget(_ name: DocumentName, _ transaction: WriteTransaction) throws {
-    try transaction.removeLeavingNote(for: name.id, in: name.collection)
+  private func forget(_ name: DocumentName, _ write: WriteTransaction) throws {
+    try write.removeLeavingNote(for: name.id, in: name.collection)
   }
 
   // MARK: - Evicted documents
@@ -157,16 +157,16 @@ extension EvictionScheduler {
   }
 
   /// Returns a transaction without the documents that were evicted here in the arriving state or a later one.
-  func without(left group: IncomingGroup, in transaction: WriteTransaction) throws -> IncomingGroup {
+  func without(left group: IncomingGroup, in write: WriteTransaction) throws -> IncomingGroup {
     var group = group
     try group.removeDocuments { document in
       guard case .vectors(_, let coming, _) = document.basis,
-        let collection = try transaction.collection(document.collection),
+        let collection = try write.collection(document.collection),
         let left = vectorLeft(
-          try transaction.leavingNote(for: document.id, in: collection), in: document.collection)
+          try write.leavingNote(for: document.id, in: collection), in: document.collection)
       else { return false }
       return try left.dominates(coming)
-        && transaction.withRecord(collection, document.id, { _, _ in true }) == nil
+        && write.withRecord(collection, document.id, { _, _ in true }) == nil
     }
     return group
   }

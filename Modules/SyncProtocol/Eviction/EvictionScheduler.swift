@@ -59,8 +59,8 @@ package final class EvictionScheduler: Sendable {
     }
     if listens {
       // Batches from peers call `look` themselves, since they know which documents the peer has.
-      let listener = store.beforeCommit { [weak self] transaction in
-        if transaction.origin == .user { try self?.look(at: transaction) { _ in false } }
+      let listener = store.beforeCommit { [weak self] write in
+        if write.origin == .user { try self?.look(at: write) { _ in false } }
       }
       state.withLock { $0.listener = listener }
     }
@@ -71,8 +71,8 @@ package final class EvictionScheduler: Sendable {
   private func load(_ store: Store) {
     var found: [Candidate] = []
     // Documents whose notes cannot be read stay.
-    try? store.read { transaction in
-      try transaction.forEachLeavingNote { note in
+    try? store.read { snapshot in
+      try snapshot.forEachLeavingNote { note in
         if case .leaving(let since, _) = LeavingState(note.bytes) {
           found.append(
             Candidate(name: DocumentName(collection: note.collection.name, id: note.id), since: since))

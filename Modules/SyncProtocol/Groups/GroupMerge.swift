@@ -11,7 +11,7 @@ import Failpoints
 /// Damaged local records cannot be merged: they are skipped, and the rest of the transaction is applied.
 struct GroupMerge {
   private let group: IncomingGroup
-  private let transaction: WriteTransaction
+  private let write: WriteTransaction
   /// Whether documents may have been evicted here, with notes about them.
   private let hasLeft: Bool
 
@@ -21,9 +21,9 @@ struct GroupMerge {
     let known: Knowledge?
   }
 
-  init(_ group: IncomingGroup, in transaction: WriteTransaction, hasLeft: Bool = true) {
+  init(_ group: IncomingGroup, in write: WriteTransaction, hasLeft: Bool = true) {
     self.group = group
-    self.transaction = transaction
+    self.write = write
     self.hasLeft = hasLeft
   }
 
@@ -61,14 +61,14 @@ struct GroupMerge {
     for merges in runs {
       let merges = merges.spanOfValues
       for index in merges.indices {
-        guard try transaction.store(merges[index]) else {
+        guard try write.store(merges[index]) else {
           throw SyncError(.malformed, "a group names a document twice")
         }
       }
       outcome.changedDocuments += merges.count
     }
     for index in group.documents.indices {
-      if index < steps.count, let step = steps[index], try transaction.store(step.merge) {
+      if index < steps.count, let step = steps[index], try write.store(step.merge) {
         let merge = step.merge
         try note(
           merge.result, of: group.documents[index], over: step.known, merged: merge.summary, &outcome)
@@ -85,7 +85,7 @@ struct GroupMerge {
     let wire = group.block.span.bytes.extracting(document.wire)
     let result: MergeResult
     do {
-      result = try transaction.merge(
+      result = try write.merge(
         wire: wire, basis: document.basis, id: document.id, in: document.collection, draft: document.draft
       ) { existing, sites in try document.way(over: existing, sites, &known) }
     } catch {
@@ -106,7 +106,7 @@ struct GroupMerge {
     for document in group.documents {
       guard case .vectors(let base, _, _) = document.basis, !base.isEmpty else { continue }
       let here = try passingDamage(document.id, in: document.collection, &outcome) {
-        try transaction.version(of: document.id, in: document.collection).vector
+        try write.version(of: document.id, in: document.collection).vector
       }
       if let here, !here.dominates(base) { return false }
     }
@@ -121,7 +121,7 @@ struct GroupMerge {
     for run in group.runs {
       let result: RunMerge.Outcome
       do {
-        result = try RunMerge(run: run, transaction: transaction).prepare()
+        result = try RunMerge(run: run, write: write).prepare()
       } catch let error as StoreError where error.code == .corrupt {
         // Requesting the documents one by one separates the intact ones from the damaged ones.
         guard try hasDamage(run) else { throw error }
@@ -152,7 +152,7 @@ struct GroupMerge {
       let wire = group.block.span.bytes.extracting(document.wire)
       let merge: PreparedMerge
       do {
-        merge = try transaction.prepare(
+        merge = try write.prepare(
           wire: wire, basis: document.basis, id: document.id, in: document.collection
         ) { try document.way(over: $0, $1, &known) }
       } catch {
@@ -221,8 +221,8 @@ struct GroupMerge {
   /// receiver has it, so the receiver must request it.
   private func lacksWhatLeft(_ document: IncomingDocument) throws -> Bool {
     guard case .vectors(_, let vector, _) = document.basis,
-      let collection = try transaction.collection(document.collection),
-      let note = try transaction.leavingNote(for: document.id, in: collection),
+      let collection = try write.collection(document.collection),
+      let note = try write.leavingNote(for: document.id, in: collection),
       case .left(let left, _) = LeavingState(note)
     else { return false }
     return !vector.dominates(left)
@@ -235,12 +235,12 @@ struct GroupMerge {
     _ document: IncomingDocument, _ vector: VersionVector, _ summary: Summary?
   ) throws -> Bool {
     guard let check = document.check, summary?.check != check,
-      let collection = try transaction.collection(document.collection)
+      let collection = try write.collection(document.collection)
     else {
       return false
     }
-    let sites = transaction.sites
-    let isOther = try transaction.withRecord(collection, document.id) { record, summary in
+    let sites = write.sites
+    let isOther = try write.withRecord(collection, document.id) { record, summary in
       guard summary.check != check else { return false }
       return try record.vector(sites: sites) == vector
     }
@@ -278,14 +278,14 @@ struct GroupMerge {
     _ id: DocumentID, in collection: String, _ error: any Error, _ outcome: inout ApplyOutcome
   ) throws -> Bool {
     guard let error = error as? StoreError, error.code == .corrupt,
-      let damage = try transaction.damage(of: id, in: collection)
+      let damage = try write.damage(of: id, in: collection)
     else { return false }
     outcome.damaged.insert(damage)
     return true
   }
 
   private func hasDamage(_ run: IncomingRun) throws -> Bool {
-    try run.ids.contains { try transaction.damage(of: $0, in: run.collection) != nil }
+    try run.ids.contains { try write.damage(of: $0, in: run.collection) != nil }
   }
 
   // MARK: - Requests
@@ -300,7 +300,7 @@ struct GroupMerge {
     for run in group.runs {
       for id in run.ids {
         let version = try passingDamage(id, in: run.collection, &outcome) {
-          try transaction.version(of: id, in: run.collection)
+          try write.version(of: id, in: run.collection)
         }
         if let version { versions.append(version) }
       }
@@ -317,7 +317,7 @@ struct GroupMerge {
 
   private func version(_ document: IncomingDocument, _ known: Knowledge?) throws -> DocumentVersion {
     guard let vector = known?.vector, !vector.isEmpty else {
-      return try transaction.version(of: document.id, in: document.collection)
+      return try write.version(of: document.id, in: document.collection)
     }
     return DocumentVersion(collection: document.collection, id: document.id, vector: vector)
   }

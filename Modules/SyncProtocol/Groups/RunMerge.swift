@@ -8,7 +8,7 @@ import Failpoints
 /// equal the one in the run, and so must the sum of the resulting states.
 struct RunMerge {
   let run: IncomingRun
-  let transaction: WriteTransaction
+  let write: WriteTransaction
 
   enum Outcome {
     /// All of it fits and can be stored.
@@ -33,10 +33,10 @@ struct RunMerge {
     let stamp = Stamp(reading: run.head.reading, site: run.head.site)
     var merges: [PreparedMerge] = []
     merges.reserveCapacity(run.ids.count)
-    for member in try transaction.storedOrder(of: run.ids, in: run.collection) {
+    for member in try write.storedOrder(of: run.ids, in: run.collection) {
       var former = Summary.zero
       let id = run.ids[member]
-      let merge = try transaction.prepare(at: stamp, id: id, in: run.collection) { existing, own, tables in
+      let merge = try write.prepare(at: stamp, id: id, in: run.collection) { existing, own, tables in
         former = existing.summary
         return try run.withEntries(of: member) { entries in
           try codec.apply(entries, to: existing, own: own, tables: &tables)
@@ -50,15 +50,15 @@ struct RunMerge {
   }
 
   private func prepareInSteps() throws -> Outcome {
-    guard let collection = try transaction.collection(run.collection) else { return .missingBase }
-    let sites = transaction.sites
+    guard let collection = try write.collection(run.collection) else { return .missingBase }
+    let sites = write.sites
     var here = RunCheck()
     var wires = ByteWriter(capacity: run.ids.count * 48)
     var ends: [Int] = []
     ends.reserveCapacity(run.ids.count)
     var isLater = true
     for (member, id) in run.ids.enumerated() {
-      let isHere: Void? = try transaction.withRecord(collection, id) { record, summary in
+      let isHere: Void? = try write.withRecord(collection, id) { record, summary in
         here.add(from: summary, to: summary)
         guard isLater else { return }
         let existing = StoredDocument(record.bytes, summary: summary)
@@ -86,7 +86,7 @@ struct RunMerge {
       start = end
       let merge: PreparedMerge
       do {
-        merge = try transaction.prepare(wire: wire, id: id, in: run.collection, checkingResult: false)
+        merge = try write.prepare(wire: wire, id: id, in: run.collection, checkingResult: false)
       } catch {
         do throws(CodecError) {
           try WireDocument.validate(wire)

@@ -44,10 +44,10 @@ struct StagedSegments {
   ///
   /// - Returns: The dropped transactions.
   static func makeRoom(
-    _ transaction: WriteTransaction, except used: (StagingID) -> Bool
+    _ write: WriteTransaction, except used: (StagingID) -> Bool
   ) throws -> Set<StagingID> {
-    let unused = try transaction.stagedIDs().filter { isOne($0) && !used($0) }
-    for id in unused { try transaction.unstage(id) }
+    let unused = try write.stagedIDs().filter { isOne($0) && !used($0) }
+    for id in unused { try write.unstage(id) }
     return unused
   }
 
@@ -55,11 +55,11 @@ struct StagedSegments {
   ///
   /// `body` receives the number of the segment, the site that sent it, and its bytes.
   static func forEachSegment(
-    of id: StagingID, from first: UInt64 = 0, in transaction: borrowing ReadTransaction,
+    of id: StagingID, from first: UInt64 = 0, in snapshot: borrowing ReadTransaction,
     _ body: (UInt64, SiteID, ArraySlice<UInt8>) throws -> Bool
   ) throws {
     var chunks = SegmentChunks()
-    try transaction.forEachStaged(of: id, from: firstChunk(of: first)) { try chunks.append($0, $1, body) }
+    try snapshot.forEachStaged(of: id, from: firstChunk(of: first)) { try chunks.append($0, $1, body) }
     try chunks.handOut(body)
   }
 
@@ -67,7 +67,7 @@ struct StagedSegments {
   ///
   /// - Returns: `false`, with nothing staged, when there is no room.
   func put(
-    _ group: IncomingGroup, as segment: UInt64, from sender: SiteID, in transaction: WriteTransaction
+    _ group: IncomingGroup, as segment: UInt64, from sender: SiteID, in write: WriteTransaction
   ) throws -> Bool {
     var head = ByteWriter(capacity: 16)
     head.write(sender)
@@ -75,17 +75,17 @@ struct StagedSegments {
     let first = Self.firstChunk(of: segment)
     // A transaction may stage no more than a quarter of the working limit while others are staged.
     let chunks =
-      try transaction.stagedChunks(of: id).count + bytes.count / WriteTransaction.stagedChunkBytes + 1
-    if chunks * WriteTransaction.stagedChunkBytes > transaction.workingLimit / 4,
-      try !transaction.stagedIDs().subtracting([id]).isEmpty
+      try write.stagedChunks(of: id).count + bytes.count / WriteTransaction.stagedChunkBytes + 1
+    if chunks * WriteTransaction.stagedChunkBytes > write.workingLimit / 4,
+      try !write.stagedIDs().subtracting([id]).isEmpty
     {
       return false
     }
     var chunk = first
     for start in stride(from: bytes.startIndex, to: bytes.endIndex, by: WriteTransaction.stagedChunkBytes) {
       let end = min(start + WriteTransaction.stagedChunkBytes, bytes.endIndex)
-      guard try transaction.stage(Array(bytes[start..<end]), as: chunk, of: id) else {
-        try transaction.unstage(id, chunks: first...chunk)
+      guard try write.stage(Array(bytes[start..<end]), as: chunk, of: id) else {
+        try write.unstage(id, chunks: first...chunk)
         return false
       }
       chunk += 1
@@ -94,15 +94,15 @@ struct StagedSegments {
   }
 
   /// Returns whether all segments before `segment` are staged.
-  func isWhole(before segment: UInt64, in transaction: WriteTransaction) throws -> Bool {
-    let chunks = Set(try transaction.stagedChunks(of: id).map(Self.segment))
+  func isWhole(before segment: UInt64, in write: WriteTransaction) throws -> Bool {
+    let chunks = Set(try write.stagedChunks(of: id).map(Self.segment))
     return UInt64(chunks.count) == segment && chunks.allSatisfy { $0 < segment }
   }
 
   /// Returns the size of the staged segments and of one that is not staged.
-  func extent(with segment: IncomingGroup, in transaction: WriteTransaction) throws -> GroupExtent {
+  func extent(with segment: IncomingGroup, in write: WriteTransaction) throws -> GroupExtent {
     var extent = GroupExtent(documents: segment.documentCount, byteCount: segment.byteCount)
-    try forEachSegment(in: transaction) { segment in
+    try forEachSegment(in: write) { segment in
       extent.documents += segment.documentCount
       extent.byteCount += segment.byteCount
       return true
@@ -112,47 +112,47 @@ struct StagedSegments {
 
   /// Merges all segments, of which `last` is not staged; if one does not fit, requests all in another form.
   func publish(
-    with last: IncomingGroup, in transaction: WriteTransaction, _ outcome: inout ApplyOutcome
+    with last: IncomingGroup, in write: WriteTransaction, _ outcome: inout ApplyOutcome
   ) throws {
     var fits = true
-    try forEachSegment(in: transaction) { segment in
-      fits = try GroupMerge(segment, in: transaction).hasBases(&outcome)
+    try forEachSegment(in: write) { segment in
+      fits = try GroupMerge(segment, in: write).hasBases(&outcome)
       return fits
     }
-    if fits { fits = try GroupMerge(last, in: transaction).hasBases(&outcome) }
+    if fits { fits = try GroupMerge(last, in: write).hasBases(&outcome) }
     guard fits else {
       SyncPoint.groupLeftOut.reached()
       var missing: [DocumentVersion] = []
-      try forEachSegment(in: transaction) { segment in
-        missing += try GroupMerge(segment, in: transaction).versions(&outcome)
+      try forEachSegment(in: write) { segment in
+        missing += try GroupMerge(segment, in: write).versions(&outcome)
         return true
       }
-      missing += try GroupMerge(last, in: transaction).versions(&outcome)
+      missing += try GroupMerge(last, in: write).versions(&outcome)
       outcome.missing.append(missing)
-      return try transaction.unstage(id)
+      return try write.unstage(id)
     }
-    while let (group, segment) = try firstSegment(in: transaction) {
-      try merge(group, in: transaction, &outcome)
-      try transaction.unstage(id, chunks: 0...Self.firstChunk(of: segment + 1) - 1)
+    while let (group, segment) = try firstSegment(in: write) {
+      try merge(group, in: write, &outcome)
+      try write.unstage(id, chunks: 0...Self.firstChunk(of: segment + 1) - 1)
     }
-    try merge(last, in: transaction, &outcome)
+    try merge(last, in: write, &outcome)
   }
 
   private func merge(
-    _ segment: IncomingGroup, in transaction: WriteTransaction, _ outcome: inout ApplyOutcome
+    _ segment: IncomingGroup, in write: WriteTransaction, _ outcome: inout ApplyOutcome
   ) throws {
     guard segment.documentCount > 0 else { return }
     let missing = outcome.missing.count
-    try GroupMerge(segment, in: transaction).run(&outcome)
+    try GroupMerge(segment, in: write).run(&outcome)
     guard outcome.missing.count == missing else {
       throw SyncError(.malformed, "A part of a group names a document that another one names")
     }
   }
 
   /// Returns whether none of the staged segments is damaged.
-  func isIntact(in transaction: WriteTransaction) throws -> Bool {
+  func isIntact(in write: WriteTransaction) throws -> Bool {
     do {
-      try transaction.forEachStaged(of: id) { _, _ in true }
+      try write.forEachStaged(of: id) { _, _ in true }
       return true
     } catch let error as StoreError where error.code == .corrupt {
       return false
@@ -161,15 +161,15 @@ struct StagedSegments {
 
   /// Calls `body`, which must not write, with each segment until it returns `false`.
   private func forEachSegment(
-    in transaction: WriteTransaction, _ body: (IncomingGroup) throws -> Bool
+    in write: WriteTransaction, _ body: (IncomingGroup) throws -> Bool
   ) throws {
-    try forEachSegment(in: transaction) { _, group in try body(group) }
+    try forEachSegment(in: write) { _, group in try body(group) }
   }
 
   /// Returns the first staged segment and its number.
-  private func firstSegment(in transaction: WriteTransaction) throws -> (IncomingGroup, segment: UInt64)? {
+  private func firstSegment(in write: WriteTransaction) throws -> (IncomingGroup, segment: UInt64)? {
     var first: (IncomingGroup, segment: UInt64)?
-    try forEachSegment(in: transaction) { segment, group in
+    try forEachSegment(in: write) { segment, group in
       first = (group, segment)
       return false
     }
@@ -177,13 +177,13 @@ struct StagedSegments {
   }
 
   private func forEachSegment(
-    in transaction: WriteTransaction, _ body: (UInt64, IncomingGroup) throws -> Bool
+    in write: WriteTransaction, _ body: (UInt64, IncomingGroup) throws -> Bool
   ) throws {
     func visit(_ segment: UInt64, _: SiteID, _ group: ArraySlice<UInt8>) throws -> Bool {
       try body(segment, try self.group(of: group))
     }
     var chunks = SegmentChunks()
-    try transaction.forEachStaged(of: id) { try chunks.append($0, $1, visit) }
+    try write.forEachStaged(of: id) { try chunks.append($0, $1, visit) }
     try chunks.handOut(visit)
   }
 

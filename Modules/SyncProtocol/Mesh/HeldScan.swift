@@ -31,11 +31,11 @@ struct HeldScan {
   ///
   /// Each visit costs one unit of the budget.
   mutating func step(
-    _ transaction: borrowing ReadTransaction, _ interest: Interest, budget: inout Int,
+    _ snapshot: borrowing ReadTransaction, _ interest: Interest, budget: inout Int,
     damaged: (DamagedRecord) -> Void,
     record visit: HeldVisitor, certificate visitCertificate: (_ idHash: UInt64) -> Void
   ) throws {
-    guard let known = try transaction.collection(collection), let matcher = interest.matcher(for: known)
+    guard let known = try snapshot.collection(collection), let matcher = interest.matcher(for: known)
     else {
       isDone = true
       return
@@ -43,7 +43,7 @@ struct HeldScan {
     if case .record(let first) = place {
       let role = role
       let next = try visitRecords(
-        transaction, in: known, from: first, budget: &budget, damaged: damaged
+        snapshot, in: known, from: first, budget: &budget, damaged: damaged
       ) { id, summary, record, sites in
         if matcher.matches(id, record) == (role == .haves) { try visit(id, summary, record, sites) }
       }
@@ -56,7 +56,7 @@ struct HeldScan {
     }
     var next: UInt64?
     var left = budget
-    try transaction.forEachCertificate(in: known, from: first) { hash in
+    try snapshot.forEachCertificate(in: known, from: first) { hash in
       guard left > 0 else {
         next = hash
         return false
@@ -73,16 +73,16 @@ struct HeldScan {
   ///
   /// - Returns: Where to go on; `nil` when all are visited.
   private mutating func visitRecords(
-    _ transaction: borrowing ReadTransaction, in collection: Collection, from first: DocumentNumber,
+    _ snapshot: borrowing ReadTransaction, in collection: Collection, from first: DocumentNumber,
     budget: inout Int, damaged: (DamagedRecord) -> Void, _ visit: HeldVisitor
   ) throws -> DocumentNumber? {
-    let last = last ?? transaction.lastNumber
+    let last = last ?? snapshot.lastNumber
     self.last = last
     guard first <= last else { return nil }
     var next: DocumentNumber?
     var left = budget
-    let sites = transaction.sites
-    try transaction.forEachIntactRecord(in: collection, numbers: first...last, damaged: damaged) {
+    let sites = snapshot.sites
+    try snapshot.forEachIntactRecord(in: collection, numbers: first...last, damaged: damaged) {
       number, id, summary, record in
       guard left > 0 else {
         next = number

@@ -225,14 +225,14 @@ final class AnnouncementPuller {
   ) throws(SyncError) {
     let leaves = context.shared.leaves
     let interest = pull.interest
-    try context.read { transaction in
-      let sites = transaction.sites
-      let hasLeft = try transaction.hasLeavingNotes()
+    try context.read { snapshot in
+      let sites = snapshot.sites
+      let hasLeft = try snapshot.hasLeavingNotes()
       // While the store has documents that are too large to send, nothing is left to announcements.
-      let isAnnounced = try transaction.oversizeDocuments().isEmpty
+      let isAnnounced = try snapshot.oversizeDocuments().isEmpty
       var followed: (collection: UInt32, log: FollowedLog?)?
       try body { document in
-        guard let collection = try transaction.collection(document.collection) else {
+        guard let collection = try snapshot.collection(document.collection) else {
           return LocalCopy(isLacking: !document.leaves)
         }
         if followed?.collection != collection.id {
@@ -241,7 +241,7 @@ final class AnnouncementPuller {
         let matcher = interest.matcher(for: collection)
         var found: LocalCopy?
         // A damaged record cannot be merged with, so nothing is requested.
-        try transaction.visitIntactRecord(
+        try snapshot.visitIntactRecord(
           collection, document.id,
           damaged: {
             found = LocalCopy(isLacking: false)
@@ -274,7 +274,7 @@ final class AnnouncementPuller {
         if let found { return found }
         if hasLeft,
           let left = leaves.vectorLeft(
-            try transaction.leavingNote(for: document.id, in: collection), in: document.collection),
+            try snapshot.leavingNote(for: document.id, in: collection), in: document.collection),
           left.dominates(document.vector)
         {
           return LocalCopy(isLacking: false, vector: left)

@@ -92,11 +92,11 @@ final class EvictedDocuments {
   func wants(forEvicted names: [DocumentName]) throws(SyncError) -> [DocumentWant] {
     guard !names.isEmpty else { return [] }
     let leaves = context.shared.leaves
-    let wanted = try context.read { transaction in
-      guard try transaction.hasLeavingNotes() else { return names }
+    let wanted = try context.read { snapshot in
+      guard try snapshot.hasLeavingNotes() else { return names }
       return try names.filter { name in
-        guard let collection = try transaction.collection(name.collection) else { return true }
-        let note = try transaction.leavingNote(for: name.id, in: collection)
+        guard let collection = try snapshot.collection(name.collection) else { return true }
+        let note = try snapshot.leavingNote(for: name.id, in: collection)
         return leaves.vectorLeft(note, in: name.collection) == nil
       }
     }
@@ -150,13 +150,13 @@ final class EvictedDocuments {
   /// Returns the current states of documents; `nil` for one that is not stored here.
   private func states(of names: [DocumentName]) throws(SyncError) -> [(DocumentName, HeldState?)] {
     let interest = pull.interest
-    return try context.read { transaction in
-      let sites = transaction.sites
+    return try context.read { snapshot in
+      let sites = snapshot.sites
       return try names.map { name in
-        guard let collection = try transaction.collection(name.collection) else { return (name, nil) }
+        guard let collection = try snapshot.collection(name.collection) else { return (name, nil) }
         let matcher = interest.matcher(for: collection)
         var state: HeldState?
-        try transaction.visitIntactRecord(collection, name.id, damaged: context.reportDamaged) {
+        try snapshot.visitIntactRecord(collection, name.id, damaged: context.reportDamaged) {
           _, record, summary in
           let id = name.id.bytes.span.bytes
           state = HeldState(

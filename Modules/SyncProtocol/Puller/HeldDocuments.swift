@@ -18,17 +18,17 @@ struct HeldDocuments: ReconcilingSet {
   ) throws(SyncError) -> [DocumentWant] {
     let gatekeeper = context.gatekeeper
     let leaves = context.shared.leaves
-    return try context.read { transaction in
-      let known = try transaction.collection(collection)
-      let hasLeft = try transaction.hasLeavingNotes()
-      let sites = transaction.sites
+    return try context.read { snapshot in
+      let known = try snapshot.collection(collection)
+      let hasLeft = try snapshot.hasLeavingNotes()
+      let sites = snapshot.sites
       var wants: [DocumentWant] = []
       for item in items {
         var version = DocumentVersion(collection: collection, id: item.id)
         var isSame = false
         if let known {
           // A damaged record cannot be merged with, so nothing is requested.
-          try transaction.visitIntactRecord(
+          try snapshot.visitIntactRecord(
             known, item.id,
             damaged: {
               isSame = true
@@ -40,7 +40,7 @@ struct HeldDocuments: ReconcilingSet {
           }
           if hasLeft, !isSame, version.vector.isEmpty,
             let left = leaves.vectorLeft(
-              try transaction.leavingNote(for: item.id, in: known), in: collection)
+              try snapshot.leavingNote(for: item.id, in: known), in: collection)
           {
             version.vector = left
           }
@@ -63,13 +63,13 @@ struct HeldDocuments: ReconcilingSet {
     var left = budget
     var next: [UInt8]?
     let gatekeeper = context.gatekeeper
-    let found: [DocumentHave] = try context.read { transaction in
+    let found: [DocumentHave] = try context.read { snapshot in
       var found: [DocumentHave] = []
-      guard let collection = try transaction.collection(range.collection),
+      guard let collection = try snapshot.collection(range.collection),
         let matcher = puller.pull.interest.matcher(for: collection)
       else { return found }
-      let sites = transaction.sites
-      try transaction.forEachIntactRecord(
+      let sites = snapshot.sites
+      try snapshot.forEachIntactRecord(
         in: collection, from: start, to: range.to.isEmpty ? nil : range.to, damaged: context.reportDamaged
       ) { _, id, summary, record in
         guard left > 0 else {

@@ -134,21 +134,21 @@ extension Puller {
     let isFollowed = mayGetUnasked && context.shared.interests.hasInterest(of: peer.site)
     let print = interestPrint(interest)
     let gatekeeper = context.gatekeeper
-    return try context.readLog { transaction in
-      guard let checkpoint = try transaction.checkpoint(of: peer.site).flatMap({ SyncCheckpoint($0) }),
+    return try context.readLog { snapshot in
+      guard let checkpoint = try snapshot.checkpoint(of: peer.site).flatMap({ SyncCheckpoint($0) }),
         checkpoint.epoch == peer.logEpoch, checkpoint.interest == print,
-        checkpoint.own >= transaction.logStart && checkpoint.own <= transaction.sequence
+        checkpoint.own >= snapshot.logStart && checkpoint.own <= snapshot.sequence
       else { return nil }
-      let room = try noticeRoom(transaction, interest)
+      let room = try noticeRoom(snapshot, interest)
       let sender = LogOrigin(peer: peer.site)
       if try OwnLogScan.fits(
-        isFollowed ? max(room, context.tuning.walkedDocuments) : room, after: checkpoint.own, transaction,
+        isFollowed ? max(room, context.tuning.walkedDocuments) : room, after: checkpoint.own, snapshot,
         sender: sender)
       {
         return checkpoint
       }
       var scan = OwnLogScan(after: checkpoint.own, budget: room * 4, room: room, isTrial: true)
-      try scan.run(transaction, sender: sender, interest, gatekeeper) { _ in nil }
+      try scan.run(snapshot, sender: sender, interest, gatekeeper) { _ in nil }
       return scan.isDone && !scan.isFull ? checkpoint : nil
     }
   }
@@ -290,8 +290,8 @@ extension Puller {
   /// Returns for how many documents of its log a receiver sends notices.
   ///
   /// If more than an eighth of the subscribed documents are affected, reconciliation costs less.
-  func noticeRoom(_ transaction: borrowing ReadTransaction, _ interest: Interest) throws -> Int {
-    let collections = try transaction.collections().filter { interest.covers($0.name) }
+  func noticeRoom(_ snapshot: borrowing ReadTransaction, _ interest: Interest) throws -> Int {
+    let collections = try snapshot.collections().filter { interest.covers($0.name) }
     let documents = collections.reduce(0) { $0 + $1.documentCount }
     return max(context.tuning.notices.afterResuming, min(documents / 8, SyncLimits.notices))
   }
@@ -304,12 +304,12 @@ extension Puller {
     guard let peer = context.peer else { return }
     var scan = OwnLogScan(after: start, budget: budget)
     let gatekeeper = context.gatekeeper
-    let isLogged: Void? = try context.readLog { transaction in
-      guard start >= transaction.logStart else { return nil }
-      scan.room = max(try noticeRoom(transaction, pull.interest) - reported, 0)
+    let isLogged: Void? = try context.readLog { snapshot in
+      guard start >= snapshot.logStart else { return nil }
+      scan.room = max(try noticeRoom(snapshot, pull.interest) - reported, 0)
       // While the store has documents that are too large to send, nothing is left to announcements.
-      let isAnnounced = try transaction.oversizeDocuments().isEmpty
-      try scan.run(transaction, sender: LogOrigin(peer: peer.site), pull.interest, gatekeeper) {
+      let isAnnounced = try snapshot.oversizeDocuments().isEmpty
+      try scan.run(snapshot, sender: LogOrigin(peer: peer.site), pull.interest, gatekeeper) {
         isAnnounced ? announcements.followedLog($0) : nil
       }
     }

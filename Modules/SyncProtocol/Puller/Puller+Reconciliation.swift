@@ -171,14 +171,14 @@ extension Puller {
   func differing(_ items: [(collection: String, item: DocumentHash)]) throws(SyncError) -> [DocumentWant] {
     let interest = pull.interest
     let gatekeeper = context.gatekeeper
-    return try context.read { transaction in
-      let sites = transaction.sites
+    return try context.read { snapshot in
+      let sites = snapshot.sites
       var wants: [DocumentWant] = []
       for (name, item) in items {
-        guard let collection = try transaction.collection(name),
+        guard let collection = try snapshot.collection(name),
           let matcher = interest.matcher(for: collection)
         else { continue }
-        try transaction.visitIntactRecord(collection, item.id, damaged: context.reportDamaged) {
+        try snapshot.visitIntactRecord(collection, item.id, damaged: context.reportDamaged) {
           _, record, summary in
           let id = item.id.bytes.span.bytes
           guard matcher.matches(id, record), Fingerprint.hash(id: id, summary: summary) != item.hash else {

@@ -45,12 +45,12 @@ extension ChangeFeed {
     var left = budget
     var isPaused = false
     var (counted, byteCount) = (0, 0)
-    let end: UInt64? = try context.readLog { transaction in
+    let end: UInt64? = try context.readLog { snapshot in
       // If the log no longer has these commits, reconciliation finds their changes.
-      guard walk.place >= transaction.logStart else { return nil }
-      try sender.refreshRecent(transaction, concerned)
+      guard walk.place >= snapshot.logStart else { return nil }
+      try sender.refreshRecent(snapshot, concerned)
       var sources = Sources(peer)
-      try transaction.changes(after: walk.place) { entry in
+      try snapshot.changes(after: walk.place) { entry in
         while counted < walk.groups.count {
           byteCount += walk.groups[counted].byteCount
           counted += 1
@@ -63,12 +63,12 @@ extension ChangeFeed {
           return false
         }
         walk.place = entry.sequence
-        let count = try look(at: entry, &walk, &sources, transaction)
+        let count = try look(at: entry, &walk, &sources, snapshot)
         walk.documents += count
         left -= 1 + count
         return walk.leaving <= context.tuning.leavingDocuments
       }
-      return transaction.sequence
+      return snapshot.sequence
     }
     budget = left
     // This is checked before anything is announced: reconciliation costs less than the announcement of many
@@ -93,14 +93,14 @@ extension ChangeFeed {
   /// - Returns: How many documents it has.
   private func look(
     at entry: borrowing LogEntry, _ walk: inout LogWalk, _ sources: inout Sources,
-    _ transaction: borrowing ReadTransaction
+    _ snapshot: borrowing ReadTransaction
   ) throws -> Int {
     var count = 0
     for key in entry.evicted {
       count += 1
-      guard let source = try sources.source(key.collection, transaction) else { continue }
+      guard let source = try sources.source(key.collection, snapshot) else { continue }
       // At most a compacted tombstone is left here, which the receiver may lack.
-      try transaction.visitIntactRecord(source.collection, key.id, damaged: context.reportDamaged) {
+      try snapshot.visitIntactRecord(source.collection, key.id, damaged: context.reportDamaged) {
         _, record, summary in
         guard !record.isAlive, try record.vector(sites: source.tables.sites).isEmpty else { return }
         // It is named now: from a compacted tombstone alone, it could not be named later.
@@ -121,7 +121,7 @@ extension ChangeFeed {
         return false
       }, damaged: { damaged.append($0) }
     ) { collection, _, id, summary, record in
-      guard let source = try sources.source(collection, transaction) else { return true }
+      guard let source = try sources.source(collection, snapshot) else { return true }
       if let reading, mayPush(id, record, source) {
         sender.batch.begin(sequence: sender.graph.makeName(), mayOvertake: false)
         try sender.include(.unasked(after: reading), id, summary, record, source)
@@ -142,8 +142,8 @@ extension ChangeFeed {
         SyncDefect.unaskedInParts.isPlanted && reading != nil
         ? [place] : sender.graph.recentClosure(of: [place])
       walk.announced.formUnion(places)
-      if let reading, try push(places, after: reading, &sources, transaction) { continue }
-      let group = try announcements(places, &sources, transaction)
+      if let reading, try push(places, after: reading, &sources, snapshot) { continue }
+      let group = try announcements(places, &sources, snapshot)
       walk.leaving += group.count(where: \.leaves)
       if !group.isEmpty { walk.groups.append(group) }
     }
@@ -156,16 +156,16 @@ extension ChangeFeed {
   ///   announced instead.
   private func push(
     _ places: Set<StoredPlace>, after reading: ClockReading, _ sources: inout Sources,
-    _ transaction: borrowing ReadTransaction
+    _ snapshot: borrowing ReadTransaction
   ) throws -> Bool {
     guard places.count <= context.tuning.transfers.splitDocuments else { return false }
     var mayGoOut = true
-    try sources.forEachIntactRecord(at: places, transaction) { source, _, id, _, record in
+    try sources.forEachIntactRecord(at: places, snapshot) { source, _, id, _, record in
       mayGoOut = mayGoOut && mayPush(id, record, source)
     }
     guard mayGoOut else { return false }
     sender.batch.begin(sequence: sender.graph.makeName(), mayOvertake: false)
-    try sources.forEachIntactRecord(at: places, transaction) { source, _, id, summary, record in
+    try sources.forEachIntactRecord(at: places, snapshot) { source, _, id, summary, record in
       try sender.include(.unasked(after: reading), id, summary, record, source)
     }
     sender.batch.finish()
@@ -183,10 +183,10 @@ extension ChangeFeed {
   }
 
   private func announcements(
-    _ places: Set<StoredPlace>, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
+    _ places: Set<StoredPlace>, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction
   ) throws -> [AnnouncedDocument] {
     var group: [AnnouncedDocument] = []
-    try sources.forEachIntactRecord(at: places, transaction) { source, _, id, summary, record in
+    try sources.forEachIntactRecord(at: places, snapshot) { source, _, id, summary, record in
       if let news = try announcement(id, summary, record, source) { group.append(news) }
     }
     return group
@@ -262,12 +262,12 @@ extension ChangeFeed {
   func announceBound(_ group: LiveGroup) throws(SyncError) -> Bool {
     guard group.mustKeepOrder, resumedThrough > 0 else { return false }
     let concerned = try peer.concernedCollections()
-    let documents: [AnnouncedDocument]? = try context.read { transaction in
-      try sender.refreshRecent(transaction, concerned)
+    let documents: [AnnouncedDocument]? = try context.read { snapshot in
+      try sender.refreshRecent(snapshot, concerned)
       var sources = Sources(peer)
       var places: [StoredPlace] = []
       for document in group.documents {
-        _ = try transaction.visitIntactRecord(
+        _ = try snapshot.visitIntactRecord(
           document.collection, document.id, damaged: context.reportDamaged
         ) { found, _, _ in
           if let found {
@@ -276,7 +276,7 @@ extension ChangeFeed {
         }
       }
       guard places.contains(where: { sender.graph.isRecent($0) }) else { return nil }
-      return try announcements(sender.graph.recentClosure(of: places), &sources, transaction)
+      return try announcements(sender.graph.recentClosure(of: places), &sources, snapshot)
     }
     guard let documents else { return false }
     guard Announcement.fits(documents) else {

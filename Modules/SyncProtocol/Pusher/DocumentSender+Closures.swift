@@ -5,17 +5,17 @@ import Failpoints
 /// Sending documents with everything that transactions bind to them.
 extension DocumentSender {
   /// Reads the transactions that were committed up to the snapshot.
-  func refreshRecent(_ transaction: borrowing ReadTransaction, _ concerned: Set<UInt32>) throws {
+  func refreshRecent(_ snapshot: borrowing ReadTransaction, _ concerned: Set<UInt32>) throws {
     try graph.refresh(
-      transaction, concerns: { concerned.contains($0) }, damaged: context.reportUnreadable)
+      snapshot, concerns: { concerned.contains($0) }, damaged: context.reportUnreadable)
   }
 
   /// Sends the documents of a closure that the peer lacks, as one group in ascending order of numbers.
   func send(
-    _ bundle: Bundle, _ sources: inout Sources, _ transaction: borrowing ReadTransaction, budget: inout Int
+    _ bundle: Bundle, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction, budget: inout Int
   ) throws {
     batch.begin()
-    let places = try include(bundle, &sources, transaction, budget: &budget)
+    let places = try include(bundle, &sources, snapshot, budget: &budget)
     bind(places)
     batch.finish()
   }
@@ -37,7 +37,7 @@ extension DocumentSender {
   /// - Returns: Those documents, if one of them may build on what the peer has.
   @discardableResult
   private func include(
-    _ bundle: Bundle, _ sources: inout Sources, _ transaction: borrowing ReadTransaction, budget: inout Int
+    _ bundle: Bundle, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction, budget: inout Int
   ) throws -> [StoredPlace] {
     var places = bundle.places
     var included: [StoredPlace] = []
@@ -46,8 +46,8 @@ extension DocumentSender {
     for closure in bundle.closures.sorted() {
       graph.noteSent(closure: closure)
       for run in graph.runs(of: closure) {
-        guard let source = try sources.source(run.collection, transaction) else { continue }
-        try transaction.forEachIntactRecord(
+        guard let source = try sources.source(run.collection, snapshot) else { continue }
+        try snapshot.forEachIntactRecord(
           in: source.collection, numbers: run.numbers, damaged: context.reportDamaged
         ) { number, id, summary, record in
           budget -= 1
@@ -65,7 +65,7 @@ extension DocumentSender {
         }
       }
     }
-    try sources.forEachIntactRecord(at: places, transaction) { source, place, id, summary, record in
+    try sources.forEachIntactRecord(at: places, snapshot) { source, place, id, summary, record in
       if mayHaveBases { included.append(place) }
       try include(removeDeferred(place) ?? .whole, id, summary, record, source)
     }
@@ -79,17 +79,17 @@ extension DocumentSender {
   /// The answer includes everything that recent transactions bind to the documents.
   func answer(_ group: RequestGroup) throws(SyncError) {
     let concerned = try peer.concernedCollections()
-    try context.read { transaction in
-      try refreshRecent(transaction, concerned)
+    try context.read { snapshot in
+      try refreshRecent(snapshot, concerned)
       var sources = Sources(peer)
-      if try isAnswered(group, &sources, transaction) { return }
+      if try isAnswered(group, &sources, snapshot) { return }
       batch.begin(sequence: group.binding ?? graph.makeName(), mayOvertake: false)
       var places: [StoredPlace] = []
       for request in group.requests {
-        guard let source = try sources.source(request.collection, transaction) else { continue }
+        guard let source = try sources.source(request.collection, snapshot) else { continue }
         let key = DocumentKey(collection: source.collection.id, id: request.id)
         if isMet(request, key, source) { continue }
-        let isKnown = try transaction.visitIntactRecord(
+        let isKnown = try snapshot.visitIntactRecord(
           source.collection, request.id, damaged: context.reportDamaged
         ) { found, record, summary in
           let id = request.id.bytes.span.bytes
@@ -105,7 +105,7 @@ extension DocumentSender {
         if !isKnown, request.isHeld { peer.watch.insert(key) }
       }
       var budget = Int.max
-      try include(graph.bundle(around: places), &sources, transaction, budget: &budget)
+      try include(graph.bundle(around: places), &sources, snapshot, budget: &budget)
       batch.finish()
     }
   }
@@ -114,16 +114,16 @@ extension DocumentSender {
   ///
   /// The peer had not applied that answer when it sent the request.
   private func isAnswered(
-    _ group: RequestGroup, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
+    _ group: RequestGroup, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction
   ) throws -> Bool {
     guard !motion.isEmpty, group.requests.allSatisfy({ !$0.isReply }) else { return false }
     var answers: Set<UInt64> = []
     for request in group.requests {
-      guard let source = try sources.source(request.collection, transaction) else { continue }
+      guard let source = try sources.source(request.collection, snapshot) else { continue }
       let key = DocumentKey(collection: source.collection.id, id: request.id)
       var answer: UInt64?
       if motion.contains(key) {
-        try transaction.visitIntactRecord(source.collection, request.id, damaged: context.reportDamaged) {
+        try snapshot.visitIntactRecord(source.collection, request.id, damaged: context.reportDamaged) {
           _, _, summary in
           let hash = Fingerprint.hash(id: request.id.bytes.span.bytes, summary: summary)
           answer = motion.group(with: key, hash: hash, seen: request.seen)

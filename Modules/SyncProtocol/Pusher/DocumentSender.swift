@@ -130,15 +130,15 @@ final class DocumentSender {
   /// Records the result of merging the peer's documents, whether or not their commit was processed before.
   func noteMerged(_ owed: [OwedDocument]) throws(SyncError) {
     guard !motion.isEmpty, !owed.isEmpty else { return }
-    try context.read { transaction in
+    try context.read { snapshot in
       var known: Collection?
       for document in owed {
         let (name, id) = (document.version.collection, document.version.id)
-        if known?.name.isSame(as: name) != true { known = try transaction.collection(name) }
+        if known?.name.isSame(as: name) != true { known = try snapshot.collection(name) }
         guard let known else { continue }
         let key = DocumentKey(collection: known.id, id: id)
         guard motion.contains(key) else { continue }
-        try transaction.visitIntactRecord(known, id, damaged: context.reportDamaged) { _, _, summary in
+        try snapshot.visitIntactRecord(known, id, damaged: context.reportDamaged) { _, _, summary in
           motion.meet(
             key, from: document.before, to: Fingerprint.hash(id: id.bytes.span.bytes, summary: summary))
         }

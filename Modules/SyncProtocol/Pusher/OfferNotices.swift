@@ -21,8 +21,8 @@ struct OfferNotices: NoticeRole {
   ///
   /// A peer with a copy must report it, whether the documents match or not.
   func extraHashes(of collection: String) throws(SyncError) -> [UInt64] {
-    try context.read { transaction in
-      try transaction.oversizeDocuments().filter { $0.collection.isSame(as: collection) }.map {
+    try context.read { snapshot in
+      try snapshot.oversizeDocuments().filter { $0.collection.isSame(as: collection) }.map {
         IDFilter.hash($0.id)
       }
     }
@@ -41,12 +41,12 @@ struct OfferNotices: NoticeRole {
   /// Returns offers of those documents that do not match.
   func notices(of ids: ArraySlice<DocumentID>, in collection: String) throws(SyncError) -> [DocumentOffer] {
     let (interest, gatekeeper) = (interest, context.gatekeeper)
-    return try context.read { transaction in
+    return try context.read { snapshot in
       var found: [DocumentOffer] = []
-      guard let known = try transaction.collection(collection), let matcher = interest.matcher(for: known)
+      guard let known = try snapshot.collection(collection), let matcher = interest.matcher(for: known)
       else { return found }
       for id in ids {
-        try transaction.visitIntactRecord(known, id, damaged: context.reportDamaged) { _, record, summary in
+        try snapshot.visitIntactRecord(known, id, damaged: context.reportDamaged) { _, record, summary in
           let bytes = id.bytes.span.bytes
           guard !matcher.matches(bytes, record), let cleared = gatekeeper?.clear(collection) else { return }
           found.append(

@@ -27,19 +27,19 @@ extension Pusher {
 
   /// Returns the end of the log walk from a receiver's checkpoint; `nil` if the receiver cannot resume.
   private func walkEnd(
-    _ frame: ResumeFrame, _ policy: UInt64, _ transaction: borrowing ReadTransaction
+    _ frame: ResumeFrame, _ policy: UInt64, _ snapshot: borrowing ReadTransaction
   ) throws -> UInt64? {
-    guard frame.sequence >= transaction.logStart, frame.sequence <= transaction.sequence,
-      try transaction.commitCheck(at: frame.sequence) == frame.commitCheck,
+    guard frame.sequence >= snapshot.logStart, frame.sequence <= snapshot.sequence,
+      try snapshot.commitCheck(at: frame.sequence) == frame.commitCheck,
       frame.policyCheck == ResumeFrame.check(policy: policy)
     else { return nil }
     var documents = 0
-    try transaction.changes(after: frame.sequence) { entry in
+    try snapshot.changes(after: frame.sequence) { entry in
       // The receiver must learn of evicted tombstones by id; an incomplete list of them cannot be walked.
       documents += entry.isEvictionComplete ? entry.memberCount : .max / 2
       return documents <= context.tuning.walkedDocuments
     }
-    return documents <= context.tuning.walkedDocuments ? transaction.sequence : nil
+    return documents <= context.tuning.walkedDocuments ? snapshot.sequence : nil
   }
 
   /// Stops binding announced transactions, once the receiver has got what it lacked of them.

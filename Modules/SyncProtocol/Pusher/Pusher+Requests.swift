@@ -118,11 +118,11 @@ extension Pusher {
 
   /// Binds the documents of a group that the peer skipped and requests as a whole.
   private func bind(_ asked: [DocumentRequest]) throws(SyncError) -> UInt64 {
-    let places = try context.read { transaction in
+    let places = try context.read { snapshot in
       try asked.compactMap { request -> StoredPlace? in
-        guard let collection = try transaction.collection(request.collection) else { return nil }
+        guard let collection = try snapshot.collection(request.collection) else { return nil }
         var number: DocumentNumber?
-        try transaction.visitIntactRecord(collection, request.id, damaged: context.reportDamaged) {
+        try snapshot.visitIntactRecord(collection, request.id, damaged: context.reportDamaged) {
           found, _, _ in
           number = found?.number
         }

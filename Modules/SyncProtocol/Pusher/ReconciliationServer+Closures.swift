@@ -36,17 +36,17 @@ extension ReconciliationServer {
       return false
     }
     let concerned = try peer.concernedCollections()
-    try context.read { transaction in
-      try sender.refreshRecent(transaction, concerned)
+    try context.read { snapshot in
+      try sender.refreshRecent(snapshot, concerned)
       var sources = Sources(peer)
       while budget > 0, sender.hasRoomToAdd, reconciliation.pass.next < sender.graph.closureCount {
         let closure = reconciliation.pass.next
         reconciliation.pass.next += 1
         budget -= 1
-        guard !sender.graph.isSent(closure), try isDue(closure, &sources, transaction) else { continue }
+        guard !sender.graph.isSent(closure), try isDue(closure, &sources, snapshot) else { continue }
         let bundle = sender.graph.bundle(of: closure)
-        guard try isReady(bundle, &sources, transaction) else { continue }
-        try sender.send(bundle, &sources, transaction, budget: &budget)
+        guard try isReady(bundle, &sources, snapshot) else { continue }
+        try sender.send(bundle, &sources, snapshot, budget: &budget)
       }
     }
     return true
@@ -55,13 +55,13 @@ extension ReconciliationServer {
   /// Sends requested documents that recent transactions bind, unless they were sent along with another one.
   func addDue(budget: inout Int) throws(SyncError) {
     let concerned = try peer.concernedCollections()
-    try context.read { transaction in
-      try sender.refreshRecent(transaction, concerned)
+    try context.read { snapshot in
+      try sender.refreshRecent(snapshot, concerned)
       var sources = Sources(peer)
       while budget > 0, sender.hasRoomToAdd, let place = reconciliation.pass.due.removeFirst() {
         budget -= 1
         guard sender.deferred[place] != nil else { continue }
-        try sendBundle(around: place, &sources, transaction, budget: &budget)
+        try sendBundle(around: place, &sources, snapshot, budget: &budget)
       }
     }
   }
@@ -72,13 +72,13 @@ extension ReconciliationServer {
   func addDeferred(budget: inout Int) throws(SyncError) -> Bool {
     guard !sender.deferred.isEmpty else { return false }
     let concerned = try peer.concernedCollections()
-    try context.read { transaction in
-      try sender.refreshRecent(transaction, concerned)
+    try context.read { snapshot in
+      try sender.refreshRecent(snapshot, concerned)
       var sources = Sources(peer)
       for place in sender.deferred.keys.sorted() where sender.deferred[place] != nil {
         guard budget > 0, sender.hasRoomToAdd else { return }
         budget -= 1
-        try sendBundle(around: place, &sources, transaction, budget: &budget)
+        try sendBundle(around: place, &sources, snapshot, budget: &budget)
         // Drop the request: the document was evicted.
         sender.deferred[place] = nil
       }
@@ -88,27 +88,27 @@ extension ReconciliationServer {
 
   /// Sends a document with its closure.
   func sendBundle(
-    around place: StoredPlace, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
+    around place: StoredPlace, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction
   ) throws {
     var budget = Int.max
-    try sendBundle(around: place, &sources, transaction, budget: &budget)
+    try sendBundle(around: place, &sources, snapshot, budget: &budget)
   }
 
   private func sendBundle(
-    around place: StoredPlace, _ sources: inout Sources, _ transaction: borrowing ReadTransaction,
+    around place: StoredPlace, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction,
     budget: inout Int
   ) throws {
     let bundle = sender.graph.bundle(around: [place])
-    guard try isReady(bundle, &sources, transaction) else { return }
-    try sender.send(bundle, &sources, transaction, budget: &budget)
+    guard try isReady(bundle, &sources, snapshot) else { return }
+    try sender.send(bundle, &sources, snapshot, budget: &budget)
   }
 
   /// Whether the peer may lack a part of a closure.
   private func isDue(
-    _ closure: Int, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
+    _ closure: Int, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction
   ) throws -> Bool {
     for run in sender.graph.runs(of: closure) {
-      if let source = try sources.source(run.collection, transaction) {
+      if let source = try sources.source(run.collection, snapshot) {
         if case .nothing = source.streamed { continue }
         return true
       }
@@ -118,12 +118,12 @@ extension ReconciliationServer {
 
   /// Whether no more requests of the peer can concern the closure.
   private func isReady(
-    _ bundle: Bundle, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
+    _ bundle: Bundle, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction
   ) throws -> Bool {
     guard !reconciliation.pass.isLast else { return true }
     for closure in bundle.closures {
       for run in sender.graph.runs(of: closure) {
-        if let source = try sources.source(run.collection, transaction) {
+        if let source = try sources.source(run.collection, snapshot) {
           guard case .all = source.streamed else { return false }
         }
       }

@@ -90,11 +90,11 @@ private struct InterestingDocuments: RespondingSet {
     var items: [DocumentHash] = []
     var (bytes, left) = (0, budget)
     var next: [UInt8]?
-    try server.context.read { transaction in
-      guard let collection = try transaction.collection(range.collection),
+    try server.context.read { snapshot in
+      guard let collection = try snapshot.collection(range.collection),
         let matcher = server.peer.interest.matcher(for: collection)
       else { return }
-      try transaction.forEachIntactRecord(
+      try snapshot.forEachIntactRecord(
         in: collection, from: start, to: range.to.isEmpty ? nil : range.to,
         damaged: server.context.reportDamaged
       ) { _, id, summary, record in

@@ -28,13 +28,13 @@ extension ReconciliationServer {
   func addStream(_ walk: StreamWalk, budget: inout Int) throws(SyncError) {
     let concerned = try peer.concernedCollections()
     var walk = walk
-    let isDone = try context.read { transaction in
-      try sender.refreshRecent(transaction, concerned)
+    let isDone = try context.read { snapshot in
+      try sender.refreshRecent(snapshot, concerned)
       var sources = Sources(peer)
-      guard let source = try sources.source(walk.range.collection, transaction) else { return true }
+      guard let source = try sources.source(walk.range.collection, snapshot) else { return true }
       return walk.range.isWhole
-        ? try step(&walk, byNumberIn: source, &sources, transaction, budget: &budget)
-        : try step(&walk, byIDIn: source, &sources, transaction, budget: &budget)
+        ? try step(&walk, byNumberIn: source, &sources, snapshot, budget: &budget)
+        : try step(&walk, byIDIn: source, &sources, snapshot, budget: &budget)
     }
     if !isDone { reconciliation.streamWalks.prepend(walk) }
   }
@@ -44,7 +44,7 @@ extension ReconciliationServer {
   /// - Returns: Whether it reached the end.
   private func step(
     _ walk: inout StreamWalk, byNumberIn source: Source, _ sources: inout Sources,
-    _ transaction: borrowing ReadTransaction, budget: inout Int
+    _ snapshot: borrowing ReadTransaction, budget: inout Int
   ) throws -> Bool {
     let collection = source.collection
     // Documents that are new since the first question are sent as live changes.
@@ -55,7 +55,7 @@ extension ReconciliationServer {
       walk.number = gap.lowerBound
       let before = budget
       var isPaused = false
-      try transaction.forEachIntactRecord(in: collection, numbers: gap, damaged: context.reportDamaged) {
+      try snapshot.forEachIntactRecord(in: collection, numbers: gap, damaged: context.reportDamaged) {
         number, id, summary, record in
         guard budget > 0, sender.hasRoomToAdd else {
           walk.number = number
@@ -65,7 +65,7 @@ extension ReconciliationServer {
         budget -= 1
         guard source.matcher.matches(id, record) else { return true }
         let place = StoredPlace(collection: collection.id, number: number)
-        try addLoose(place, id, summary, record, source, &sources, transaction)
+        try addLoose(place, id, summary, record, source, &sources, snapshot)
         return true
       }
       if isPaused { return false }
@@ -78,11 +78,11 @@ extension ReconciliationServer {
 
   private func step(
     _ walk: inout StreamWalk, byIDIn source: Source, _ sources: inout Sources,
-    _ transaction: borrowing ReadTransaction, budget: inout Int
+    _ snapshot: borrowing ReadTransaction, budget: inout Int
   ) throws -> Bool {
     let collection = source.collection
     var isDone = true
-    try transaction.forEachIntactRecord(
+    try snapshot.forEachIntactRecord(
       in: collection, from: walk.position, to: walk.range.to.isEmpty ? nil : walk.range.to,
       damaged: context.reportDamaged
     ) { number, id, summary, record in
@@ -94,7 +94,7 @@ extension ReconciliationServer {
       budget -= 1
       let place = StoredPlace(collection: collection.id, number: number)
       guard source.matcher.matches(id, record), !sender.graph.isInClosure(place) else { return true }
-      try addLoose(place, id, summary, record, source, &sources, transaction)
+      try addLoose(place, id, summary, record, source, &sources, snapshot)
       return true
     }
     return isDone
@@ -103,7 +103,7 @@ extension ReconciliationServer {
   /// Sends a matching document of no closure, with the documents that recent transactions bind to it.
   private func addLoose(
     _ place: StoredPlace, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
-    _ source: Source, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
+    _ source: Source, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction
   ) throws {
     guard sender.graph.isRecent(place) else {
       sender.batch.begin()
@@ -113,6 +113,6 @@ extension ReconciliationServer {
     }
     guard !sender.graph.isSent(place) else { return }
     sender.deferred[place] = sender.deferred[place] ?? .whole
-    try sendBundle(around: place, &sources, transaction)
+    try sendBundle(around: place, &sources, snapshot)
   }
 }

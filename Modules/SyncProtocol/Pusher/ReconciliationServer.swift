@@ -108,9 +108,9 @@ final class ReconciliationServer {
   private func buildIndex(budget: inout Int) throws(SyncError) {
     let concerned = try peer.concernedCollections()
     // Changed in place: taking it out and putting it back would copy it at each call.
-    try context.read { transaction in
+    try context.read { snapshot in
       try sender.graph.read(
-        transaction, concerns: { concerned.contains($0) }, damaged: context.reportUnreadable, budget: &budget)
+        snapshot, concerns: { concerned.contains($0) }, damaged: context.reportUnreadable, budget: &budget)
     }
     guard sender.graph.isReady else { return }
     if let sequence = sender.graph.forgottenThrough { context.report(.groupsForgotten(through: sequence)) }
@@ -119,20 +119,20 @@ final class ReconciliationServer {
   /// Answers requests; documents that belong to no transaction are sent immediately.
   private func addWanted(budget: inout Int) throws(SyncError) {
     let concerned = try peer.concernedCollections()
-    try context.read { transaction in
-      try sender.refreshRecent(transaction, concerned)
+    try context.read { snapshot in
+      try sender.refreshRecent(snapshot, concerned)
       var sources = Sources(peer)
       while budget > 0, sender.hasRoomToAdd, let request = reconciliation.wanted.removeFirst() {
         budget -= 1
         reconciliation.wantedCost -= request.cost
-        guard let source = try sources.source(request.collection, transaction) else { continue }
+        guard let source = try sources.source(request.collection, snapshot) else { continue }
         var bound = seenPlace(of: request, in: source.collection)
         if let place = bound, mayGather {
           wait(for: place, request)
           continue
         }
         sender.batch.begin()
-        let isKnown = try transaction.visitIntactRecord(
+        let isKnown = try snapshot.visitIntactRecord(
           source.collection, request.id, damaged: context.reportDamaged
         ) {
           found, record, summary in

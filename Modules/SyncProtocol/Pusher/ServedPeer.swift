@@ -55,7 +55,7 @@ final class ServedPeer {
   /// Returns the numbers of the collections that this session sends.
   func concernedCollections() throws(SyncError) -> Set<UInt32> {
     let names = interest.names.filter(concerns)
-    return try context.read { transaction in Set(try names.compactMap { try transaction.collection($0)?.id })
+    return try context.read { snapshot in Set(try names.compactMap { try snapshot.collection($0)?.id })
     }
   }
 
@@ -89,7 +89,7 @@ final class ServedPeer {
   #endif
 
   /// Returns the canonical sizes in bytes of the documents that are too large to be sent.
-  func oversizeSizes(_ transaction: borrowing ReadTransaction) throws -> [DocumentKey: Int] {
-    try oversize.sizes(transaction)
+  func oversizeSizes(_ snapshot: borrowing ReadTransaction) throws -> [DocumentKey: Int] {
+    try oversize.sizes(snapshot)
   }
 }

@@ -46,15 +46,15 @@ struct OversizeSizes {
   private var sizes: [DocumentKey: Int] = [:]
 
   /// Returns their canonical sizes in bytes.
-  mutating func sizes(_ transaction: borrowing ReadTransaction) throws -> [DocumentKey: Int] {
-    guard sequence != transaction.sequence else { return sizes }
+  mutating func sizes(_ snapshot: borrowing ReadTransaction) throws -> [DocumentKey: Int] {
+    guard sequence != snapshot.sequence else { return sizes }
     sizes = [:]
-    for document in try transaction.oversizeDocuments() {
-      if let collection = try transaction.collection(document.collection) {
+    for document in try snapshot.oversizeDocuments() {
+      if let collection = try snapshot.collection(document.collection) {
         sizes[DocumentKey(collection: collection.id, id: document.id)] = document.byteCount
       }
     }
-    sequence = transaction.sequence
+    sequence = snapshot.sequence
     return sizes
   }
 }
@@ -68,21 +68,21 @@ struct Sources {
 
   /// - Returns: `nil` for a collection that this session does not send.
   mutating func source(
-    _ number: UInt32, _ transaction: borrowing ReadTransaction
+    _ number: UInt32, _ snapshot: borrowing ReadTransaction
   ) throws -> Source? {
     if let known = known[number] { return known }
-    return try make(try transaction.collection(number: number), number, transaction)
+    return try make(try snapshot.collection(number: number), number, snapshot)
   }
 
-  mutating func source(_ name: String, _ transaction: borrowing ReadTransaction) throws -> Source? {
-    guard let collection = try transaction.collection(name) else { return nil }
+  mutating func source(_ name: String, _ snapshot: borrowing ReadTransaction) throws -> Source? {
+    guard let collection = try snapshot.collection(name) else { return nil }
     if let known = known[collection.id] { return known }
-    return try make(collection, collection.id, transaction)
+    return try make(collection, collection.id, snapshot)
   }
 
   /// Visits the intact records of documents that this session may send, in ascending order of their places.
   mutating func forEachIntactRecord(
-    at places: some Sequence<StoredPlace>, _ transaction: borrowing ReadTransaction,
+    at places: some Sequence<StoredPlace>, _ snapshot: borrowing ReadTransaction,
     _ body: (
       _ source: Source, _ place: StoredPlace, _ id: RawSpan, _ summary: Summary,
       _ record: borrowing RecordView
@@ -92,8 +92,8 @@ struct Sources {
     while let collection = rest.first?.collection {
       let runs = rest.prefix { $0.collection == collection }
       rest = rest.dropFirst(runs.count)
-      guard let source = try source(collection, transaction) else { continue }
-      try transaction.forEachIntactRecord(
+      guard let source = try source(collection, snapshot) else { continue }
+      try snapshot.forEachIntactRecord(
         in: source.collection, runs: runs, damaged: peer.context.reportDamaged
       ) { number, id, summary, record in
         try body(source, StoredPlace(collection: collection, number: number), id, summary, record)
@@ -103,17 +103,17 @@ struct Sources {
   }
 
   private mutating func make(
-    _ collection: Collection?, _ number: UInt32, _ transaction: borrowing ReadTransaction
+    _ collection: Collection?, _ number: UInt32, _ snapshot: borrowing ReadTransaction
   ) throws -> Source? {
     var source: Source?
     if let collection, peer.concerns(collection.name),
       let matcher = peer.interest.matcher(for: collection)
     {
       source = Source(
-        collection: collection, tables: RecordTables(keys: collection.keys, sites: transaction.sites),
+        collection: collection, tables: RecordTables(keys: collection.keys, sites: snapshot.sites),
         matcher: matcher, own: peer.ownInterest(collection),
         streamed: peer.reconciliation.streams.coverage(of: collection.name),
-        oversize: try peer.oversizeSizes(transaction))
+        oversize: try peer.oversizeSizes(snapshot))
     }
     known[number] = .some(source)
     return source

@@ -91,9 +91,9 @@ public final class QueryJob: Sendable {
     var out = ByteWriter()
     var (count, bytes) = (0, 0)
     defer { rows = count }
-    try engine.store.read { transaction in
+    try engine.store.read { snapshot in
       try engine.forEachRow(
-        of: statement, arguments: question.arguments, in: transaction, context: context
+        of: statement, arguments: question.arguments, in: snapshot, context: context
       ) { row in
         let before = out.count
         QueryRow.encode(row.id, try row.values(), to: &out)

@@ -35,11 +35,11 @@ struct RangeScan {
 
   /// Visits records until the range or the budget ends; damaged records count as absent.
   mutating func step(
-    _ transaction: borrowing ReadTransaction, _ interest: Interest, damaged: (DamagedRecord) -> Void,
+    _ snapshot: borrowing ReadTransaction, _ interest: Interest, damaged: (DamagedRecord) -> Void,
     budget: inout Int
   ) throws {
-    digest.sequence = digest.sequence ?? transaction.sequence
-    guard let collection = try transaction.collection(range.collection),
+    digest.sequence = digest.sequence ?? snapshot.sequence
+    guard let collection = try snapshot.collection(range.collection),
       let matcher = interest.matcher(for: collection)
     else {
       isDone = true
@@ -62,17 +62,17 @@ struct RangeScan {
     }
     switch place {
     case .number(let first):
-      let last = last ?? transaction.lastNumber
+      let last = last ?? snapshot.lastNumber
       state.last = last
       guard first <= last else { break }
-      try transaction.forEachIntactRecord(in: collection, numbers: first...last, damaged: damaged) {
+      try snapshot.forEachIntactRecord(in: collection, numbers: first...last, damaged: damaged) {
         number, id, summary, record in
         guard left > 0 else { return pause(at: .number(number)) }
         include(number, id, summary, record)
         return true
       }
     case .id(let first):
-      try transaction.forEachIntactRecord(
+      try snapshot.forEachIntactRecord(
         in: collection, from: first, to: range.to.isEmpty ? nil : range.to, damaged: damaged
       ) { number, id, summary, record in
         guard left > 0 else { return pause(at: .id(id.copied)) }

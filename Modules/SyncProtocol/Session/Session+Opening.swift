@@ -102,16 +102,16 @@ extension Session {
   /// The checkpoint is left out when this session resumes from it, since the resume frame carries it.
   func reportLaterWrites(than hello: Hello) throws(SyncError) {
     let isResumed = puller.isResuming
-    let frame = try context.read { transaction in
-      let met = try transaction.highestReading(of: hello.site)
+    let frame = try context.read { snapshot in
+      let met = try snapshot.highestReading(of: hello.site)
       let checkpoint =
-        isResumed ? nil : try transaction.checkpoint(of: hello.site).flatMap { SyncCheckpoint($0) }
+        isResumed ? nil : try snapshot.checkpoint(of: hello.site).flatMap { SyncCheckpoint($0) }
       return SeenFrame(
         reading: met.flatMap { met in hello.highest.map { met.isLater(than: $0) } == true ? met : nil },
         place: checkpoint.flatMap { checkpoint in
           checkpoint.epoch == hello.logEpoch
             ? SeenFrame.Place(sequence: checkpoint.sequence, commitCheck: checkpoint.commitCheck) : nil
-        }, wallTime: context.testimony(against: hello, latest: transaction.latestReading))
+        }, wallTime: context.testimony(against: hello, latest: snapshot.latestReading))
     }
     guard !frame.isEmpty else { return }
     context.send(.seen) { frame.encode(to: &$0) }

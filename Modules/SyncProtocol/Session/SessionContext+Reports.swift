@@ -77,10 +77,10 @@ extension SessionContext {
   /// In that case the store was restored since then. What it has written after that and what its clock shows
   /// do not matter.
   func checkOwnLog(at place: SeenFrame.Place) throws(SyncError) {
-    let isOther = try readLog { transaction -> Bool? in
-      guard place.sequence <= transaction.sequence else { return true }
-      guard place.sequence >= transaction.logStart,
-        let check = try transaction.commitCheck(at: place.sequence)
+    let isOther = try readLog { snapshot -> Bool? in
+      guard place.sequence <= snapshot.sequence else { return true }
+      guard place.sequence >= snapshot.logStart,
+        let check = try snapshot.commitCheck(at: place.sequence)
       else { return false }
       return check != place.commitCheck
     }

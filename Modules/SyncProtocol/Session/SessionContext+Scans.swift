@@ -13,9 +13,9 @@ extension SessionContext {
     _ scan: inout HeldScan, _ interest: Interest, budget: inout Int, record visit: HeldVisitor,
     certificate visitCertificate: (_ idHash: UInt64) -> Void = { _ in }
   ) throws(SyncError) {
-    try read { transaction in
+    try read { snapshot in
       try scan.step(
-        transaction, interest, budget: &budget, damaged: reportDamaged, record: visit,
+        snapshot, interest, budget: &budget, damaged: reportDamaged, record: visit,
         certificate: visitCertificate)
     }
   }
@@ -37,14 +37,14 @@ extension SessionContext {
   ///
   /// - Complexity: O(1), as the count is bounded.
   func certificateCount(of collection: String) throws(SyncError) -> UInt64 {
-    try read { transaction in
+    try read { snapshot in
       var count = 0
-      guard let known = try transaction.collection(collection) else { return 0 }
-      try transaction.forEachCertificate(in: known) { _ in
+      guard let known = try snapshot.collection(collection) else { return 0 }
+      try snapshot.forEachCertificate(in: known) { _ in
         count += 1
         return count < SyncLimits.countedCertificates
       }
-      return UInt64(count < SyncLimits.countedCertificates ? count : try transaction.certificateCount())
+      return UInt64(count < SyncLimits.countedCertificates ? count : try snapshot.certificateCount())
     }
   }
 }

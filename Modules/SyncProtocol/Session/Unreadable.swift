@@ -51,9 +51,9 @@ struct Unreadable {
 
   private static func range(_ name: String, _ span: DocumentSpan, in store: Store) -> UnreadableRange? {
     do {
-      return try store.read { transaction in
-        guard let collection = try transaction.collection(name),
-          let (from, to) = try transaction.idBounds(of: span, in: collection)
+      return try store.read { snapshot in
+        guard let collection = try snapshot.collection(name),
+          let (from, to) = try snapshot.idBounds(of: span, in: collection)
         else { return nil }
         return UnreadableRange(
           collection: name, from: try? DocumentID(validating: from.span.bytes),

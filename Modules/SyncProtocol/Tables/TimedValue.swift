@@ -23,9 +23,9 @@ struct TimedValue {
   }
 
   /// Returns a value with `bytes` and the current time.
-  static func encode(_ bytes: [UInt8], in transaction: WriteTransaction) throws -> [UInt8] {
+  static func encode(_ bytes: [UInt8], in write: WriteTransaction) throws -> [UInt8] {
     var value = ByteWriter(capacity: bytes.count + timeBytes)
-    value.writeFixed(try transaction.lastingTime())
+    value.writeFixed(try write.lastingTime())
     value.write(bytes)
     return value.bytes
   }

@@ -76,12 +76,12 @@ struct GroupRuns {
   ///
   /// - Throws: What reading throws.
   mutating func step(
-    _ transaction: borrowing ReadTransaction, concerns: (UInt32) -> Bool,
+    _ snapshot: borrowing ReadTransaction, concerns: (UInt32) -> Bool,
     damaged: (DamagedLog) -> Void = { _ in }, budget: inout Int
   ) throws {
     guard !isReady else { return }
     var paused = false
-    try transaction.groupRuns(after: readThrough, damaged: damaged) { sequence, members in
+    try snapshot.groupRuns(after: readThrough, damaged: damaged) { sequence, members in
       guard sequence <= through else { return false }
       guard budget > 0 else {
         paused = true

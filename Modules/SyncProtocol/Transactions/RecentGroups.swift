@@ -40,16 +40,16 @@ struct RecentGroups {
   /// - Returns: Whether there were commits.
   @discardableResult
   mutating func refresh(
-    _ transaction: borrowing ReadTransaction, concerns: (UInt32) -> Bool,
+    _ snapshot: borrowing ReadTransaction, concerns: (UInt32) -> Bool,
     damaged: (DamagedLog) -> Void = { _ in }
   ) throws -> Bool {
-    guard transaction.sequence > through else { return false }
-    try transaction.groupRuns(after: through, damaged: damaged) { sequence, members in
+    guard snapshot.sequence > through else { return false }
+    try snapshot.groupRuns(after: through, damaged: damaged) { sequence, members in
       let relevant = Self.relevant(members, concerns)
       if !relevant.isEmpty { insert(sequence, relevant) }
       return true
     }
-    through = transaction.sequence
+    through = snapshot.sequence
     return true
   }
 

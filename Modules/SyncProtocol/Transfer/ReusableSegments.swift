@@ -27,13 +27,13 @@ final class ReusableSegments: Sendable {
   /// - Returns: `nil` for nothing and for damaged segments, which the store is to forget.
   /// - Complexity: O(*n*) in the bytes.
   static func staged(
-    _ id: StagingID, in transaction: borrowing ReadTransaction, roomBytes: Int, _ garbage: StagingGarbage,
+    _ id: StagingID, in snapshot: borrowing ReadTransaction, roomBytes: Int, _ garbage: StagingGarbage,
     at now: Duration
   ) throws -> StagedTransfer? {
     var places: [(segment: UInt64, range: Range<Int>)] = []
     var outline: StagedOutline?
     do {
-      try StagedSegments.forEachSegment(of: id, in: transaction) { segment, site, group in
+      try StagedSegments.forEachSegment(of: id, in: snapshot) { segment, site, group in
         var next = outline ?? StagedOutline(from: site, grain: StagedOutline.segmentsGrain)
         let start = next.byteCount
         guard next.site == site, next.append(group, isWhole: true), next.byteCount <= roomBytes / 2,
@@ -58,14 +58,14 @@ final class ReusableSegments: Sendable {
   }
 
   /// Returns the bytes of a range; `nil` when some of them are gone or damaged.
-  func bytes(in range: Range<Int>, _ transaction: borrowing ReadTransaction) throws -> ArraySlice<UInt8>? {
+  func bytes(in range: Range<Int>, _ snapshot: borrowing ReadTransaction) throws -> ArraySlice<UInt8>? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(range.count)
     for place in places where place.range.overlaps(range) {
       let wanted = place.range.clamped(to: range)
       var isFound = false
       do {
-        try StagedSegments.forEachSegment(of: id, from: place.segment, in: transaction) { segment, _, group in
+        try StagedSegments.forEachSegment(of: id, from: place.segment, in: snapshot) { segment, _, group in
           guard segment == place.segment, group.count == place.range.count else { return false }
           let start = group.startIndex + wanted.lowerBound - place.range.lowerBound
           bytes += group[start..<start + wanted.count]

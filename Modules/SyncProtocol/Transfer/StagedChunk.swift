@@ -15,19 +15,19 @@ struct StagedChunk: Sendable {
   static func name(_ low: UInt64) -> StagingID { StagingID(high: mark, low: low) }
   static func isTransfer(_ id: StagingID) -> Bool { id.high == mark }
 
-  func put(in transaction: WriteTransaction) throws {
+  func put(in write: WriteTransaction) throws {
     // Without room for it, the rest is sent again after a restart.
-    _ = try transaction.stage(bytes, as: number, of: id)
+    _ = try write.stage(bytes, as: number, of: id)
   }
 
   /// Reads what an earlier process has staged, up to the first gap.
   static func transfer(
-    _ id: StagingID, in transaction: borrowing ReadTransaction, at now: Duration
+    _ id: StagingID, in snapshot: borrowing ReadTransaction, at now: Duration
   ) throws -> StagedTransfer? {
     var site: SiteID?
     var bytes: [UInt8] = []
     var next: UInt32 = 0
-    try transaction.forEachStaged(of: id) { number, chunk in
+    try snapshot.forEachStaged(of: id) { number, chunk in
       guard number == next else { return false }
       next += 1
       if number == 0 {

@@ -8,8 +8,8 @@ final class StagingGarbage: Sendable {
     /// The first piece to be removed.
     let first: UInt32
 
-    func forget(in transaction: WriteTransaction) throws {
-      try transaction.unstage(id, chunks: first...UInt32.max)
+    func forget(in write: WriteTransaction) throws {
+      try write.unstage(id, chunks: first...UInt32.max)
     }
   }
 

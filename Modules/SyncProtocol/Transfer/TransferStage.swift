@@ -109,13 +109,13 @@ package final class TransferStage: Sendable {
     let known = segmented
     guard isFirst || !left.isEmpty || !known.isEmpty else { return }
     do {
-      try store.read { transaction in
-        let kept = try transaction.stagedIDs()
+      try store.read { snapshot in
+        let kept = try snapshot.stagedIDs()
         forget(known.subtracting(kept))
         for id in isFirst ? kept.sorted() : [] {
           if StagedSegments.isOne(id) {
             if !segments.isUsed(id), !left.contains(id) { left.insert(id, at: 0) }
-          } else if let transfer = try? StagedChunk.transfer(id, in: transaction, at: now),
+          } else if let transfer = try? StagedChunk.transfer(id, in: snapshot, at: now),
             transfer.outline.byteCount >= least
           {
             keep(transfer)
@@ -125,7 +125,7 @@ package final class TransferStage: Sendable {
         }
         for id in left {
           let found = try ReusableSegments.staged(
-            id, in: transaction, roomBytes: store.workingBytes, garbage, at: now)
+            id, in: snapshot, roomBytes: store.workingBytes, garbage, at: now)
           if let found, found.outline.byteCount >= least { keep(found) }
         }
       }
