@@ -6,7 +6,7 @@ import Failpoints
 public struct ApplyBatch: Sendable {
   /// Identifies the batch in `Session.applied`.
   public let ticket: UInt64
-  let groups: [IncomingGroup]
+  let transactions: [IncomingTransaction]
   /// The site that sent them.
   let sender: SiteID
   /// The checkpoint in the sender's log before these transactions, to be stored with them.
@@ -26,12 +26,12 @@ public struct ApplyBatch: Sendable {
   private let forgotten: [StagingGarbage.Item]
 
   init(
-    ticket: UInt64, groups: [IncomingGroup], sender: SiteID, checkpoint: [UInt8]? = nil,
+    ticket: UInt64, transactions: [IncomingTransaction], sender: SiteID, checkpoint: [UInt8]? = nil,
     evictionEpoch: UInt64 = 0, leaving: [EvictionScheduler.Candidate] = [], accepted: Set<TextKey> = [],
     pieces: [StagedChunk] = [], forgotten: [StagingGarbage.Item] = [], for context: SessionContext
   ) {
     self.ticket = ticket
-    self.groups = groups
+    self.transactions = transactions
     self.sender = sender
     self.checkpoint = checkpoint
     self.evictionEpoch = evictionEpoch
@@ -49,7 +49,7 @@ public struct ApplyBatch: Sendable {
   #endif
 
   /// The number of documents in all transactions.
-  public var documentCount: Int { groups.reduce(0) { $0 + $1.documentCount } }
+  public var documentCount: Int { transactions.reduce(0) { $0 + $1.documentCount } }
 
   /// Merges the transactions, each as a whole or not at all (rule 4 in `Documentation/Sync.md`).
   ///
@@ -65,27 +65,27 @@ public struct ApplyBatch: Sendable {
     if let checkpoint { try write.setCheckpoint(checkpoint, of: sender) }
     let hasLeft = try write.hasLeavingNotes()
     for item in forgotten { try item.forget(in: write) }
-    var first: IncomingGroup?
-    for (index, group) in groups.enumerated() {
+    var first: IncomingTransaction?
+    for (index, transaction) in transactions.enumerated() {
       if index > 0, write.recordBytes >= recordBytes { break }
-      outcome.groups = index + 1
-      let isJoined = first.map { group.changesOnly(documentsOf: $0) } ?? false
-      if !isJoined { first = group }
-      let group = hasLeft ? try shared.leaves.without(left: group, in: write) : group
+      outcome.transactions = index + 1
+      let isJoined = first.map { transaction.changesOnly(documentsOf: $0) } ?? false
+      if !isJoined { first = transaction }
+      let transaction = hasLeft ? try shared.leaves.without(left: transaction, in: write) : transaction
       let (changed, missing) = (outcome.changedDocuments, outcome.missing.count)
       // Repeated changes of the same documents count as one change, with one state before and one after.
       if !isJoined { try write.beginGroup() }
-      if group.segment != nil {
-        guard let step = group.step, try applySegment(group, step, in: write, &outcome) else {
+      if transaction.segment != nil {
+        guard let step = transaction.step, try applySegment(transaction, step, in: write, &outcome) else {
           continue
         }
       } else {
-        try GroupMerge(group, in: write, hasLeft: hasLeft).run(&outcome)
+        try TransactionMerge(transaction, in: write, hasLeft: hasLeft).run(&outcome)
       }
       if outcome.changedDocuments == changed, outcome.missing.count == missing { outcome.known.insert(index) }
     }
     for piece in pieces { try piece.put(in: write) }
-    if !groups.isEmpty {
+    if !transactions.isEmpty {
       let owed = Set(outcome.owed.map { DocumentName(collection: $0.version.collection, id: $0.version.id) })
       try shared.leaves.look(at: write, hasEvicted: write.evictionEpoch != evictionEpoch) {
         !owed.contains($0)
@@ -105,14 +105,14 @@ extension ApplyBatch {
   ///
   /// - Returns: Whether there was anything to merge.
   private func applySegment(
-    _ group: IncomingGroup, _ step: SegmentStep, in write: WriteTransaction,
+    _ transaction: IncomingTransaction, _ step: SegmentStep, in write: WriteTransaction,
     _ outcome: inout ApplyOutcome
   ) throws -> Bool {
     let segments = shared.segments
     if step.segment.index == 0 { try write.unstage(step.id) }
     // The policy may have changed since the segment was received.
-    var group = group
-    group.removeDocuments { !accepted.contains($0.collection) }
+    var transaction = transaction
+    transaction.removeDocuments { !accepted.contains($0.collection) }
     let staged = StagedSegments(
       step.id, accepts: { accepted.contains($0) },
       select: { try shared.leaves.without(left: $0, in: write) })
@@ -120,11 +120,11 @@ extension ApplyBatch {
       check(
         .sync(4), segments.isTorn(step.id), phase: "applying",
         "segment \(step.segment.index) of a transaction becomes visible before the last one")
-      try staged.publish(with: group, in: write, &outcome)
+      try staged.publish(with: transaction, in: write, &outcome)
       return true
     }
     if !step.segment.isLast {
-      if try put(group, step, staged, in: write) { return false }
+      if try put(transaction, step, staged, in: write) { return false }
       segments.noteTorn(step.id)
     }
     guard try staged.isWhole(before: step.segment.index, in: write),
@@ -136,28 +136,28 @@ extension ApplyBatch {
       return false
     }
     if step.segment.isLast { segments.finish(step.id) }
-    if !step.segment.isLast { outcome.torn = try staged.extent(with: group, in: write) }
+    if !step.segment.isLast { outcome.torn = try staged.extent(with: transaction, in: write) }
     SyncPoint.stagedPublished.reached()
-    try staged.publish(with: group, in: write, &outcome)
+    try staged.publish(with: transaction, in: write, &outcome)
     return true
   }
 
   /// Stages a segment, and drops segments of earlier links if that is necessary to make room.
   private func put(
-    _ group: IncomingGroup, _ step: SegmentStep, _ staged: StagedSegments,
+    _ transaction: IncomingTransaction, _ step: SegmentStep, _ staged: StagedSegments,
     in write: WriteTransaction
   ) throws -> Bool {
-    if try staged.put(group, as: step.segment.index, from: sender, in: write) { return true }
+    if try staged.put(transaction, as: step.segment.index, from: sender, in: write) { return true }
     let forgotten = try StagedSegments.makeRoom(write, except: shared.segments.isUsed)
     shared.stage.forget(forgotten)
-    return try !forgotten.isEmpty && staged.put(group, as: step.segment.index, from: sender, in: write)
+    return try !forgotten.isEmpty && staged.put(transaction, as: step.segment.index, from: sender, in: write)
   }
 }
 
 /// The result of applying a batch.
 public struct ApplyOutcome: Sendable {
   /// How many transactions were processed; the next batch applies the others.
-  var groups = 0
+  var transactions = 0
   /// Documents that have changed.
   public internal(set) var changedDocuments = 0
   /// Positions of the transactions that were applied and changed nothing.
@@ -177,7 +177,7 @@ public struct ApplyOutcome: Sendable {
   /// Damaged records, which cannot be merged.
   var damaged: Set<DamagedRecord> = []
   /// The size of the segments received when there was no room for more.
-  var torn: GroupExtent?
+  var torn: TransactionExtent?
   /// Whether staged segments were dropped before the last one arrived.
   ///
   /// Reconciliation then has to find the transaction.

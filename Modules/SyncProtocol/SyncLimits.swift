@@ -13,7 +13,7 @@ package enum SyncLimits {
   /// The maximum of a frame's length field.
   package static let frameBytes = 128 << 10
   /// Bytes of the announcement of one transaction, which takes one frame; a longer one is sent as data.
-  package static let announcedGroupBytes = 96 << 10
+  package static let announcedTransactionBytes = 96 << 10
   /// Bytes of a peer's or an application's name in hello.
   package static let nameBytes = 256
   /// Encoded bytes of one subscription.
@@ -24,13 +24,13 @@ package enum SyncLimits {
   package static let knownInterests = 64
   package static let knownInterestBytes = 512 << 10
   /// Plain bytes of one transaction; a longer one is rejected on receipt.
-  package static let groupBytes = 32 << 20
+  package static let transactionBytes = 32 << 20
   /// The largest document that is ever sent, whatever the configuration says.
   package static let documentBytes = Limits.mergedDocumentBytes
   /// Plain bytes of a transaction in the common stream; a longer one has its own transfer.
-  package static let smallGroupBytes = 64 << 10
+  package static let smallTransactionBytes = 64 << 10
   /// Documents of one transaction.
-  package static let groupDocuments = 65_536
+  package static let transactionDocuments = 65_536
   /// Plain bytes that a sender leaves unacknowledged, besides one transaction.
   package static let plainWindowBytes = 16 << 20
   /// The credit in plain bytes that a receiver grants while data waits to be applied.
@@ -59,7 +59,7 @@ package enum SyncLimits {
   /// Plain bytes of a densely packed chunk, which takes far longer to pack.
   package static let densePieceBytes = 16 << 10
   /// Plain bytes of a transaction in the common stream on a slow link.
-  package static let slowSmallGroupBytes = 16 << 10
+  package static let slowSmallTransactionBytes = 16 << 10
   /// Initial bytes in flight where both ends are on one machine.
   package static let localWindowBytes = 2 << 20
   /// Plain bytes above which a chunk of the common stream is bulk, unless it begins with a live change.
@@ -139,7 +139,7 @@ package enum SyncLimits {
   /// Bytes of a transfer that one batch stages; they are in memory twice until the store has them.
   package static let stagedAtOnceBytes = 1 << 20
   /// Unfinished segmented transactions of ended sessions whose segments are kept for the next session.
-  package static let leftGroups = 16
+  package static let leftTransactions = 16
   /// Damaged records, and documents too large to merge, that a session records individually.
   package static let tellableRecords = 1_024
   /// Unreadable ranges that a session records individually; further ones count as whole collections.

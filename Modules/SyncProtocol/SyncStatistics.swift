@@ -17,18 +17,18 @@ public struct SyncStatistics: Hashable, Sendable {
   public var resumedBytes: UInt64 = 0
   /// Received documents that changed local data.
   public var documentsChanged: UInt64 = 0
-  public var groupsSent: UInt64 = 0
-  public var groupsReceived: UInt64 = 0
+  public var transactionsSent: UInt64 = 0
+  public var transactionsReceived: UInt64 = 0
   /// Transactions dropped because their base was missing, and requested again.
-  public var groupsMissingBase: UInt64 = 0
+  public var transactionsMissingBase: UInt64 = 0
   /// Received transactions that were already known completely.
-  public var groupsKnown: UInt64 = 0
+  public var transactionsKnown: UInt64 = 0
   /// Transactions announced instead of sent.
-  public var groupsAnnounced: UInt64 = 0
+  public var transactionsAnnounced: UInt64 = 0
   /// Transactions that the peer announced.
-  public var groupsHeard: UInt64 = 0
+  public var transactionsHeard: UInt64 = 0
   /// Transactions that the peer announced and this peer requested.
-  public var groupsPulled: UInt64 = 0
+  public var transactionsPulled: UInt64 = 0
   /// Round trips of reconciliation as the receiver.
   public var roundTrips: UInt64 = 0
 

@@ -44,8 +44,8 @@ package struct SyncTuning: Hashable, Sendable {
     package var stagingSpan = Duration.seconds(1)
     /// Plain bytes above which a sender splits a transaction into segments.
     package var splitBytes = 8 << 20
-    /// Documents above which a sender splits a transaction; at most ``SyncLimits/groupDocuments``.
-    package var splitDocuments = SyncLimits.groupDocuments
+    /// Documents above which a sender splits a transaction; at most ``SyncLimits/transactionDocuments``.
+    package var splitDocuments = SyncLimits.transactionDocuments
 
     package init() {}
   }
@@ -83,7 +83,7 @@ package struct SyncTuning: Hashable, Sendable {
   /// Evicted documents that are requested again one by one; more are found by reconciliation.
   package var evictedDocuments = 1_000
   /// Runs of documents bound by earlier transactions, above which the oldest transactions are forgotten.
-  package var groupRuns = 1 << 20
+  package var transactionRuns = 1 << 20
   /// Bytes of both records of a change up to which an operation delta is tried.
   package var operationDeltaRecordBytes = 128 << 10
   /// Documents recorded as written at both ends; above this number all are forgotten.

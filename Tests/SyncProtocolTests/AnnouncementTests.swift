@@ -117,6 +117,6 @@ import Testing
     // The rest is left to a reconciliation.
     #expect(wanted == 32_768)
     #expect(raw.closed == nil)
-    #expect(raw.session.statistics.groupsHeard == 60_000)
+    #expect(raw.session.statistics.transactionsHeard == 60_000)
   }
 }

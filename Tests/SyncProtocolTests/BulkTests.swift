@@ -49,8 +49,9 @@ import Testing
     func received(_ ends: [Endpoint]) -> (documents: Int, known: Int, groups: Int) {
       let figures = ends.map(\.session.statistics)
       return (
-        figures.reduce(0) { $0 + Int($1.documentsReceived) }, figures.reduce(0) { $0 + Int($1.groupsKnown) },
-        figures.reduce(0) { $0 + Int($1.groupsReceived) }
+        figures.reduce(0) { $0 + Int($1.documentsReceived) },
+        figures.reduce(0) { $0 + Int($1.transactionsKnown) },
+        figures.reduce(0) { $0 + Int($1.transactionsReceived) }
       )
     }
   }

@@ -23,7 +23,7 @@ import Testing
     let key = try Self.key("a")
     var motion = Self.motion()
     #expect(motion.judge(key, hash: 1, seen: 5) == .lacking)
-    motion.insert(key, hash: 1, group: 10, isWhole: true)
+    motion.insert(key, hash: 1, transaction: 10, isWhole: true)
     #expect(motion.judge(key, hash: 1, seen: 5) == .coming)
     #expect(motion.judge(key, hash: 2, seen: 5) == .lacking)
     motion.noteSent([9, 0], from: 4)
@@ -39,19 +39,19 @@ import Testing
   @Test func `changes that the peer gets lead on, others end it`() throws {
     let key = try Self.key("a")
     var motion = Self.motion()
-    motion.insert(key, hash: 1, group: 10, isWhole: true)
-    motion.follow(key, from: 1, to: 2, group: 11)
+    motion.insert(key, hash: 1, transaction: 10, isWhole: true)
+    motion.follow(key, from: 1, to: 2, transaction: 11)
     #expect(motion.judge(key, hash: 2, seen: 5) == .coming)
     motion.noteSent([10, 11], from: 3)
     #expect(motion.judge(key, hash: 2, seen: 3) == .coming)
     #expect(motion.judge(key, hash: 2, seen: 4) == .lacking)
-    motion.follow(key, from: 2, to: nil, group: 12)
+    motion.follow(key, from: 2, to: nil, transaction: 12)
     #expect(motion.isEmpty)
     // What did not begin where it was sent leads nowhere.
-    motion.insert(key, hash: 1, group: 10, isWhole: true)
-    motion.follow(key, from: 2, to: 3, group: 12)
+    motion.insert(key, hash: 1, transaction: 10, isWhole: true)
+    motion.follow(key, from: 2, to: 3, transaction: 12)
     #expect(motion.isEmpty)
-    motion.insert(key, hash: 1, group: 13, isWhole: true)
+    motion.insert(key, hash: 1, transaction: 13, isWhole: true)
     motion.remove(key, of: 12)
     #expect(motion.contains(key))
     motion.remove(key, of: 13)
@@ -61,11 +61,11 @@ import Testing
   @Test func `a write of the peer that was merged here is met by what is on its way`() throws {
     let key = try Self.key("a")
     var motion = Self.motion()
-    motion.insert(key, hash: 1, group: 10, isWhole: true)
+    motion.insert(key, hash: 1, transaction: 10, isWhole: true)
     motion.meet(key, from: 1, to: 2)
     #expect(motion.judge(key, hash: 2, seen: 0) == .met(hash: 2))
     // It is no answer to a request: the peer may have evicted its own since.
-    #expect(motion.group(with: key, hash: 2, seen: 0) == nil)
+    #expect(motion.transaction(with: key, hash: 2, seen: 0) == nil)
     motion.meet(key, from: 3, to: 4)
     #expect(motion.isEmpty)
   }
@@ -73,30 +73,30 @@ import Testing
   @Test func `a request is answered by what was sent and not applied when the peer asked`() throws {
     let key = try Self.key("a")
     var motion = Self.motion()
-    motion.insert(key, hash: 1, group: 10, isWhole: true)
-    #expect(motion.group(with: key, hash: 1, seen: 0) == 10)
-    #expect(motion.group(with: key, hash: 2, seen: 0) == nil)
+    motion.insert(key, hash: 1, transaction: 10, isWhole: true)
+    #expect(motion.transaction(with: key, hash: 1, seen: 0) == 10)
+    #expect(motion.transaction(with: key, hash: 2, seen: 0) == nil)
     motion.noteSent([10], from: 1)
-    #expect(motion.group(with: key, hash: 1, seen: 0) == 10)
-    #expect(motion.group(with: key, hash: 1, seen: 1) == nil)
+    #expect(motion.transaction(with: key, hash: 1, seen: 0) == 10)
+    #expect(motion.transaction(with: key, hash: 1, seen: 1) == nil)
     // A delta is none: the peer may have lost its base since.
-    motion.insert(key, hash: 1, group: 11, isWhole: false)
-    #expect(motion.group(with: key, hash: 1, seen: 1) == nil)
+    motion.insert(key, hash: 1, transaction: 11, isWhole: false)
+    #expect(motion.transaction(with: key, hash: 1, seen: 1) == nil)
   }
 
   @Test func `no more is kept than there is room for`() throws {
     var motion = Self.motion()
     let keys = try (0..<5).map { try Self.key("d\($0)") }
     for (index, key) in keys[..<4].enumerated() {
-      motion.insert(key, hash: 1, group: UInt64(10 + index), isWhole: true)
+      motion.insert(key, hash: 1, transaction: UInt64(10 + index), isWhole: true)
     }
     motion.noteSent([10, 11], from: 3)
     // What is there goes first.
     motion.noteApplied(4)
-    motion.insert(keys[4], hash: 1, group: 14, isWhole: true)
+    motion.insert(keys[4], hash: 1, transaction: 14, isWhole: true)
     #expect(keys.map { motion.contains($0) } == [false, false, true, true, true])
     let more = try (0..<2).map { try Self.key("e\($0)") }
-    for key in more { motion.insert(key, hash: 1, group: 15, isWhole: true) }
+    for key in more { motion.insert(key, hash: 1, transaction: 15, isWhole: true) }
     #expect(motion.contains(more[1]))
     #expect((keys + more).count { motion.contains($0) } <= 4)
   }
@@ -105,11 +105,11 @@ import Testing
     var motion = Self.motion(limit: 8)
     let keys = try (0..<9).map { try Self.key("d\($0)") }
     for (index, key) in keys[..<8].enumerated() {
-      motion.insert(key, hash: 1, group: UInt64(10 + index), isWhole: true)
+      motion.insert(key, hash: 1, transaction: UInt64(10 + index), isWhole: true)
     }
     motion.noteSent([10], from: 1)
     motion.noteApplied(1)
-    motion.insert(keys[8], hash: 1, group: 18, isWhole: true)
+    motion.insert(keys[8], hash: 1, transaction: 18, isWhole: true)
     #expect(keys.map { motion.contains($0) } == [Bool](repeating: false, count: 8) + [true])
   }
 
@@ -140,13 +140,13 @@ import Testing
 }
 
 /// What binds documents that were asked for as a whole.
-@Suite struct RecentGroupsTests {
+@Suite struct RecentTransactionsTests {
   private static func places(_ numbers: Int...) -> [StoredPlace] {
     numbers.map { StoredPlace(collection: 1, number: DocumentNumber(UInt64($0))) }
   }
 
   @Test func `a binding lasts while any answer to it is under way`() {
-    var recent = RecentGroups(after: 0)
+    var recent = RecentTransactions(after: 0)
     let asked = recent.bind(Self.places(1, 2))
     let answer = recent.makeName()
     #expect(asked != answer)

@@ -20,7 +20,7 @@ import Testing
     }
     let wants = ids.map { DocumentWant(whole: $0, in: "things") }
     raw.send(.want) { out in
-      WantList(reconciliation: 1, isGroup: false, isGraft: false, goesOn: false, wants: wants).encode(
+      WantList(reconciliation: 1, isTransaction: false, isGraft: false, goesOn: false, wants: wants).encode(
         to: &out)
     }
     raw.send(.asked) { $0.writeVarint(1) }

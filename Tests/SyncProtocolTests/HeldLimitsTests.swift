@@ -153,11 +153,11 @@ import Testing
   @Test func `of groups in parts that sessions have left the last ones are kept`() {
     let stage = SegmentStage()
     var names: [StagingID] = []
-    for number in 0..<SyncLimits.leftGroups + 3 {
+    for number in 0..<SyncLimits.leftTransactions + 3 {
       let name = stage.makeName(UInt64(number) << 32) { _ in false }
       names.append(name.id)
     }
-    #expect(stage.removeLeft() == Array(names.suffix(SyncLimits.leftGroups)))
+    #expect(stage.removeLeft() == Array(names.suffix(SyncLimits.leftTransactions)))
     #expect(stage.removeLeft().isEmpty)
   }
 
@@ -168,7 +168,7 @@ import Testing
     out.writeString("things")
     out.writeBlob(try DocumentID("large").bytes)
     out.write(0)
-    out.writeVarint(SyncLimits.groupBytes)
+    out.writeVarint(SyncLimits.transactionBytes)
     out.write([UInt8](repeating: 7, count: byteCount - out.count))
     let site = SiteID(high: 1, low: number)
     return try #require(StagedTransfer(out.bytes, from: site, kept: nil, at: .zero))

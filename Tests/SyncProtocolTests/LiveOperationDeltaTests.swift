@@ -23,7 +23,7 @@ import Testing
   }
 
   private func missing(_ peer: TestPeer) -> UInt64 {
-    peer.endpoints.reduce(0) { $0 + $1.session.statistics.groupsMissingBase }
+    peer.endpoints.reduce(0) { $0 + $1.session.statistics.transactionsMissingBase }
   }
 
   private func received(_ peer: TestPeer) -> UInt64 {

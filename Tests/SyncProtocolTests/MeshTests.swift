@@ -72,14 +72,14 @@ import Testing
     }
     try mesh.timed.run(for: .seconds(5))
     try mesh.check()
-    let received = mesh.sum(\.groupsReceived)
-    let known = mesh.sum(\.groupsKnown)
+    let received = mesh.sum(\.transactionsReceived)
+    let known = mesh.sum(\.transactionsKnown)
     // The writer sends each transaction once over each of its links, and little else: at most a tenth more on
     // a single link, and a twentieth on all together.
     var (sentOnAll, writtenForAll) = (0, 0)
     for (index, peer) in mesh.peers.enumerated() {
       for end in peer.endpoints {
-        let sent = Int(end.session.statistics.groupsSent)
+        let sent = Int(end.session.statistics.transactionsSent)
         expect(sent >= mesh.written[index])
         expect(sent * 10 <= mesh.written[index] * 11, "\(peer.name): \(sent) of \(mesh.written[index])")
         (sentOnAll, writtenForAll) = (sentOnAll + sent, writtenForAll + mesh.written[index])
@@ -104,8 +104,8 @@ import Testing
     }
     try mesh.timed.run(for: .seconds(5))
     try mesh.check()
-    let received = mesh.sum(\.groupsReceived)
-    let known = mesh.sum(\.groupsKnown)
+    let received = mesh.sum(\.transactionsReceived)
+    let known = mesh.sum(\.transactionsKnown)
     #expect(known * 20 <= received, "\(known) of \(received)")
     // Each of the twelve directions carries at most 120 transactions once, at no more than twenty bytes a
     // change and a head.
@@ -120,7 +120,7 @@ import Testing
       try mesh.timed.run(for: .milliseconds(200))
     }
     try mesh.timed.run(for: .seconds(3))
-    let announced = mesh.sum(\.groupsAnnounced)
+    let announced = mesh.sum(\.transactionsAnnounced)
     for _ in 0..<50 {
       try mesh.write(documents: 2_000)
       try mesh.timed.run(for: .milliseconds(20))
@@ -128,8 +128,8 @@ import Testing
     try mesh.timed.run(for: .seconds(3))
     try mesh.check()
     #expect(announced > 0)
-    #expect(mesh.sum(\.groupsAnnounced) == announced)
-    #expect(mesh.sum(\.groupsKnown) == 0)
+    #expect(mesh.sum(\.transactionsAnnounced) == announced)
+    #expect(mesh.sum(\.transactionsKnown) == 0)
   }
 
   @Test func `a link that brings nothing any more is replaced`() throws {

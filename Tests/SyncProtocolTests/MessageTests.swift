@@ -135,7 +135,7 @@ import Testing
   @Test func `wants, haves and offers read back`() throws {
     let id = try DocumentID("a")
     let list = WantList(
-      reconciliation: 2, seen: 5, isGroup: true,
+      reconciliation: 2, seen: 5, isTransaction: true,
       wants: [
         DocumentWant(try cleared("cars"), id: id, vector: vector, isHeld: true),
         DocumentWant(whole: try DocumentID("b"), in: "cars"),

@@ -158,6 +158,8 @@ import Testing
     #expect(try reader.readVarint() == 1)
     #expect(try reader.readString() == "things")
     _ = try reader.readBlob()
-    #expect(try reader.readByte() & GroupEncoder.checkFlag == (isForwarded ? GroupEncoder.checkFlag : 0))
+    #expect(
+      try reader.readByte() & TransactionEncoder.checkFlag == (isForwarded ? TransactionEncoder.checkFlag : 0)
+    )
   }
 }

@@ -56,7 +56,7 @@ package struct RunHead: Hashable, Sendable {
   /// - Parameters:
   ///   - block: The bytes that contain the columns.
   ///   - columns: The rest of each column; there are ``valueCount``.
-  ///   - out: Receives the entries that ``appendSuccessor(_:onto:sites:to:)`` accepts.
+  ///   - out: Receives the entries that ``appendOperationDelta(_:onto:sites:to:)`` accepts.
   /// - Throws: A `CodecError` if a column does not contain such a value.
   package func appendEntries(
     _ block: RawSpan, columns: inout [Range<Int>], to out: inout ByteWriter

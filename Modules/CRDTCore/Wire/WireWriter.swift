@@ -12,7 +12,7 @@ struct WireWriter {
   static let knownFlags: UInt8 = 31
   /// One write on top of a state that its summary identifies.
   ///
-  /// ``SuccessorHead`` has all flags of this form.
+  /// ``OperationDeltaHead`` has all flags of this form.
   static let operationDeltaFlag: UInt8 = 32
 
   /// Entry tags: the content's kind is in the low bits.

@@ -157,9 +157,11 @@ extension EvictionScheduler {
   }
 
   /// Returns a transaction without the documents that were evicted here in the arriving state or a later one.
-  func without(left group: IncomingGroup, in write: WriteTransaction) throws -> IncomingGroup {
-    var group = group
-    try group.removeDocuments { document in
+  func without(left transaction: IncomingTransaction, in write: WriteTransaction) throws
+    -> IncomingTransaction
+  {
+    var transaction = transaction
+    try transaction.removeDocuments { document in
       guard case .vectors(_, let coming, _) = document.basis,
         let collection = try write.collection(document.collection),
         let left = vectorLeft(
@@ -168,6 +170,6 @@ extension EvictionScheduler {
       return try left.dominates(coming)
         && write.withRecord(collection, document.id, { _, _ in true }) == nil
     }
-    return group
+    return transaction
   }
 }

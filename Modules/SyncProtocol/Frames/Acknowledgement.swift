@@ -9,7 +9,7 @@ struct Acknowledgement: Hashable {
   /// Plain bytes in these frames.
   var plainBytes: UInt64 = 0
   /// Transactions applied, or left out because their base is missing, in the order of their completion.
-  var groups: UInt64 = 0
+  var transactions: UInt64 = 0
   /// The credit: plain bytes that the receiver accepts beyond these totals.
   var room: UInt64 = 0
 
@@ -17,20 +17,20 @@ struct Acknowledgement: Hashable {
 
   /// Whether no total is below that of another acknowledgement.
   func isAhead(of other: Acknowledgement) -> Bool {
-    wireBytes >= other.wireBytes && plainBytes >= other.plainBytes && groups >= other.groups
+    wireBytes >= other.wireBytes && plainBytes >= other.plainBytes && transactions >= other.transactions
   }
 
   func encode(to out: inout ByteWriter) {
     out.writeVarint(wireBytes)
     out.writeVarint(plainBytes)
-    out.writeVarint(groups)
+    out.writeVarint(transactions)
     out.writeVarint(room)
   }
 
   init(from reader: inout ByteReader) throws(CodecError) {
     wireBytes = try reader.readVarint()
     plainBytes = try reader.readVarint()
-    groups = try reader.readVarint()
+    transactions = try reader.readVarint()
     room = try reader.readVarint()
   }
 }

@@ -102,60 +102,60 @@ package struct AnnouncedDocument: Hashable, Sendable {
 
 /// Transactions that a sender announces instead of sending them.
 package struct Announcement: Hashable, Sendable {
-  package var groups: [[AnnouncedDocument]]
+  package var transactions: [[AnnouncedDocument]]
 
-  package init(_ groups: [[AnnouncedDocument]]) { self.groups = groups }
+  package init(_ transactions: [[AnnouncedDocument]]) { self.transactions = transactions }
 
   /// Returns whether an announced transaction fits into one frame, as it must.
-  package static func fits(_ group: [AnnouncedDocument]) -> Bool {
-    if mostBytes(of: group) <= SyncLimits.announcedGroupBytes { return true }
-    var out = ByteWriter(capacity: SyncLimits.announcedGroupBytes)
-    Announcement([group]).encode(to: &out)
-    return out.count <= SyncLimits.announcedGroupBytes
+  package static func fits(_ transaction: [AnnouncedDocument]) -> Bool {
+    if mostBytes(of: transaction) <= SyncLimits.announcedTransactionBytes { return true }
+    var out = ByteWriter(capacity: SyncLimits.announcedTransactionBytes)
+    Announcement([transaction]).encode(to: &out)
+    return out.count <= SyncLimits.announcedTransactionBytes
   }
 
   /// Returns the transactions divided into frames.
-  package static func frames(_ groups: [[AnnouncedDocument]]) -> [Announcement] {
-    groups.chunks(of: 48 << 10, size: mostBytes).map { Announcement(Array($0)) }
+  package static func frames(_ transactions: [[AnnouncedDocument]]) -> [Announcement] {
+    transactions.chunks(of: 48 << 10, size: mostBytes).map { Announcement(Array($0)) }
   }
 
-  private static func mostBytes(of group: [AnnouncedDocument]) -> Int {
-    group.reduce(8) { $0 + $1.mostBytes }
+  private static func mostBytes(of transaction: [AnnouncedDocument]) -> Int {
+    transaction.reduce(8) { $0 + $1.mostBytes }
   }
 
   package func encode(to out: inout ByteWriter) {
     var sites: [SiteID: Int] = [:]
     var order: [SiteID] = []
-    for element in groups.joined().flatMap(\.vector.elements) where sites[element.writer.site] == nil {
+    for element in transactions.joined().flatMap(\.vector.elements) where sites[element.writer.site] == nil {
       sites[element.writer.site] = order.count
       order.append(element.writer.site)
     }
     out.writeVarint(order.count)
     for site in order { out.write(site) }
-    out.writeVarint(groups.count)
+    out.writeVarint(transactions.count)
     var previous: String?
     var times: UInt64 = 0
-    for group in groups {
-      out.writeVarint(group.count)
-      for document in group { document.encode(to: &out, &previous, &times, sites) }
+    for transaction in transactions {
+      out.writeVarint(transaction.count)
+      for document in transaction { document.encode(to: &out, &previous, &times, sites) }
     }
   }
 
   package init(from reader: inout ByteReader) throws(CodecError) {
     var sites: [SiteID] = []
     for _ in 0..<(try reader.readCount(minimumBytes: 16)) { sites.append(try reader.readSite()) }
-    groups = []
+    transactions = []
     var previous: String?
     var times: UInt64 = 0
     for _ in 0..<(try reader.readCount(minimumBytes: 6)) {
       let count = try reader.readCount(minimumBytes: 5)
       guard count >= 1 else { throw reader.failure(.malformed, "an announced group is empty") }
-      var group: [AnnouncedDocument] = []
-      group.reserveCapacity(count)
+      var transaction: [AnnouncedDocument] = []
+      transaction.reserveCapacity(count)
       for _ in 0..<count {
-        group.append(try AnnouncedDocument(from: &reader, &previous, &times, sites))
+        transaction.append(try AnnouncedDocument(from: &reader, &previous, &times, sites))
       }
-      groups.append(group)
+      transactions.append(transaction)
     }
   }
 }

@@ -57,7 +57,7 @@ package struct WantList: Hashable, Sendable {
   /// How many of the sender's transactions the receiver had applied.
   package var seen: UInt64
   /// Whether the documents must become visible together.
-  package var isGroup: Bool
+  package var isTransaction: Bool
   /// Whether this is a GRAFT: the sender switches from announcements to eager push.
   package var isGraft: Bool
   /// Whether the next list continues the same transaction.
@@ -65,12 +65,13 @@ package struct WantList: Hashable, Sendable {
   package var wants: [DocumentWant]
 
   package init(
-    reconciliation: UInt64, seen: UInt64 = 0, isGroup: Bool, isGraft: Bool = false, goesOn: Bool = false,
+    reconciliation: UInt64, seen: UInt64 = 0, isTransaction: Bool, isGraft: Bool = false,
+    goesOn: Bool = false,
     wants: [DocumentWant]
   ) {
     self.reconciliation = reconciliation
     self.seen = seen
-    self.isGroup = isGroup
+    self.isTransaction = isTransaction
     self.isGraft = isGraft
     self.goesOn = goesOn
     self.wants = wants
@@ -79,7 +80,7 @@ package struct WantList: Hashable, Sendable {
   package func encode(to out: inout ByteWriter) {
     out.writeVarint(reconciliation)
     out.writeVarint(seen)
-    out.write((isGroup ? 1 : 0) | (isGraft ? 2 : 0) | (goesOn ? 4 : 0) as UInt8)
+    out.write((isTransaction ? 1 : 0) | (isGraft ? 2 : 0) | (goesOn ? 4 : 0) as UInt8)
     out.writeVarint(wants.count)
     var previous: String?
     for want in wants {
@@ -95,7 +96,7 @@ package struct WantList: Hashable, Sendable {
     seen = try reader.readVarint()
     let flags = try reader.readByte()
     guard flags & ~7 == 0 else { throw reader.failure(.malformed, "wants have unknown flags") }
-    isGroup = flags & 1 != 0
+    isTransaction = flags & 1 != 0
     isGraft = flags & 2 != 0
     goesOn = flags & 4 != 0
     wants = []

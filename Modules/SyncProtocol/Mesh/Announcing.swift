@@ -29,9 +29,9 @@ struct Announcing {
     if prune.forwards { sendsForwards = false }
     if prune.own { sendsOwn = false }
     guard prune.settled > settled else { return }
-    while settled < prune.settled, let group = open.removeFirst() {
+    while settled < prune.settled, let transaction = open.removeFirst() {
       settled += 1
-      openDocuments -= group.documents
+      openDocuments -= transaction.documents
     }
     firstOpen = open.map(\.sequence).min()
   }

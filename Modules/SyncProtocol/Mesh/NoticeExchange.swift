@@ -2,7 +2,7 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// What the two roles of the telling rule (``Telling``) do differently in a session.
+/// What the two roles of the telling rule (``NoticeHalf``) do differently in a session.
 ///
 /// A receiver sends `have` for documents that it holds. A sender sends `offer` for documents that it stores
 /// and that do not match.

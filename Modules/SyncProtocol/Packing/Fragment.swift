@@ -6,13 +6,13 @@ enum PiecePacking: UInt8 {
   case stored = 1
   case dense = 4
 
-  /// Drops the group that was begun; such a frame has no content.
+  /// Drops the transaction that was begun; such a frame has no content.
   static let abortFlag: UInt8 = 2
 }
 
-/// The head of a fragment of the stream of small groups: packed with what came before it, or stored.
+/// The head of a fragment of the stream of small transactions: packed with what came before it, or stored.
 struct FragmentHead: Hashable {
-  /// `nil` when the incomplete group at the stream's end is to be dropped.
+  /// `nil` when the incomplete transaction at the stream's end is to be dropped.
   var packing: PiecePacking?
   var plainBytes: Int
 
@@ -40,15 +40,15 @@ struct FragmentHead: Hashable {
   }
 }
 
-/// The head of a chunk of one large group.
+/// The head of a chunk of one large transaction.
 struct ChunkHead: Hashable {
-  /// `nil` when the group is to be dropped.
+  /// `nil` when the transaction is to be dropped.
   var packing: PiecePacking?
-  /// The number of the large group in this direction, from 1.
+  /// The number of the large transaction in this direction, from 1.
   var transfer: UInt64
-  /// Plain bytes of the whole group.
+  /// Plain bytes of the whole transaction.
   var totalBytes = 0
-  /// The offset of this chunk in the group.
+  /// The offset of this chunk in the transaction.
   var offset = 0
   var plainBytes = 0
 
@@ -81,9 +81,9 @@ struct ChunkHead: Hashable {
     }
     let total = try reader.readVarint()
     let offset = try reader.readVarint()
-    guard total <= UInt64(SyncLimits.groupBytes) else {
+    guard total <= UInt64(SyncLimits.transactionBytes) else {
       throw reader.failure(
-        .limit, "a group announces \(total) bytes, at most \(SyncLimits.groupBytes) are allowed")
+        .limit, "a group announces \(total) bytes, at most \(SyncLimits.transactionBytes) are allowed")
     }
     guard offset < total else { throw reader.failure(.malformed, "a chunk lies outside its group") }
     totalBytes = Int(total)
@@ -99,7 +99,7 @@ struct ChunkHead: Hashable {
 }
 
 extension ByteReader {
-  /// - Returns: `nil` if the group is to be dropped.
+  /// - Returns: `nil` if the transaction is to be dropped.
   fileprivate mutating func readPacking() throws(CodecError) -> PiecePacking? {
     let flags = try readByte()
     if flags == PiecePacking.abortFlag { return nil }

@@ -4,8 +4,8 @@ import CRDTCore
 public struct PackJob: Sendable {
   /// The number of the job in its session.
   let ticket: UInt64
-  /// The whole group; shared, not copied.
-  let group: [UInt8]
+  /// The whole transaction; shared, not copied.
+  let transaction: [UInt8]
   let range: Range<Int>
   let level: Int
 
@@ -13,8 +13,8 @@ public struct PackJob: Sendable {
   ///
   /// - Complexity: About a millisecond for 64 KiB.
   public func run(with bench: PackBench) -> PackedPiece {
-    let plain = group.span.bytes.extracting(range)
-    let before = group.span.bytes.extracting(
+    let plain = transaction.span.bytes.extracting(range)
+    let before = transaction.span.bytes.extracting(
       max(0, range.lowerBound - Packer.dictionaryBytes)..<range.lowerBound)
     return PackedPiece(
       ticket: ticket,

@@ -1,7 +1,7 @@
 import CRDTCore
 import Failpoints
 
-/// Turns groups into fragments and chunks.
+/// Turns transactions into fragments and chunks.
 final class Packer {
   /// How many plain bytes before a chunk serve as its dictionary.
   static let dictionaryBytes = 32 << 10
@@ -40,7 +40,7 @@ final class Packer {
     self.stream = nil
   }
 
-  /// Packs the next piece of the stream of small groups into a frame.
+  /// Packs the next piece of the stream of small transactions into a frame.
   ///
   /// Whether it is stored is decided before the compressor sees it: both ends must have the same window.
   func fragment(
@@ -79,14 +79,14 @@ final class Packer {
     case job(level: Int)
   }
 
-  /// Packs the bytes of a large group from `offset` on, or leaves that to another thread if it may.
+  /// Packs the bytes of a large transaction from `offset` on, or leaves that to another thread if it may.
   ///
   /// `goesNext` says that no other chunk is sent before this one.
   func chunk(
-    of group: RawSpan, offset: Int, plainBytes: Int, rate: Double?, isBulk: Bool, mayLeave: Bool,
+    of transaction: RawSpan, offset: Int, plainBytes: Int, rate: Double?, isBulk: Bool, mayLeave: Bool,
     goesNext: Bool
   ) throws(SyncError) -> Chunk {
-    let plain = group.extracting(offset..<offset + plainBytes)
+    let plain = transaction.extracting(offset..<offset + plainBytes)
     var choice = chunkChoice(rate: rate, isBulk: isBulk)
     if choice == .dense {
       // The model learns in sending order, and learns nothing from chunks that do not shrink.
@@ -99,14 +99,14 @@ final class Packer {
     case .dense: return .packed(.piece(packDense(plain), .dense))
     case .deflated(let level):
       if mayLeave, plainBytes >= Self.jobBytes { return .job(level: level) }
-      let before = group.extracting(max(0, offset - Self.dictionaryBytes)..<offset)
+      let before = transaction.extracting(max(0, offset - Self.dictionaryBytes)..<offset)
       return .packed(.deflated(try bench.pack(plain, after: before, level: level)))
     }
   }
 
   /// Returns the frame of a chunk; `packed` is `nil` if it is sent uncompressed.
-  func frame(_ head: ChunkHead, _ packed: [UInt8]?, of group: RawSpan) -> Piece {
-    let plain = group.extracting(head.offset..<head.offset + head.plainBytes)
+  func frame(_ head: ChunkHead, _ packed: [UInt8]?, of transaction: RawSpan) -> Piece {
+    let plain = transaction.extracting(head.offset..<head.offset + head.plainBytes)
     let count = packed?.count ?? head.plainBytes
     let frame = FrameCodec.frame(.chunk, payloadBytes: count + 16) { out in
       head.encode(to: &out)
@@ -123,7 +123,7 @@ final class Packer {
   /// Returns the maximum of plain bytes in one piece.
   func pieceLimit(rate: Double?) -> Int {
     chunkChoice(rate: rate, isBulk: false) == .dense
-      ? SyncLimits.densePieceBytes : SyncLimits.smallGroupBytes
+      ? SyncLimits.densePieceBytes : SyncLimits.smallTransactionBytes
   }
 
   /// Teaches the dense model bytes that are not sent because the peer has them.

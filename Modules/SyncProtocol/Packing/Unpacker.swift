@@ -23,19 +23,19 @@ final class Unpacker {
   /// Teaches the dense model bytes that were here already.
   func learn(_ plain: RawSpan) { dense.learn(plain) }
 
-  /// Appends a chunk's plain bytes to the earlier bytes of its group.
-  func expand(_ head: ChunkHead, _ content: RawSpan, onto group: inout [UInt8]) throws(SyncError) {
+  /// Appends a chunk's plain bytes to the earlier bytes of its transaction.
+  func expand(_ head: ChunkHead, _ content: RawSpan, onto transaction: inout [UInt8]) throws(SyncError) {
     switch head.packing {
     case nil: return
-    case .stored?: unsafe content.withUnsafeBytes { unsafe group.append(contentsOf: $0) }
-    case .dense?: try dense.expand(content, plainCount: head.plainBytes, into: &group)
+    case .stored?: unsafe content.withUnsafeBytes { unsafe transaction.append(contentsOf: $0) }
+    case .dense?: try dense.expand(content, plainCount: head.plainBytes, into: &transaction)
     case .deflated?:
       let inflater: Inflater
       if let alone { inflater = alone } else { inflater = try Inflater() }
       alone = inflater
-      let dictionary = Array(group.suffix(Packer.dictionaryBytes))
+      let dictionary = Array(transaction.suffix(Packer.dictionaryBytes))
       try inflater.expandAlone(
-        content, after: dictionary.span.bytes, plainCount: head.plainBytes, into: &group)
+        content, after: dictionary.span.bytes, plainCount: head.plainBytes, into: &transaction)
     }
   }
 }

@@ -6,11 +6,11 @@ import Failpoints
 final class AnnouncementPuller {
   private let context: SessionContext
   private let pull: PullState
-  private var announced = AnnouncedGroups()
+  private var announced = AnnouncedTransactions()
   /// Requests (GRAFT) that the current call has decided to send, one array for each transaction.
   private var pulls: [[DocumentWant]] = []
   /// How many transactions in a row were written by the sender and already known to this peer.
-  private var knownOwnGroups = 0
+  private var knownOwnTransactions = 0
   /// Returns what the pusher announces to the sender by following this peer's own log.
   var followedLog: (Collection) -> FollowedLog? = { _ in nil }
 
@@ -66,19 +66,19 @@ final class AnnouncementPuller {
   ///
   /// - Returns: The documents of which the sender lacks something.
   func receive(_ announcement: Announcement) throws(SyncError) -> [DocumentRequest] {
-    let groups = announcement.groups.map { group in
-      AnnouncedGroups.Group(
-        number: announced.countOne(), documents: group.filter { pull.accepts($0.collection) },
+    let transactions = announcement.transactions.map { transaction in
+      AnnouncedTransactions.Transaction(
+        number: announced.countOne(), documents: transaction.filter { pull.accepts($0.collection) },
         changes: [], since: context.now, deadline: context.now, state: .held(isBehind: false))
     }
-    context.statistics.groupsHeard += UInt64(groups.count)
+    context.statistics.transactionsHeard += UInt64(transactions.count)
     // Documents that this peer does not accept from the sender may still be held here, and the sender may
     // want them.
-    var owed = announcement.groups.joined().filter { $0.isHeld && !pull.accepts($0.collection) }
+    var owed = announcement.transactions.joined().filter { $0.isHeld && !pull.accepts($0.collection) }
       .map { DocumentRequest($0) }
     try readLocalCopies { localCopy in
-      for group in groups where !group.documents.isEmpty {
-        try receive(group, group.documents.map(localCopy), &owed)
+      for transaction in transactions where !transaction.documents.isEmpty {
+        try receive(transaction, transaction.documents.map(localCopy), &owed)
       }
     }
     sendPulls()
@@ -96,32 +96,34 @@ final class AnnouncementPuller {
   }
 
   private func receive(
-    _ group: AnnouncedGroups.Group, _ localCopies: [LocalCopy], _ owed: inout [DocumentRequest]
+    _ transaction: AnnouncedTransactions.Transaction, _ localCopies: [LocalCopy],
+    _ owed: inout [DocumentRequest]
   ) throws {
     guard localCopies.contains(where: \.isLacking) else {
-      owed += requests(group.documents, localCopies)
+      owed += requests(transaction.documents, localCopies)
       return
     }
-    let changes = zip(group.documents, localCopies).compactMap { $1.isLacking ? $0.change : nil }
+    let changes = zip(transaction.documents, localCopies).compactMap { $1.isLacking ? $0.change : nil }
     let room = context.tuning.announcedDocuments * 2
-    guard announced.documentCount + group.documents.count <= room,
+    guard announced.documentCount + transaction.documents.count <= room,
       scheduler.admit(changes.count, of: context.id)
     else {
       // The documents of one transaction are requested immediately: when a reconciliation finds them, the
       // sender may no longer know that they belong together. A single document can wait for the
       // reconciliation.
-      if group.documents.count > 1 {
-        pulls.append(wants(of: group, localCopies))
+      if transaction.documents.count > 1 {
+        pulls.append(wants(of: transaction, localCopies))
       } else {
-        for document in group.documents { pull.due.add(document.collection) }
+        for document in transaction.documents { pull.due.add(document.collection) }
       }
       return
     }
-    var group = AnnouncedGroups.Group(
-      number: group.number, documents: group.documents, changes: changes, since: group.since,
-      deadline: group.deadline, state: group.state)
-    (group.state, group.deadline) = decide(group, localCopies, isNew: true)
-    announced.append(group)
+    var transaction = AnnouncedTransactions.Transaction(
+      number: transaction.number, documents: transaction.documents, changes: changes,
+      since: transaction.since,
+      deadline: transaction.deadline, state: transaction.state)
+    (transaction.state, transaction.deadline) = decide(transaction, localCopies, isNew: true)
+    announced.append(transaction)
     check(
       .sync(9), announced.documentCount <= room, phase: "pull \(pull.phase)",
       "\(announced.documentCount) announced documents are not settled")
@@ -135,30 +137,32 @@ final class AnnouncementPuller {
     var owed: [DocumentRequest] = []
     var looking = announced
     try readLocalCopies { localCopy in
-      try looking.look(now: context.now) { group in
-        if case .lost(let reconciliation) = group.state {
+      try looking.look(now: context.now) { transaction in
+        if case .lost(let reconciliation) = transaction.state {
           guard pull.phase == .done, pull.due == .nothing, pull.reconciliation > reconciliation else {
-            return (group.state, context.now + Self.reportInterval)
+            return (transaction.state, context.now + Self.reportInterval)
           }
-          scheduler.dismiss(group.changes, of: context.id)
+          scheduler.dismiss(transaction.changes, of: context.id)
           return nil
         }
-        if group.state == .wanted {
+        if transaction.state == .wanted {
           // If version vectors cannot distinguish the states, any answer settles the request.
-          let isHere = try group.documents.allSatisfy { document in
+          let isHere = try transaction.documents.allSatisfy { document in
             let localCopy = try localCopy(document)
             return !localCopy.isLacking || document.hash != nil && localCopy.isIncluded
           }
-          guard isHere || SyncDefect.announcementForgotten.isPlanted else { return waitLonger(for: group) }
-          scheduler.dismiss(group.changes, of: context.id)
+          guard isHere || SyncDefect.announcementForgotten.isPlanted else {
+            return waitLonger(for: transaction)
+          }
+          scheduler.dismiss(transaction.changes, of: context.id)
           return nil
         }
-        let localCopies = try group.documents.map(localCopy)
+        let localCopies = try transaction.documents.map(localCopy)
         guard localCopies.allSatisfy({ !$0.isLacking }) || SyncDefect.announcementForgotten.isPlanted else {
-          return decide(group, localCopies, isNew: false)
+          return decide(transaction, localCopies, isNew: false)
         }
-        owed += requests(group.documents, localCopies)
-        scheduler.dismiss(group.changes, of: context.id)
+        owed += requests(transaction.documents, localCopies)
+        scheduler.dismiss(transaction.changes, of: context.id)
         return nil
       }
     }
@@ -168,47 +172,51 @@ final class AnnouncementPuller {
   }
 
   /// Returns the status and deadline of a transaction that was requested and has not arrived.
-  private func waitLonger(for group: AnnouncedGroups.Group) -> (
-    AnnouncedGroups.RequestState, deadline: Duration
+  private func waitLonger(for transaction: AnnouncedTransactions.Transaction) -> (
+    AnnouncedTransactions.RequestState, deadline: Duration
   ) {
-    let end = max(pull.queue.progressedAt, group.since) + Self.patience
+    let end = max(pull.queue.progressedAt, transaction.since) + Self.patience
     guard context.now >= end else { return (.wanted, min(end, context.now + Self.patience / 4)) }
     SyncPoint.announcementLost.reached()
-    for document in group.documents { pull.due.add(document.collection) }
+    for document in transaction.documents { pull.due.add(document.collection) }
     return (.lost(reconciliation: pull.reconciliation), context.now + Self.reportInterval)
   }
 
   /// Returns whether to request an announced transaction now or to wait for another session.
   private func decide(
-    _ group: AnnouncedGroups.Group, _ localCopies: [LocalCopy], isNew: Bool
-  ) -> (AnnouncedGroups.RequestState, deadline: Duration) {
+    _ transaction: AnnouncedTransactions.Transaction, _ localCopies: [LocalCopy], isNew: Bool
+  ) -> (AnnouncedTransactions.RequestState, deadline: Duration) {
     let decision = scheduler.decide(
-      group.changes, for: context.id, waited: isNew ? nil : context.now - group.since, now: context.now)
+      transaction.changes, for: context.id, waited: isNew ? nil : context.now - transaction.since,
+      now: context.now)
     switch decision {
     case .wait(let hold, let isBehind): return (.held(isBehind: isBehind), context.now + hold)
     case .want:
       (isNew ? SyncPoint.pulledAtOnce : .pulledLate).reached()
-      pulls.append(wants(of: group, localCopies))
+      pulls.append(wants(of: transaction, localCopies))
       // Requests are checked often, since other sessions that wait for the same changes depend on the result.
       return (.wanted, context.now + PullScheduler.holds.upperBound / 4)
     }
   }
 
-  private func wants(of group: AnnouncedGroups.Group, _ localCopies: [LocalCopy]) -> [DocumentWant] {
+  private func wants(of transaction: AnnouncedTransactions.Transaction, _ localCopies: [LocalCopy])
+    -> [DocumentWant]
+  {
     // A receiver that may not disclose its versions always requests as a holder. So the request omits
     // documents that left the interest and are not here.
-    zip(group.documents, localCopies).filter { $1.isLacking || $1.isHere }.map(want)
+    zip(transaction.documents, localCopies).filter { $1.isLacking || $1.isHere }.map(want)
   }
 
   /// Sends the collected requests (GRAFT), one for each transaction of several documents.
   private func sendPulls() {
     let waiting = pulls
     pulls = []
-    context.statistics.groupsPulled += UInt64(waiting.count)
+    context.statistics.transactionsPulled += UInt64(waiting.count)
     pull.sendWants(
-      waiting.filter { $0.count == 1 }.flatMap(\.self), reconciliation: 0, isGroup: false, isGraft: true)
+      waiting.filter { $0.count == 1 }.flatMap(\.self), reconciliation: 0, isTransaction: false, isGraft: true
+    )
     for wants in waiting where wants.count > 1 {
-      pull.sendWants(wants, reconciliation: 0, isGroup: true, isGraft: true)
+      pull.sendWants(wants, reconciliation: 0, isTransaction: true, isGraft: true)
     }
   }
 
@@ -313,21 +321,21 @@ final class AnnouncementPuller {
   /// Sends PRUNE if the applied transactions were already known, so that the sender falls back to lazy push.
   ///
   /// One duplicate is enough for forwarded transactions. For the sender's own writes it takes three in a row.
-  func prune(_ groups: [IncomingGroup], known: Set<Int>) {
-    context.statistics.groupsKnown += UInt64(known.count)
+  func prune(_ transactions: [IncomingTransaction], known: Set<Int>) {
+    context.statistics.transactionsKnown += UInt64(known.count)
     // With a single session there is no other source, so nothing is pruned, even if it arrived twice.
     guard scheduler.hasOthers(than: context.id) else { return }
     var forwards = false
-    for (index, group) in groups.enumerated() {
-      guard group.isLive else { continue }
-      if group.isForwarded {
+    for (index, transaction) in transactions.enumerated() {
+      guard transaction.isLive else { continue }
+      if transaction.isForwarded {
         forwards = forwards || known.contains(index)
       } else {
-        knownOwnGroups = known.contains(index) ? knownOwnGroups + 1 : 0
+        knownOwnTransactions = known.contains(index) ? knownOwnTransactions + 1 : 0
       }
     }
-    let own = knownOwnGroups >= 3
-    if own { knownOwnGroups = 0 }
+    let own = knownOwnTransactions >= 3
+    if own { knownOwnTransactions = 0 }
     guard forwards || own else { return }
     (own ? SyncPoint.prunedOwn : .prunedForwards).reached()
     sendPrune(forwards: forwards, own: own)

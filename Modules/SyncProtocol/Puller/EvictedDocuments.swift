@@ -69,7 +69,7 @@ final class EvictedDocuments {
     if wants.count > context.tuning.evictedDocuments {
       for want in wants { pull.due.add(want.collection) }
     } else {
-      pull.sendWants(wants, reconciliation: 0, isGroup: true)
+      pull.sendWants(wants, reconciliation: 0, isTransaction: true)
     }
   }
 
@@ -109,17 +109,17 @@ final class EvictedDocuments {
   }
 
   /// Sends notices of documents in applied transactions that were evicted before.
-  func reportReturned(_ groups: [IncomingGroup]) throws(SyncError) {
+  func reportReturned(_ transactions: [IncomingTransaction]) throws(SyncError) {
     guard !awaited.isEmpty || !returning.isEmpty else { return }
     var names: [DocumentName] = []
-    for group in groups {
-      group.forEachName { collection, id in
+    for transaction in transactions {
+      transaction.forEachName { collection, id in
         let name = DocumentName(collection: collection, id: id)
         // Only once: a second return is an answer to this notice.
         if awaited.remove(name) != nil { returning.append(name) }
       }
       // The segments of a large transaction become visible with the last one.
-      guard group.step?.segment.isLast ?? true else { continue }
+      guard transaction.step?.segment.isLast ?? true else { continue }
       names += returning
       returning = []
     }

@@ -108,17 +108,19 @@ final class PullState {
   /// - Parameters:
   ///   - wants: The requests.
   ///   - reconciliation: The reconciliation that they belong to; 0 outside of one.
-  ///   - isGroup: Whether the documents must become visible together.
+  ///   - isTransaction: Whether the documents must become visible together.
   ///   - isGraft: Whether the sender is to push from now on.
-  func sendWants(_ wants: [DocumentWant], reconciliation: UInt64, isGroup: Bool, isGraft: Bool = false) {
+  func sendWants(_ wants: [DocumentWant], reconciliation: UInt64, isTransaction: Bool, isGraft: Bool = false)
+  {
     for chunk in wants.chunks(
       of: 48 << 10,
       size: { $0.vector.elements.count * 34 + 64 + $0.id.bytes.count + $0.collection.utf8.count })
     {
       asksSent += 1
       let list = WantList(
-        reconciliation: reconciliation, seen: queue.appliedGroups, isGroup: isGroup, isGraft: isGraft,
-        goesOn: isGroup && chunk.endIndex < wants.endIndex, wants: Array(chunk))
+        reconciliation: reconciliation, seen: queue.appliedTransactions, isTransaction: isTransaction,
+        isGraft: isGraft,
+        goesOn: isTransaction && chunk.endIndex < wants.endIndex, wants: Array(chunk))
       #if DEBUG || SIMULATION
         context.watch?(.requested(chunk.map { ($0.collection, $0.id) }))
       #endif
@@ -134,7 +136,8 @@ final class PullState {
     {
       asksSent += 1
       context.send(.have) {
-        DocumentHave.encode(Array(chunk), reconciliation: reconciliation, seen: queue.appliedGroups, to: &$0)
+        DocumentHave.encode(
+          Array(chunk), reconciliation: reconciliation, seen: queue.appliedTransactions, to: &$0)
       }
     }
   }

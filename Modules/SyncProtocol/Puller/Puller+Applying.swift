@@ -28,17 +28,18 @@ extension Puller {
   }
 
   /// Hands transactions to the driver, together with the checkpoint that is valid before them.
-  func handOut(_ groups: [IncomingGroup]) {
+  func handOut(_ transactions: [IncomingTransaction]) {
     guard let peer = context.peer else { return }
     let checkpoint = checkpointToStore()
     if checkpoint != nil { checkCheckpoint() }
     // The policy is checked again for staged segments when they become visible.
     let gatekeeper = context.gatekeeper
     let accepted =
-      groups.contains { $0.step != nil }
+      transactions.contains { $0.step != nil }
       ? pull.interest.names.filter { gatekeeper?.mayAccept($0) ?? false } : []
     let batch = ApplyBatch(
-      ticket: pull.queue.begin(groups), groups: groups, sender: peer.site, checkpoint: checkpoint?.bytes,
+      ticket: pull.queue.begin(transactions), transactions: transactions, sender: peer.site,
+      checkpoint: checkpoint?.bytes,
       evictionEpoch: evicted.epoch, accepted: Set(accepted.map { TextKey($0) }),
       pieces: pull.queue.assembly.removeChunks(), forgotten: context.shared.stage.garbage.removeAll(),
       for: context)
@@ -49,7 +50,7 @@ extension Puller {
   private func checkCheckpoint() {
     #if DEBUG || SIMULATION
       check(
-        .sync(7), pull.queue.appliedGroups >= pull.queue.markPoint, phase: "pull \(pull.phase)",
+        .sync(7), pull.queue.appliedTransactions >= pull.queue.markPoint, phase: "pull \(pull.phase)",
         "a checkpoint is written before what came before its mark")
       check(
         .sync(7),
@@ -69,7 +70,7 @@ extension Puller {
     let leaving = context.shared.leaves.dequeue(for: context.id)
     guard !leaving.isEmpty else { return }
     let batch = ApplyBatch(
-      ticket: pull.queue.begin([]), groups: [], sender: peer.site, leaving: leaving, for: context)
+      ticket: pull.queue.begin([]), transactions: [], sender: peer.site, leaving: leaving, for: context)
     context.ask(.apply(batch))
   }
 
@@ -85,9 +86,9 @@ extension Puller {
     case .success(let value): outcome = value
     case .failure(let error): throw SyncError(store: error)
     }
-    let groups = try pull.queue.end(ticket, applied: outcome.groups)
+    let transactions = try pull.queue.end(ticket, applied: outcome.transactions)
     if outcome.hasMetLaterSelf, !SyncDefect.siteNotRenewed.isPlanted { throw context.laterSelfMet }
-    guard let groups else {
+    guard let transactions else {
       context.shared.leaves.finished(context.id)
       return ([], 0)
     }
@@ -101,19 +102,19 @@ extension Puller {
       pull.queue.sendAcknowledgement()
     }
     try note(outcome)
-    announcements.prune(groups, known: outcome.known)
-    try evicted.reportReturned(groups)
+    announcements.prune(transactions, known: outcome.known)
+    try evicted.reportReturned(transactions)
     pull.queue.settle()
-    return (outcome.owed, groups.reduce(0) { max($0, $1.seen) })
+    return (outcome.owed, transactions.reduce(0) { max($0, $1.seen) })
   }
 
   #if DEBUG || SIMULATION
     /// Reports to an observer which documents are to be requested by name because of what was applied.
     private func reportLacking(_ outcome: ApplyOutcome) {
       guard let watch = context.watch else { return }
-      let missing = outcome.missing.filter { $0.count <= SyncLimits.groupDocuments }.joined()
+      let missing = outcome.missing.filter { $0.count <= SyncLimits.transactionDocuments }.joined()
       let names = (missing + outcome.differing).map { ($0.collection, $0.id) }
-      if !names.isEmpty { watch(.lacking(names, after: pull.queue.appliedGroups)) }
+      if !names.isEmpty { watch(.lacking(names, after: pull.queue.appliedTransactions)) }
     }
   #endif
 
@@ -125,21 +126,21 @@ extension Puller {
       context.report(.groupSplit(documents: torn.documents, byteCount: torn.byteCount))
     }
     if outcome.hasLostSegments { pull.due = .everything }
-    context.statistics.groupsMissingBase += UInt64(outcome.missing.count)
+    context.statistics.transactionsMissingBase += UInt64(outcome.missing.count)
     for record in outcome.damaged { context.reportDamaged(record) }
     for document in outcome.exceeding { context.reportExceeding(document) }
     for versions in outcome.missing {
-      guard versions.count <= SyncLimits.groupDocuments else {
+      guard versions.count <= SyncLimits.transactionDocuments else {
         // Reconciliation finds transactions that are too large to request by name.
         for version in versions { pull.due.add(version.collection) }
         continue
       }
       let wants = versions.map { DocumentWant($0, isHeld: $0.isDefault, context.gatekeeper) }
-      pull.sendWants(wants, reconciliation: 0, isGroup: true)
+      pull.sendWants(wants, reconciliation: 0, isTransaction: true)
     }
     pull.sendWants(
       outcome.differing.map { DocumentWant(whole: $0.id, in: $0.collection, isHeld: true) },
       reconciliation: 0,
-      isGroup: false)
+      isTransaction: false)
   }
 }

@@ -155,7 +155,8 @@ extension Puller {
     for offer in offers where pull.interest.covers(offer.collection) {
       noticeExchange.receive(reported: offer.item.id, of: offer.collection)
     }
-    pull.sendWants(try differing(offers.map { ($0.collection, $0.item) }), reconciliation: 0, isGroup: false)
+    pull.sendWants(
+      try differing(offers.map { ($0.collection, $0.item) }), reconciliation: 0, isTransaction: false)
   }
 
   /// Sends notices of documents that are new under the interest, as far as the rule requires them.

@@ -159,7 +159,7 @@ final class Puller {
       context.statistics.roundTrips += 1
       for chunk in output.questions.pieces(of: 100) { sendQuestions(chunk) }
     }
-    pull.sendWants(output.wants, reconciliation: pull.reconciliation, isGroup: false)
+    pull.sendWants(output.wants, reconciliation: pull.reconciliation, isTransaction: false)
     pull.sendHaves(output.haves, reconciliation: pull.reconciliation)
   }
 

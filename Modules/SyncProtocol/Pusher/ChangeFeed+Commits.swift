@@ -33,9 +33,9 @@ extension ChangeFeed {
       found.sent[number] = true
     }
     if !found.evicted.isEmpty { try noteEvicted(found.evicted) }
-    for group in found.groups { try enqueue(group) }
+    for transaction in found.transactions { try enqueue(transaction) }
     followMotion(commit, found.sent)
-    if !isBehind { noteMotion(found.groups) }
+    if !isBehind { noteMotion(found.transactions) }
     offers.send(found.offers)
     return isBehind ? [] : found.sent
   }
@@ -70,7 +70,7 @@ extension ChangeFeed {
     let place = found.place(of: change)
     try append(
       change, after, matched: matched, leaves: !matches, isHeld: isHeld,
-      news(of: change, summary, matches: matches, isHeld: isHeld), to: &found.groups[place])
+      news(of: change, summary, matches: matches, isHeld: isHeld), to: &found.transactions[place])
     return true
   }
 
@@ -85,7 +85,7 @@ extension ChangeFeed {
       if commit.origin == .remote(context.id) {
         sender.motion.meet(change.key, from: before, to: after)
       } else {
-        sender.motion.follow(change.key, from: before, to: isSent ? after : nil, group: change.sequence)
+        sender.motion.follow(change.key, from: before, to: isSent ? after : nil, transaction: change.sequence)
       }
     }
   }
@@ -93,11 +93,11 @@ extension ChangeFeed {
   /// Records as in flight the documents that this peer also holds.
   ///
   /// The peer may be about to send its own changes of them.
-  private func noteMotion(_ groups: [LiveGroup]) {
-    for group in groups {
-      for document in group.documents where document.isHeld && !sender.motion.contains(document.key) {
+  private func noteMotion(_ transactions: [LiveTransaction]) {
+    for transaction in transactions {
+      for document in transaction.documents where document.isHeld && !sender.motion.contains(document.key) {
         sender.motion.insert(
-          document.key, hash: document.news.hash, group: group.sequence, isWhole: false)
+          document.key, hash: document.news.hash, transaction: transaction.sequence, isWhole: false)
       }
     }
   }
@@ -110,13 +110,13 @@ extension ChangeFeed {
 
   private func append(
     _ change: Change, _ after: Record, matched: Bool, leaves: Bool, isHeld: Bool, _ news: News,
-    to group: inout LiveGroup
+    to transaction: inout LiveTransaction
   ) throws(SyncError) {
     var base = VersionVector()
     var operationDelta: WireOperationDelta?
     // The peer has no base for a document that was too large to be sent.
     if matched, !change.wasOversize, let before = change.before {
-      if group.reconciliation != nil, !sender.motion.countContended(change.key) {
+      if transaction.reconciliation != nil, !sender.motion.countContended(change.key) {
         operationDelta = try context.shared.encoding.form(of: change.key, in: change.sequence) {
           () throws(SyncError) in try self.operationDelta(change)
         }
@@ -129,11 +129,11 @@ extension ChangeFeed {
       // The peer may have another state of default data, so an operation delta would not fit.
       if base.isEmpty { operationDelta = nil }
     }
-    if !base.isEmpty { group.isSelfContained = false }
-    if base.isEmpty, change.before != nil { group.mustKeepOrder = true }
-    if leaves { group.leaves = true }
-    group.byteCount += after.bytes.count + 256 + (operationDelta?.bytes.count ?? 0)
-    group.documents.append(
+    if !base.isEmpty { transaction.isSelfContained = false }
+    if base.isEmpty, change.before != nil { transaction.mustKeepOrder = true }
+    if leaves { transaction.leaves = true }
+    transaction.byteCount += after.bytes.count + 256 + (operationDelta?.bytes.count ?? 0)
+    transaction.documents.append(
       LiveDocument(
         change: change, record: after, base: base, leaves: leaves, isHeld: isHeld,
         operationDelta: operationDelta, news: news))
@@ -171,15 +171,15 @@ extension ChangeFeed {
     }
   }
 
-  private func enqueue(_ group: LiveGroup) throws(SyncError) {
+  private func enqueue(_ transaction: LiveTransaction) throws(SyncError) {
     guard !isBehind, !peer.holding.isAwaited else { return }
-    if live.byteCount + group.byteCount > context.configuration.liveQueueBytes, live.byteCount > 0,
+    if live.byteCount + transaction.byteCount > context.configuration.liveQueueBytes, live.byteCount > 0,
       !SyncDefect.queueNotDropped.isPlanted
     {
       context.report(.overflow)
-      return try fallBehind(from: group.sequence - 1)
+      return try fallBehind(from: transaction.sequence - 1)
     }
-    live.append(group)
+    live.append(transaction)
     check(
       .sync(9), live.count == 1 || live.byteCount <= context.configuration.liveQueueBytes,
       phase: "holding \(peer.holding.state)", "\(live.byteCount) bytes of changes wait for the link")
@@ -209,28 +209,28 @@ private struct CommitFindings {
   /// The reconciliation under which the peer follows the changes; `nil` while one runs.
   let reconciliation: UInt64?
   /// The changes to be sent, by the transactions of the commit.
-  var groups: [LiveGroup] = []
+  var transactions: [LiveTransaction] = []
   var offers: [DocumentOffer] = []
   /// For each change whether it is sent; empty if none is.
   var sent: [Bool] = []
   var evicted: Set<DocumentKey> = []
   private var places: [Int: Int] = [:]
-  private var latest: (group: Int, place: Int)?
+  private var latest: (transaction: Int, place: Int)?
 
   init(isOwn: Bool, isForwarded: Bool, reconciliation: UInt64?) {
     (self.isOwn, self.isForwarded, self.reconciliation) = (isOwn, isForwarded, reconciliation)
   }
 
-  /// Returns the index of the group that a change belongs to; its first change begins it.
+  /// Returns the index of the transaction that a change belongs to; its first change begins it.
   mutating func place(of change: Change) -> Int {
-    let known = latest?.group == change.group ? latest?.place : places[change.group]
+    let known = latest?.transaction == change.group ? latest?.place : places[change.group]
     let place: Int
     if let known, !SyncDefect.groupSentInParts.isPlanted {
       place = known
     } else {
-      place = groups.count
-      groups.append(
-        LiveGroup(sequence: change.sequence, reconciliation: reconciliation, isForwarded: isForwarded))
+      place = transactions.count
+      transactions.append(
+        LiveTransaction(sequence: change.sequence, reconciliation: reconciliation, isForwarded: isForwarded))
       places[change.group] = place
     }
     latest = (change.group, place)

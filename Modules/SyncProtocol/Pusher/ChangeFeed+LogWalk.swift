@@ -19,7 +19,7 @@ struct LogWalk {
   /// They are announced for possible holders.
   var leaving = 0
   /// What the current step has found.
-  var groups: [[AnnouncedDocument]] = []
+  var transactions: [[AnnouncedDocument]] = []
   var offers: [DocumentOffer] = []
 
   init(after place: UInt64, isBacklog: Bool = false, documents: Int = 0) {
@@ -51,8 +51,8 @@ extension ChangeFeed {
       try sender.refreshRecent(snapshot, concerned)
       var sources = Sources(peer)
       try snapshot.changes(after: walk.place) { entry in
-        while counted < walk.groups.count {
-          byteCount += walk.groups[counted].byteCount
+        while counted < walk.transactions.count {
+          byteCount += walk.transactions[counted].byteCount
           counted += 1
         }
         // All entries of a commit are processed together, since the position is a commit's.
@@ -74,15 +74,15 @@ extension ChangeFeed {
     // This is checked before anything is announced: reconciliation costs less than the announcement of many
     // ids.
     guard let end, walk.leaving <= context.tuning.leavingDocuments,
-      walk.documents <= context.tuning.walkedDocuments, walk.groups.allSatisfy(Announcement.fits)
+      walk.documents <= context.tuning.walkedDocuments, walk.transactions.allSatisfy(Announcement.fits)
     else { return compareInstead() }
-    for group in walk.groups {
-      walk.offers += try leavers(of: group)
-      announceFromLog(group, sequence: walk.first)
+    for transaction in walk.transactions {
+      walk.offers += try leavers(of: transaction)
+      announceFromLog(transaction, sequence: walk.first)
     }
     offers.send(walk.offers)
     if isPaused {
-      (walk.groups, walk.offers) = ([], [])
+      (walk.transactions, walk.offers) = ([], [])
       self.walk = walk
     } else {
       followed = max(followed ?? 0, end)
@@ -130,7 +130,7 @@ extension ChangeFeed {
       }
       guard let news = try announcement(id, summary, record, source) else { return true }
       if !news.leaves {
-        walk.groups.append([news])
+        walk.transactions.append([news])
       } else if let offer = try offer(DocumentID(trusted: id.copied), summary, source) {
         walk.offers.append(offer)
       }
@@ -143,9 +143,9 @@ extension ChangeFeed {
         ? [place] : sender.graph.recentClosure(of: [place])
       walk.announced.formUnion(places)
       if let reading, try push(places, after: reading, &sources, snapshot) { continue }
-      let group = try announcements(places, &sources, snapshot)
-      walk.leaving += group.count(where: \.leaves)
-      if !group.isEmpty { walk.groups.append(group) }
+      let transaction = try announcements(places, &sources, snapshot)
+      walk.leaving += transaction.count(where: \.leaves)
+      if !transaction.isEmpty { walk.transactions.append(transaction) }
     }
     return count
   }
@@ -185,11 +185,11 @@ extension ChangeFeed {
   private func announcements(
     _ places: Set<StoredPlace>, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction
   ) throws -> [AnnouncedDocument] {
-    var group: [AnnouncedDocument] = []
+    var transaction: [AnnouncedDocument] = []
     try sources.forEachIntactRecord(at: places, snapshot) { source, _, id, summary, record in
-      if let news = try announcement(id, summary, record, source) { group.append(news) }
+      if let news = try announcement(id, summary, record, source) { transaction.append(news) }
     }
-    return group
+    return transaction
   }
 
   /// Returns a document's announcement; `nil` for one that is too large or must not leave.
@@ -228,9 +228,10 @@ extension ChangeFeed {
   }
 
   /// Returns offers of announced documents that do not match, if the peer relies on learning of them.
-  private func leavers(of group: [AnnouncedDocument]) throws(SyncError) -> [DocumentOffer] {
+  private func leavers(of transaction: [AnnouncedDocument]) throws(SyncError) -> [DocumentOffer] {
     var found: [DocumentOffer] = []
-    for document in group where document.leaves && offers.noticeExchange.isLeading(document.collection) {
+    for document in transaction where document.leaves && offers.noticeExchange.isLeading(document.collection)
+    {
       guard try offers.noticeExchange.reports(event: document.id, of: document.collection),
         let hash = document.hash,
         let cleared = context.gatekeeper?.clear(document.collection)
@@ -247,26 +248,27 @@ extension ChangeFeed {
   }
 
   private func announceFromLog(_ documents: [AnnouncedDocument], sequence: UInt64) {
-    context.statistics.groupsAnnounced += 1
+    context.statistics.transactionsAnnounced += 1
     announcing.add(documents, sequence: sequence)
     resumedThrough = max(resumedThrough, sequence)
     isAnnouncing = true
   }
 
-  /// Announces a live group with everything that earlier transactions bind to it, instead of sending it.
+  /// Announces a live transaction with everything that earlier transactions bind to it, instead of sending
+  /// it.
   ///
   /// The receiver may have a part of what was announced since its checkpoint. A document sent as full state
   /// could then show half of a transaction.
   ///
-  /// - Returns: `false` if nothing binds the group.
-  func announceBound(_ group: LiveGroup) throws(SyncError) -> Bool {
-    guard group.mustKeepOrder, resumedThrough > 0 else { return false }
+  /// - Returns: `false` if nothing binds the transaction.
+  func announceBound(_ transaction: LiveTransaction) throws(SyncError) -> Bool {
+    guard transaction.mustKeepOrder, resumedThrough > 0 else { return false }
     let concerned = try peer.concernedCollections()
     let documents: [AnnouncedDocument]? = try context.read { snapshot in
       try sender.refreshRecent(snapshot, concerned)
       var sources = Sources(peer)
       var places: [StoredPlace] = []
-      for document in group.documents {
+      for document in transaction.documents {
         _ = try snapshot.visitIntactRecord(
           document.collection, document.id, damaged: context.reportDamaged
         ) { found, _, _ in
@@ -283,7 +285,7 @@ extension ChangeFeed {
       compareInstead()
       return true
     }
-    if !documents.isEmpty { announceFromLog(documents, sequence: group.sequence) }
+    if !documents.isEmpty { announceFromLog(documents, sequence: transaction.sequence) }
     return true
   }
 }

@@ -19,33 +19,33 @@ extension ChangeFeed {
   /// - Returns: `false` when there is none.
   /// - Throws: Errors of the store.
   func sendNext(canAnswer: Bool) throws(SyncError) -> Bool {
-    if canAnswer, walk == nil, let group = live.removeFirstHeld() {
-      try send(group)
+    if canAnswer, walk == nil, let transaction = live.removeFirstHeld() {
+      try send(transaction)
       return true
     }
-    guard let group = live.removeFirst() else { return false }
-    if !canAnswer || walk != nil, group.mustKeepOrder || group.leaves && live.hasHeld {
-      live.hold(group)
+    guard let transaction = live.removeFirst() else { return false }
+    if !canAnswer || walk != nil, transaction.mustKeepOrder || transaction.leaves && live.hasHeld {
+      live.hold(transaction)
       return true
     }
-    try send(group)
+    try send(transaction)
     return true
   }
 
-  private func send(_ group: LiveGroup) throws(SyncError) {
-    if try announceBound(group) { return removeMotion(of: group) }
-    if try announce(group) { return removeMotion(of: group) }
-    let mayOvertake = mayOvertake(group)
-    if mayOvertake, group.leaves, sender.queue.hasTransfers { noteOvertaking(group) }
-    sender.batch.begin(sequence: group.sequence, mayOvertake: mayOvertake)
+  private func send(_ transaction: LiveTransaction) throws(SyncError) {
+    if try announceBound(transaction) { return removeMotion(of: transaction) }
+    if try announce(transaction) { return removeMotion(of: transaction) }
+    let mayOvertake = mayOvertake(transaction)
+    if mayOvertake, transaction.leaves, sender.queue.hasTransfers { noteOvertaking(transaction) }
+    sender.batch.begin(sequence: transaction.sequence, mayOvertake: mayOvertake)
     do throws(CodecError) {
-      let (runs, rest) = try self.runs(of: group)
+      let (runs, rest) = try self.runs(of: transaction)
       for run in runs { sender.batch.append(run) }
       for document in rest {
         if let operationDelta = document.operationDelta, !sender.batch.isStaged,
-          maySendOperationDelta(document, of: group)
+          maySendOperationDelta(document, of: transaction)
         {
-          sender.batch.append(document, wire: operationDelta.bytes, flags: group.flags(of: document))
+          sender.batch.append(document, wire: operationDelta.bytes, flags: transaction.flags(of: document))
           continue
         }
         let id = document.id
@@ -53,26 +53,28 @@ extension ChangeFeed {
           try sender.batch.append(
             id.bytes.span.bytes, view, base: document.base, of: document.collection,
             RecordTables(keys: document.collection.keys, sites: document.sites),
-            flags: group.flags(of: document), summary: group.summary(of: document, view))
+            flags: transaction.flags(of: document), summary: transaction.summary(of: document, view))
         }
       }
     } catch {
       throw SyncError(store: error)
     }
     let isSent = sender.batch.finish()
-    if !isSent { removeMotion(of: group) }
-    if !isSent || group.isSelfContained && !sender.queue.hasTransfers { sender.graph.remove(group.sequence) }
+    if !isSent { removeMotion(of: transaction) }
+    if !isSent || transaction.isSelfContained && !sender.queue.hasTransfers {
+      sender.graph.remove(transaction.sequence)
+    }
   }
 
-  /// Forgets the documents of a group that is not sent after all.
-  private func removeMotion(of group: LiveGroup) {
+  /// Forgets the documents of a transaction that is not sent after all.
+  private func removeMotion(of transaction: LiveTransaction) {
     guard !sender.motion.isEmpty else { return }
-    for document in group.documents { sender.motion.remove(document.key, of: group.sequence) }
+    for document in transaction.documents { sender.motion.remove(document.key, of: transaction.sequence) }
   }
 
-  /// Whether the group may be sent before waiting large groups.
-  private func mayOvertake(_ group: LiveGroup) -> Bool {
-    !group.mustKeepOrder && (!group.leaves || sender.motion.mayOvertake)
+  /// Whether the transaction may be sent before waiting large transactions.
+  private func mayOvertake(_ transaction: LiveTransaction) -> Bool {
+    !transaction.mustKeepOrder && (!transaction.leaves || sender.motion.mayOvertake)
   }
 
   /// Marks documents with waiting changes as overtaking, in collections whose interest changes.
@@ -82,31 +84,35 @@ extension ChangeFeed {
     }
   }
 
-  private func noteOvertaking(_ group: LiveGroup) {
-    for document in group.documents where document.leaves {
+  private func noteOvertaking(_ transaction: LiveTransaction) {
+    for document in transaction.documents where document.leaves {
       sender.motion.noteOvertaking(DocumentName(collection: document.collection.name, id: document.id))
     }
   }
 
   /// Whether an operation delta fits: the peer has the exact state before the change, or gets it before.
-  private func maySendOperationDelta(_ document: borrowing LiveDocument, of group: LiveGroup) -> Bool {
-    !peer.reconciliation.isActive && group.reconciliation == peer.reconciliation.number
+  private func maySendOperationDelta(_ document: borrowing LiveDocument, of transaction: LiveTransaction)
+    -> Bool
+  {
+    !peer.reconciliation.isActive && transaction.reconciliation == peer.reconciliation.number
       && !sender.motion.isContended(document.key)
-      && !isLarge(group)
+      && !isLarge(transaction)
   }
 
-  /// Whether the group may be sent in segments, which cannot contain operation deltas.
-  private func isLarge(_ group: LiveGroup) -> Bool {
-    group.byteCount > context.tuning.transfers.splitBytes
-      || group.documents.count > context.tuning.transfers.splitDocuments
+  /// Whether the transaction may be sent in segments, which cannot contain operation deltas.
+  private func isLarge(_ transaction: LiveTransaction) -> Bool {
+    transaction.byteCount > context.tuning.transfers.splitBytes
+      || transaction.documents.count > context.tuning.transfers.splitDocuments
   }
 
   private func runs(
-    of group: LiveGroup
+    of transaction: LiveTransaction
   ) throws(CodecError) -> (runs: [OutgoingRun], rest: [LiveDocument]) {
-    guard group.documents.count >= OutgoingRun.minimum, !isLarge(group) else { return ([], group.documents) }
-    return try OutgoingRun.gather(group.documents, flags: group.flags(of:)) {
-      maySendOperationDelta($0, of: group)
+    guard transaction.documents.count >= OutgoingRun.minimum, !isLarge(transaction) else {
+      return ([], transaction.documents)
+    }
+    return try OutgoingRun.gather(transaction.documents, flags: transaction.flags(of:)) {
+      maySendOperationDelta($0, of: transaction)
     }
   }
 
@@ -121,23 +127,23 @@ extension ChangeFeed {
       isNewlyHeld: isHeld && !wasHeld, leaves: !matches)
   }
 
-  /// Announces a live group instead of sending it, if the peer is likely to get it from another peer.
+  /// Announces a live transaction instead of sending it, if the peer is likely to get it from another peer.
   ///
-  /// A group that must keep its order is announced, too, while earlier announcements are unanswered. The
-  /// answer to a request includes everything that belongs to it.
+  /// A transaction that must keep its order is announced, too, while earlier announcements are unanswered.
+  /// The answer to a request includes everything that belongs to it.
   ///
   /// - Returns: `false` when it is to be sent.
-  func announce(_ group: LiveGroup) throws(SyncError) -> Bool {
+  func announce(_ transaction: LiveTransaction) throws(SyncError) -> Bool {
     // A receiver has no use for a notice that a document leaves if the document has not arrived yet.
-    guard !group.leaves || sender.queue.isIdle else { return false }
-    let isLazy = group.isForwarded ? !announcing.sendsForwards : !announcing.sendsOwn
-    guard isLazy || group.mustKeepOrder && announcing.firstOpen != nil,
-      announcing.openDocuments + group.documents.count <= context.tuning.announcedDocuments
+    guard !transaction.leaves || sender.queue.isIdle else { return false }
+    let isLazy = transaction.isForwarded ? !announcing.sendsForwards : !announcing.sendsOwn
+    guard isLazy || transaction.mustKeepOrder && announcing.firstOpen != nil,
+      announcing.openDocuments + transaction.documents.count <= context.tuning.announcedDocuments
     else { return false }
     var documents: [AnnouncedDocument] = []
     var announcedBytes = 0
     var sentBytes = 0
-    for document in group.documents {
+    for document in transaction.documents {
       guard let cleared = context.gatekeeper?.clear(document.collection.name) else { continue }
       let announced = try announcement(cleared, of: document)
       announcedBytes += announced.byteCount
@@ -146,13 +152,13 @@ extension ChangeFeed {
       documents.append(announced)
     }
     guard !documents.isEmpty else {
-      sender.graph.remove(group.sequence)
+      sender.graph.remove(transaction.sequence)
       return true
     }
-    if announcedBytes >= sentBytes, !group.mustKeepOrder { return false }
+    if announcedBytes >= sentBytes, !transaction.mustKeepOrder { return false }
     guard Announcement.fits(documents) else { return false }
-    announcing.add(documents, sequence: group.sequence)
-    context.statistics.groupsAnnounced += 1
+    announcing.add(documents, sequence: transaction.sequence)
+    context.statistics.transactionsAnnounced += 1
     return true
   }
 
@@ -195,10 +201,10 @@ extension ChangeFeed {
   func receive(_ prune: Prune) throws(SyncError) { try announcing.receive(prune) }
 }
 
-extension LiveGroup {
-  /// The flags of a document in the group's frame.
+extension LiveTransaction {
+  /// The flags of a document in the transaction's frame.
   func flags(of document: borrowing LiveDocument) -> UInt8 {
-    GroupEncoder.liveFlag | (document.isHeld ? GroupEncoder.heldFlag : 0)
-      | (isForwarded ? GroupEncoder.forwardedFlag : 0)
+    TransactionEncoder.liveFlag | (document.isHeld ? TransactionEncoder.heldFlag : 0)
+      | (isForwarded ? TransactionEncoder.forwardedFlag : 0)
   }
 }

@@ -95,7 +95,7 @@ final class ChangeFeed {
     // something else.
     let bound = firstUnconfirmed.map { $0 - 1 } ?? .max
     sender.graph.begin(
-      at: start, boundAfter: min(bound, walk?.place ?? .max), limit: context.tuning.groupRuns)
+      at: start, boundAfter: min(bound, walk?.place ?? .max), limit: context.tuning.transactionRuns)
   }
 
   /// Records that a reconciliation is over: the peer follows from its start on.
@@ -229,9 +229,9 @@ final class ChangeFeed {
     return FollowedLog(after: reported, matcher: matcher)
   }
 
-  /// The lowest sequence of a live group that waits, is in flight or is announced.
+  /// The lowest sequence of a live transaction that waits, is in flight or is announced.
   ///
-  /// The peer may still skip such a group.
+  /// The peer may still skip such a transaction.
   var firstUnconfirmed: UInt64? {
     [sender.queue.firstUnacknowledged(), live.firstSequence, announcing.firstOpen].compactMap { $0 }.min()
   }

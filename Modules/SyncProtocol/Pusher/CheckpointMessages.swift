@@ -4,11 +4,11 @@ struct CheckpointMessages {
   struct Mark: Equatable {
     let sequence: UInt64
     let asksReceived: UInt64
-    /// All groups that were queued before it.
+    /// All transactions that were queued before it.
     let after: SendQueue.Progress
   }
 
-  /// The shortest time between two messages while groups are sent.
+  /// The shortest time between two messages while transactions are sent.
   static let interval = Duration.milliseconds(250)
   /// The shortest time between two messages that only report commits that do not concern the receiver.
   static let quietInterval = Duration.seconds(30)

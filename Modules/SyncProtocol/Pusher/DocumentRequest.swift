@@ -61,12 +61,12 @@ struct DocumentRequest {
 }
 
 /// Requests that are answered together.
-struct RequestGroup {
+struct RequestedTransaction {
   /// The documents, which become visible together with everything that recent transactions bind to them.
   var requests: [DocumentRequest]
   /// Whether they follow an announcement: the peer itself writes none of them.
   var isPull = false
-  /// The binding that keeps them together until the answer is applied, if the peer skipped a group of them.
+  /// The binding that keeps them together until the answer is applied, if the peer skipped their transaction.
   var binding: UInt64?
 
   /// Approximate memory in bytes.
@@ -103,7 +103,7 @@ struct LiveDocument {
 }
 
 /// The changes of one transaction that concern the peer.
-struct LiveGroup {
+struct LiveTransaction {
   let sequence: UInt64
   var documents: [LiveDocument] = []
   var byteCount = 0
@@ -111,13 +111,13 @@ struct LiveGroup {
   var mustKeepOrder = false
   /// Whether one of these documents no longer matches the interest.
   ///
-  /// A peer that skips the group and requests it without holding the document would get nothing.
+  /// A peer that skips the transaction and requests it without holding the document would get nothing.
   var leaves = false
-  /// Whether the peer can apply the group with any local state.
+  /// Whether the peer can apply the transaction with any local state.
   var isSelfContained = true
   /// Whether another peer sent it.
   let isForwarded: Bool
-  /// The last reconciliation before the group; `nil` during one.
+  /// The last reconciliation before the transaction; `nil` during one.
   ///
   /// Since then the peer receives documents in commit order.
   let reconciliation: UInt64?

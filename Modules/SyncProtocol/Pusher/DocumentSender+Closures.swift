@@ -10,40 +10,43 @@ extension DocumentSender {
       snapshot, concerns: { concerned.contains($0) }, damaged: context.reportUnreadable)
   }
 
-  /// Sends the documents of a closure that the peer lacks, as one group in ascending order of numbers.
+  /// Sends the documents of a closure that the peer lacks, as one transaction in ascending order of numbers.
   func send(
-    _ bundle: Bundle, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction, budget: inout Int
+    _ boundDocuments: BoundDocuments, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction,
+    budget: inout Int
   ) throws {
     batch.begin()
-    let places = try include(bundle, &sources, snapshot, budget: &budget)
+    let places = try include(boundDocuments, &sources, snapshot, budget: &budget)
     bind(places)
     batch.finish()
   }
 
-  /// Binds documents that are sent together until they are acknowledged, if the peer may skip the group.
+  /// Binds documents that are sent together until they are acknowledged, if the peer may skip the
+  /// transaction.
   ///
-  /// The group builds on state that the peer may have evicted. One of its documents might then be sent
+  /// The transaction builds on state that the peer may have evicted. One of its documents might then be sent
   /// alone, with something else.
   private func bind(_ places: [StoredPlace]) {
-    guard batch.hasBases, 2...SyncLimits.groupDocuments ~= places.count,
+    guard batch.hasBases, 2...SyncLimits.transactionDocuments ~= places.count,
       !SyncDefect.sentBindsNothing.isPlanted
     else { return }
     batch.name(graph.bind(places))
     if peer.reconciliation.isActive { graph.noteBound(places) }
   }
 
-  /// Adds the documents of a closure that the peer lacks to the group.
+  /// Adds the documents of a closure that the peer lacks to the transaction.
   ///
   /// - Returns: Those documents, if one of them may build on what the peer has.
   @discardableResult
   private func include(
-    _ bundle: Bundle, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction, budget: inout Int
+    _ boundDocuments: BoundDocuments, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction,
+    budget: inout Int
   ) throws -> [StoredPlace] {
-    var places = bundle.places
+    var places = boundDocuments.places
     var included: [StoredPlace] = []
     let mayHaveBases = !deferred.isEmpty
     if peer.reconciliation.isActive { graph.noteSent(places) }
-    for closure in bundle.closures.sorted() {
+    for closure in boundDocuments.closures.sorted() {
       graph.noteSent(closure: closure)
       for run in graph.runs(of: closure) {
         guard let source = try sources.source(run.collection, snapshot) else { continue }
@@ -77,15 +80,15 @@ extension DocumentSender {
   /// Answers requests outside of a reconciliation.
   ///
   /// The answer includes everything that recent transactions bind to the documents.
-  func answer(_ group: RequestGroup) throws(SyncError) {
+  func answer(_ transaction: RequestedTransaction) throws(SyncError) {
     let concerned = try peer.concernedCollections()
     try context.read { snapshot in
       try refreshRecent(snapshot, concerned)
       var sources = Sources(peer)
-      if try isAnswered(group, &sources, snapshot) { return }
-      batch.begin(sequence: group.binding ?? graph.makeName(), mayOvertake: false)
+      if try isAnswered(transaction, &sources, snapshot) { return }
+      batch.begin(sequence: transaction.binding ?? graph.makeName(), mayOvertake: false)
       var places: [StoredPlace] = []
-      for request in group.requests {
+      for request in transaction.requests {
         guard let source = try sources.source(request.collection, snapshot) else { continue }
         let key = DocumentKey(collection: source.collection.id, id: request.id)
         if isMet(request, key, source) { continue }
@@ -97,7 +100,7 @@ extension DocumentSender {
           // A document that is not sent must not pull in others: two peers could answer each other with
           // those forever.
           guard goesOut(.requested(request), id, summary, record, source) else { return }
-          if !group.isPull { motion.contend(key) }
+          if !transaction.isPull { motion.contend(key) }
           let place = StoredPlace(collection: source.collection.id, number: found.number)
           places.append(place)
           deferred[place] = .requested(request)
@@ -105,7 +108,7 @@ extension DocumentSender {
         if !isKnown, request.isHeld { peer.watch.insert(key) }
       }
       var budget = Int.max
-      try include(graph.bundle(around: places), &sources, snapshot, budget: &budget)
+      try include(graph.boundDocuments(around: places), &sources, snapshot, budget: &budget)
       batch.finish()
     }
   }
@@ -114,11 +117,11 @@ extension DocumentSender {
   ///
   /// The peer had not applied that answer when it sent the request.
   private func isAnswered(
-    _ group: RequestGroup, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction
+    _ transaction: RequestedTransaction, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction
   ) throws -> Bool {
-    guard !motion.isEmpty, group.requests.allSatisfy({ !$0.isReply }) else { return false }
+    guard !motion.isEmpty, transaction.requests.allSatisfy({ !$0.isReply }) else { return false }
     var answers: Set<UInt64> = []
-    for request in group.requests {
+    for request in transaction.requests {
       guard let source = try sources.source(request.collection, snapshot) else { continue }
       let key = DocumentKey(collection: source.collection.id, id: request.id)
       var answer: UInt64?
@@ -126,14 +129,14 @@ extension DocumentSender {
         try snapshot.visitIntactRecord(source.collection, request.id, damaged: context.reportDamaged) {
           _, _, summary in
           let hash = Fingerprint.hash(id: request.id.bytes.span.bytes, summary: summary)
-          answer = motion.group(with: key, hash: hash, seen: request.seen)
+          answer = motion.transaction(with: key, hash: hash, seen: request.seen)
         }
       }
       guard let answer else { return false }
       answers.insert(answer)
     }
     // They stay bound: the peer may skip the other answer, too.
-    if let binding = group.binding { graph.bind(binding, with: answers) }
+    if let binding = transaction.binding { graph.bind(binding, with: answers) }
     return true
   }
 

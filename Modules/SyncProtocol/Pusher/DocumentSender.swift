@@ -2,15 +2,15 @@ import CRDTCore
 import DocStore
 import Failpoints
 
-/// Encodes documents for the peer, as groups that become visible together, and queues them.
+/// Encodes documents for the peer, as transactions that become visible together, and queues them.
 ///
-/// A commit, a request or a reconciliation can make a document due. In each case its group has everything
-/// that transactions bind to it and that the peer may lack (rule 5 in `Documentation/Sync.md`).
+/// A commit, a request or a reconciliation can make a document due. In each case its transaction has
+/// everything that transactions bind to it and that the peer may lack (rule 5 in `Documentation/Sync.md`).
 final class DocumentSender {
   let context: SessionContext
   let peer: ServedPeer
   let queue: SendQueue
-  let batch: GroupBatch
+  let batch: TransactionBatch
   /// Which documents transactions bind together.
   var graph = TransactionGraph()
   var motion: DocumentsInMotion
@@ -23,7 +23,7 @@ final class DocumentSender {
     context = peer.context
     self.peer = peer
     self.queue = queue
-    batch = GroupBatch(peer.context, queue)
+    batch = TransactionBatch(peer.context, queue)
     motion = DocumentsInMotion(peer.context.tuning)
   }
 
@@ -32,7 +32,7 @@ final class DocumentSender {
     queue.streamBytes < queue.fragmentBytes && queue.waitingTransferBytes < context.tuning.calls.bytes
   }
 
-  /// Adds a document to the group that is being encoded, if the peer is to be sent it.
+  /// Adds a document to the transaction that is being encoded, if the peer is to be sent it.
   func include(
     _ inclusion: Inclusion, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
     _ source: Source
@@ -51,7 +51,7 @@ final class DocumentSender {
       // Equal vectors with different contents need the full state, with which the receiver settles it.
       if try record.vector(sites: source.tables.sites) != request.vector { base = request.vector }
       reported = summary
-      if request.isReply { flags |= GroupEncoder.replyFlag }
+      if request.isReply { flags |= TransactionEncoder.replyFlag }
     case .unasked(let reading):
       SyncPoint.sentUnasked.reached()
       base = record.version(
@@ -61,7 +61,7 @@ final class DocumentSender {
     }
     if !peer.reconciliation.isActive {
       motion.insert(
-        source.key(of: id), hash: Fingerprint.hash(id: id, summary: summary), group: batch.sequence,
+        source.key(of: id), hash: Fingerprint.hash(id: id, summary: summary), transaction: batch.sequence,
         isWhole: isWhole)
     }
     try batch.append(

@@ -11,9 +11,9 @@ struct DocumentsInMotion {
   /// The state that the peer will have.
   private struct Sent {
     var hash: UInt64
-    /// The name of the latest group with the document.
-    var group: UInt64
-    /// Whether the peer reaches the state by merging the group with its own write.
+    /// The name of the latest transaction with the document.
+    var transaction: UInt64
+    /// Whether the peer reaches the state by merging the transaction with its own write.
     var isMet = false
     /// Whether the peer is sent the full state, which it can use with any local state.
     var isWhole = false
@@ -35,9 +35,9 @@ struct DocumentsInMotion {
 
   private let tuning: SyncTuning
   private var sent: [DocumentKey: Sent] = [:]
-  /// The place of each group among the transactions of this direction, from 1.
+  /// The place of each transaction among the transactions of this direction, from 1.
   ///
-  /// For a group in segments, it is the place of the first segment.
+  /// For a transaction in segments, it is the place of the first segment.
   private var places: [UInt64: UInt64] = [:]
   /// How many of these transactions the peer has applied.
   private var appliedCount: UInt64 = 0
@@ -47,8 +47,8 @@ struct DocumentsInMotion {
   private var converged: (offers: [DocumentKey: DocumentOffer], since: Duration) = ([:], .zero)
   /// Documents that the peer may get to hold although they do not match.
   ///
-  /// Some left the interest with a change that overtook queued groups with their earlier state. Others had
-  /// waiting changes when the interest changed in their collections.
+  /// Some left the interest with a change that overtook queued transactions with their earlier state. Others
+  /// had waiting changes when the interest changed in their collections.
   private var overtaking: Set<DocumentName> = []
 
   init(_ tuning: SyncTuning) { self.tuning = tuning }
@@ -61,9 +61,9 @@ struct DocumentsInMotion {
   func contains(_ key: DocumentKey) -> Bool { sent[key] != nil }
 
   /// Records that a document is sent in this state.
-  mutating func insert(_ key: DocumentKey, hash: UInt64, group: UInt64, isWhole: Bool) {
+  mutating func insert(_ key: DocumentKey, hash: UInt64, transaction: UInt64, isWhole: Bool) {
     if sent.count >= tuning.documentsInMotion { makeRoom() }
-    sent[key] = Sent(hash: hash, group: group, isWhole: isWhole)
+    sent[key] = Sent(hash: hash, transaction: transaction, isWhole: isWhole)
     let count = sent.count
     check(
       .sync(9), count <= max(tuning.documentsInMotion, 1), phase: "sending",
@@ -71,10 +71,10 @@ struct DocumentsInMotion {
   }
 
   /// Advances a document in flight to its next state, or forgets it when the peer is not sent that state.
-  mutating func follow(_ key: DocumentKey, from before: UInt64?, to after: UInt64?, group: UInt64) {
+  mutating func follow(_ key: DocumentKey, from before: UInt64?, to after: UInt64?, transaction: UInt64) {
     guard let state = sent[key] else { return }
     guard let before, let after, state.hash == before else { return sent[key] = nil }
-    sent[key] = Sent(hash: after, group: group)
+    sent[key] = Sent(hash: after, transaction: transaction)
   }
 
   /// Records that a document of the peer was merged here.
@@ -83,16 +83,19 @@ struct DocumentsInMotion {
   mutating func meet(_ key: DocumentKey, from before: UInt64?, to after: UInt64?) {
     guard let state = sent[key], !(state.isMet && state.hash == after) else { return }
     guard let before, let after, state.hash == before else { return sent[key] = nil }
-    sent[key] = Sent(hash: after, group: state.group, isMet: true)
+    sent[key] = Sent(hash: after, transaction: state.transaction, isMet: true)
   }
 
-  /// Records groups that were sent completely; the first has this place among the direction's transactions.
+  /// Records transactions that were sent completely; the first has this place among the direction's
+  /// transactions.
   ///
-  /// The place is known before the peer acknowledges the group. So the peer's requests because of the group
-  /// arrive after the place is known.
-  mutating func noteSent(_ groups: [UInt64], from first: UInt64) {
+  /// The place is known before the peer acknowledges the transaction. So the peer's requests because of the
+  /// transaction arrive after the place is known.
+  mutating func noteSent(_ transactions: [UInt64], from first: UInt64) {
     guard !sent.isEmpty else { return }
-    for (place, group) in zip(first..., groups) where group != 0 { places[group] = places[group] ?? place }
+    for (place, transaction) in zip(first..., transactions) where transaction != 0 {
+      places[transaction] = places[transaction] ?? place
+    }
     if places.count > tuning.documentsInMotion { forgetApplied() }
   }
 
@@ -118,23 +121,24 @@ struct DocumentsInMotion {
     return state.hash == hash ? .coming : .lacking
   }
 
-  /// Returns the group that brings the full and current state of a document to the peer; `nil` if none does.
+  /// Returns the transaction that brings the full and current state of a document to the peer; `nil` if none
+  /// does.
   ///
   /// The peer had applied `seen` transactions when it requested the document.
-  func group(with key: DocumentKey, hash: UInt64, seen: UInt64) -> UInt64? {
+  func transaction(with key: DocumentKey, hash: UInt64, seen: UInt64) -> UInt64? {
     guard let state = sent[key], state.isWhole, state.hash == hash, isAhead(state, of: seen) else {
       return nil
     }
-    return state.group
+    return state.transaction
   }
 
   private func isAhead(_ state: Sent, of seen: UInt64) -> Bool {
-    places[state.group].map { seen < $0 } ?? true
+    places[state.transaction].map { seen < $0 } ?? true
   }
 
-  /// Forgets a document of a group that is sent in another form, or not at all.
-  mutating func remove(_ key: DocumentKey, of group: UInt64) {
-    if sent[key]?.group == group { sent[key] = nil }
+  /// Forgets a document of a transaction that is sent in another form, or not at all.
+  mutating func remove(_ key: DocumentKey, of transaction: UInt64) {
+    if sent[key]?.transaction == transaction { sent[key] = nil }
   }
 
   /// Forgets what is in flight: everything that the peer reports is answered.
@@ -153,7 +157,7 @@ struct DocumentsInMotion {
 
   private mutating func forgetApplied() {
     let last = appliedCount
-    sent = sent.filter { (places[$0.value.group] ?? .max) > last }
+    sent = sent.filter { (places[$0.value.transaction] ?? .max) > last }
     places = places.filter { $0.value > last }
   }
 
@@ -207,7 +211,7 @@ struct DocumentsInMotion {
 
   // MARK: - Documents that no longer match
 
-  /// Whether a change with which documents leave the interest may be sent before waiting groups.
+  /// Whether a change with which documents leave the interest may be sent before waiting transactions.
   var mayOvertake: Bool { overtaking.count < tuning.contendedDocuments }
   /// Whether the peer may get to hold a document although it does not match.
   var hasOvertaking: Bool { !overtaking.isEmpty }

@@ -5,9 +5,9 @@ import DocStore
 ///
 /// Some wait until it is known what the peer has.
 struct LiveQueue {
-  private var ready = WorkQueue<LiveGroup>()
-  /// Groups that wait for the end of a reconciliation or of a log walk.
-  private var held = WorkQueue<LiveGroup>()
+  private var ready = WorkQueue<LiveTransaction>()
+  /// Transactions that wait for the end of a reconciliation or of a log walk.
+  private var held = WorkQueue<LiveTransaction>()
   private(set) var byteCount = 0
   /// Documents evicted here while their changes waited.
   ///
@@ -15,38 +15,38 @@ struct LiveQueue {
   private var evicted: [DocumentKey: DocumentRequest] = [:]
 
   var isEmpty: Bool { ready.isEmpty && held.isEmpty }
-  /// Whether a group is ready to be sent.
+  /// Whether a transaction is ready to be sent.
   var hasReady: Bool { !ready.isEmpty }
   var hasHeld: Bool { !held.isEmpty }
   var heldCount: Int { held.count }
-  /// The number of groups that wait.
+  /// The number of transactions that wait.
   var count: Int { ready.count + held.count }
-  /// The lowest sequence of the groups that wait.
+  /// The lowest sequence of the transactions that wait.
   var firstSequence: UInt64? { (ready.map(\.sequence) + held.map(\.sequence)).min() }
-  /// The documents of the groups that wait.
+  /// The documents of the transactions that wait.
   var documents: some Sequence<LiveDocument> { (ready.map(\.documents) + held.map(\.documents)).joined() }
 
-  mutating func append(_ group: LiveGroup) {
-    byteCount += group.byteCount
-    ready.append(group)
+  mutating func append(_ transaction: LiveTransaction) {
+    byteCount += transaction.byteCount
+    ready.append(transaction)
   }
 
-  mutating func removeFirst() -> LiveGroup? {
-    let group = ready.removeFirst()
-    byteCount -= group?.byteCount ?? 0
-    return group
+  mutating func removeFirst() -> LiveTransaction? {
+    let transaction = ready.removeFirst()
+    byteCount -= transaction?.byteCount ?? 0
+    return transaction
   }
 
-  mutating func removeFirstHeld() -> LiveGroup? {
-    let group = held.removeFirst()
-    byteCount -= group?.byteCount ?? 0
-    return group
+  mutating func removeFirstHeld() -> LiveTransaction? {
+    let transaction = held.removeFirst()
+    byteCount -= transaction?.byteCount ?? 0
+    return transaction
   }
 
-  /// Appends a group that was taken out to those that are held.
-  mutating func hold(_ group: LiveGroup) {
-    byteCount += group.byteCount
-    held.append(group)
+  /// Appends a transaction that was taken out to those that are held.
+  mutating func hold(_ transaction: LiveTransaction) {
+    byteCount += transaction.byteCount
+    held.append(transaction)
   }
 
   mutating func removeAll() { self = LiveQueue() }
@@ -54,7 +54,7 @@ struct LiveQueue {
   /// Records the version that the peer has of an evicted document once everything that waits is sent.
   mutating func noteEvicted(_ key: DocumentKey, _ request: DocumentRequest) { evicted[key] = request }
 
-  /// Removes and returns the follow-up requests for evicted documents, once no group waits.
+  /// Removes and returns the follow-up requests for evicted documents, once no transaction waits.
   ///
   /// They are sorted by collection and id.
   mutating func removeEvicted() -> [DocumentRequest] {

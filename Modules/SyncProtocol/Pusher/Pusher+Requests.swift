@@ -64,7 +64,8 @@ extension Pusher {
       }
       return
     }
-    try receive(wants, reconciliation: list.reconciliation, isGroup: list.isGroup, isPull: list.isGraft)
+    try receive(
+      wants, reconciliation: list.reconciliation, isTransaction: list.isTransaction, isPull: list.isGraft)
   }
 
   /// Queues answers to the documents that the peer holds.
@@ -73,11 +74,12 @@ extension Pusher {
     for have in haves where peer.concerns(have.collection) {
       offers.noticeExchange.receive(reported: have.id, of: have.collection)
     }
-    try receive(haves.map { DocumentRequest($0, seen: seen) }, reconciliation: reconciliation, isGroup: false)
+    try receive(
+      haves.map { DocumentRequest($0, seen: seen) }, reconciliation: reconciliation, isTransaction: false)
   }
 
   private func receive(
-    _ asked: [DocumentRequest], reconciliation: UInt64, isGroup: Bool, isPull: Bool = false
+    _ asked: [DocumentRequest], reconciliation: UInt64, isTransaction: Bool, isPull: Bool = false
   ) throws(SyncError) {
     guard peer.generation != nil else { throw SyncError(.outOfOrder, "Wants before an interest") }
     var relevant = concerned(asked)
@@ -91,8 +93,8 @@ extension Pusher {
       throw SyncError(.limit, "The peer asks for too many documents at once")
     }
     guard reconciliation != 0 else {
-      let binding = isGroup && !isPull && relevant.count > 1 ? try bind(relevant) : nil
-      return enqueue(relevant, isGroup: isGroup, isPull: isPull, binding: binding)
+      let binding = isTransaction && !isPull && relevant.count > 1 ? try bind(relevant) : nil
+      return enqueue(relevant, isTransaction: isTransaction, isPull: isPull, binding: binding)
     }
     guard reconciliation == peer.reconciliation.number, peer.reconciliation.isActive,
       !peer.reconciliation.isVoid
@@ -116,7 +118,7 @@ extension Pusher {
     }
   }
 
-  /// Binds the documents of a group that the peer skipped and requests as a whole.
+  /// Binds the documents of a transaction that the peer skipped and requests as a whole.
   private func bind(_ asked: [DocumentRequest]) throws(SyncError) -> UInt64 {
     let places = try context.read { snapshot in
       try asked.compactMap { request -> StoredPlace? in
@@ -133,21 +135,24 @@ extension Pusher {
   }
 
   /// Queues what the peer was found to lack of the documents that it sent or announced.
-  func owe(_ found: [DocumentRequest], isGroup: Bool) {
+  func owe(_ found: [DocumentRequest], isTransaction: Bool) {
     if !found.isEmpty { peer.subscribed.noteOwed() }
-    enqueue(concerned(found), isGroup: isGroup)
+    enqueue(concerned(found), isTransaction: isTransaction)
   }
 
-  func enqueue(_ asked: [DocumentRequest], isGroup: Bool, isPull: Bool = false, binding: UInt64? = nil) {
+  func enqueue(_ asked: [DocumentRequest], isTransaction: Bool, isPull: Bool = false, binding: UInt64? = nil)
+  {
     guard peer.holding.isKnown, !asked.isEmpty else { return }
     let cost = asked.reduce(0) { $0 + $1.cost }
     // The other peer keeps sending outdated documents, and does not read the answers. Its next reconciliation
     // finds what it lacks.
     guard askedCost + cost <= SyncLimits.wantedBytes else { return feed.compareInstead() }
-    if isGroup {
-      sender.requests.append(RequestGroup(requests: asked, isPull: isPull, binding: binding))
+    if isTransaction {
+      sender.requests.append(RequestedTransaction(requests: asked, isPull: isPull, binding: binding))
     } else {
-      for request in asked { sender.requests.append(RequestGroup(requests: [request], isPull: isPull)) }
+      for request in asked {
+        sender.requests.append(RequestedTransaction(requests: [request], isPull: isPull))
+      }
     }
   }
 

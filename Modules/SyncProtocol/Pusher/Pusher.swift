@@ -20,8 +20,8 @@ final class Pusher {
   let server: ReconciliationServer
   var renewal = Renewal()
   var checkpoints = CheckpointMessages()
-  /// How many groups had been sent when the last reconciliation ended.
-  private var settledGroups: UInt64 = 0
+  /// How many transactions had been sent when the last reconciliation ended.
+  private var settledTransactions: UInt64 = 0
   /// Whether a batch from the peer is being applied here: the merged documents may have to be sent back.
   var isApplying = false
   private var turn = 0
@@ -100,7 +100,7 @@ final class Pusher {
     queue.removeOffers()
   }
 
-  /// Drops queued groups that may no longer leave under the policy, and what depends on them.
+  /// Drops queued transactions that may no longer leave under the policy, and what depends on them.
   func revoke() {
     guard let gatekeeper = context.gatekeeper else { return }
     queue.revoke { !gatekeeper.maySend($0) }
@@ -128,8 +128,8 @@ final class Pusher {
   /// Records the totals that the peer acknowledged.
   func receive(_ totals: Acknowledgement) throws(SyncError) {
     try queue.receive(totals)
-    sender.motion.noteApplied(totals.groups)
-    // The peer requests the groups that it skipped before it acknowledges them.
+    sender.motion.noteApplied(totals.transactions)
+    // The peer requests the transactions that it skipped before it acknowledges them.
     if sender.graph.hasBindings, queue.isConfirmed {
       sender.graph.removeBindings(except: sender.requests.bindings)
     }
@@ -159,11 +159,11 @@ final class Pusher {
   /// Whether documents may be sent with only the recent transactions that bind them.
   ///
   /// Three conditions must hold: it is known what the peer has, no reconciliation runs, and the peer has
-  /// acknowledged all groups of the last one. By then it has requested again, as a whole, each group that
-  /// it skipped. That request binds the group.
+  /// acknowledged all transactions of the last one. By then it has requested again, as a whole, each
+  /// transaction that it skipped. That request binds the transaction.
   private var canAnswer: Bool {
     peer.holding.isKnown && !peer.reconciliation.isRunning
-      && queue.window.acknowledged.groups >= settledGroups
+      && queue.window.acknowledged.transactions >= settledTransactions
   }
 
   /// Processes pending work, within the budget of records and the flow window.
@@ -202,7 +202,8 @@ final class Pusher {
     try sendNotices()
   }
 
-  /// Collects groups until a fragment is full: live changes first, the reconciliation on every fourth turn.
+  /// Collects transactions until a fragment is full: live changes first, the reconciliation on every fourth
+  /// turn.
   private func fill(budget: inout Int) throws(SyncError) {
     while queue.streamBytes < queue.fragmentBytes {
       if turn % 4 != 3, try addLive() { continue }
@@ -212,20 +213,20 @@ final class Pusher {
     }
   }
 
-  /// Sends the next waiting group: requested documents first, then live changes.
+  /// Sends the next waiting transaction: requested documents first, then live changes.
   ///
   /// - Returns: `false` when there is none.
   private func addLive() throws(SyncError) -> Bool {
     guard queue.waitingTransferBytes < context.tuning.transfers.waitingBytes else { return false }
     // A log walk waits for requests, but requests do not wait for a walk: an answer includes all that is
     // bound to it.
-    if canAnswer, !queue.hasWaitingTransfers, let group = sender.requests.removeFirst() {
-      forgetConfirmed(answering: group.binding)
-      try sender.answer(group)
+    if canAnswer, !queue.hasWaitingTransfers, let transaction = sender.requests.removeFirst() {
+      forgetConfirmed(answering: transaction.binding)
+      try sender.answer(transaction)
       return true
     }
     guard try feed.sendNext(canAnswer: canAnswer) else { return false }
-    enqueue(feed.live.removeEvicted(), isGroup: false)
+    enqueue(feed.live.removeEvicted(), isTransaction: false)
     return true
   }
 
@@ -243,7 +244,7 @@ final class Pusher {
 
   /// Sends the settled frame: everything that the reconciliation found to be missing has been sent.
   private func settle() {
-    settledGroups = queue.window.sent.groups
+    settledTransactions = queue.window.sent.transactions
     context.reportWithheld()
     context.send(.settled) { $0.writeVarint(peer.reconciliation.number) }
     guard !renewal.isOpen else { return }

@@ -44,9 +44,9 @@ extension ReconciliationServer {
         reconciliation.pass.next += 1
         budget -= 1
         guard !sender.graph.isSent(closure), try isDue(closure, &sources, snapshot) else { continue }
-        let bundle = sender.graph.bundle(of: closure)
-        guard try isReady(bundle, &sources, snapshot) else { continue }
-        try sender.send(bundle, &sources, snapshot, budget: &budget)
+        let boundDocuments = sender.graph.boundDocuments(of: closure)
+        guard try isReady(boundDocuments, &sources, snapshot) else { continue }
+        try sender.send(boundDocuments, &sources, snapshot, budget: &budget)
       }
     }
     return true
@@ -61,7 +61,7 @@ extension ReconciliationServer {
       while budget > 0, sender.hasRoomToAdd, let place = reconciliation.pass.due.removeFirst() {
         budget -= 1
         guard sender.deferred[place] != nil else { continue }
-        try sendBundle(around: place, &sources, snapshot, budget: &budget)
+        try sendBoundDocuments(around: place, &sources, snapshot, budget: &budget)
       }
     }
   }
@@ -78,7 +78,7 @@ extension ReconciliationServer {
       for place in sender.deferred.keys.sorted() where sender.deferred[place] != nil {
         guard budget > 0, sender.hasRoomToAdd else { return }
         budget -= 1
-        try sendBundle(around: place, &sources, snapshot, budget: &budget)
+        try sendBoundDocuments(around: place, &sources, snapshot, budget: &budget)
         // Drop the request: the document was evicted.
         sender.deferred[place] = nil
       }
@@ -87,20 +87,20 @@ extension ReconciliationServer {
   }
 
   /// Sends a document with its closure.
-  func sendBundle(
+  func sendBoundDocuments(
     around place: StoredPlace, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction
   ) throws {
     var budget = Int.max
-    try sendBundle(around: place, &sources, snapshot, budget: &budget)
+    try sendBoundDocuments(around: place, &sources, snapshot, budget: &budget)
   }
 
-  private func sendBundle(
+  private func sendBoundDocuments(
     around place: StoredPlace, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction,
     budget: inout Int
   ) throws {
-    let bundle = sender.graph.bundle(around: [place])
-    guard try isReady(bundle, &sources, snapshot) else { return }
-    try sender.send(bundle, &sources, snapshot, budget: &budget)
+    let boundDocuments = sender.graph.boundDocuments(around: [place])
+    guard try isReady(boundDocuments, &sources, snapshot) else { return }
+    try sender.send(boundDocuments, &sources, snapshot, budget: &budget)
   }
 
   /// Whether the peer may lack a part of a closure.
@@ -118,10 +118,10 @@ extension ReconciliationServer {
 
   /// Whether no more requests of the peer can concern the closure.
   private func isReady(
-    _ bundle: Bundle, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction
+    _ boundDocuments: BoundDocuments, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction
   ) throws -> Bool {
     guard !reconciliation.pass.isLast else { return true }
-    for closure in bundle.closures {
+    for closure in boundDocuments.closures {
       for run in sender.graph.runs(of: closure) {
         if let source = try sources.source(run.collection, snapshot) {
           guard case .all = source.streamed else { return false }

@@ -113,6 +113,6 @@ extension ReconciliationServer {
     }
     guard !sender.graph.isSent(place) else { return }
     sender.deferred[place] = sender.deferred[place] ?? .whole
-    try sendBundle(around: place, &sources, snapshot)
+    try sendBoundDocuments(around: place, &sources, snapshot)
   }
 }

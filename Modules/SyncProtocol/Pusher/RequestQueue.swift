@@ -3,7 +3,7 @@ import DocStore
 
 /// Requests that wait to be answered.
 struct RequestQueue {
-  private var waiting = WorkQueue<RequestGroup>()
+  private var waiting = WorkQueue<RequestedTransaction>()
   /// Requests that are answered together and continue in the next frame, and their approximate bytes.
   private var partial: [DocumentRequest] = []
   private var partialCost = 0
@@ -18,17 +18,17 @@ struct RequestQueue {
   /// The names of the bindings of the requests that wait.
   private(set) var bindings: Set<UInt64> = []
 
-  mutating func append(_ group: RequestGroup) {
-    waitingCost += group.cost
-    if let binding = group.binding { bindings.insert(binding) }
-    waiting.append(group)
+  mutating func append(_ transaction: RequestedTransaction) {
+    waitingCost += transaction.cost
+    if let binding = transaction.binding { bindings.insert(binding) }
+    waiting.append(transaction)
   }
 
-  mutating func removeFirst() -> RequestGroup? {
-    let group = waiting.removeFirst()
-    if let binding = group?.binding { bindings.remove(binding) }
-    if let group { waitingCost -= group.cost }
-    return group
+  mutating func removeFirst() -> RequestedTransaction? {
+    let transaction = waiting.removeFirst()
+    if let binding = transaction?.binding { bindings.remove(binding) }
+    if let transaction { waitingCost -= transaction.cost }
+    return transaction
   }
 
   /// Receives the requests of a frame.
@@ -36,17 +36,17 @@ struct RequestQueue {
   /// - Returns: All that are answered together; `nil` if more follow.
   /// - Throws: `outOfOrder` if others must come first, `limit` if too many belong together.
   mutating func gather(_ list: WantList) throws(SyncError) -> [DocumentRequest]? {
-    guard partial.isEmpty || list.isGroup && list.reconciliation == 0 else {
+    guard partial.isEmpty || list.isTransaction && list.reconciliation == 0 else {
       throw SyncError(.outOfOrder, "Wants that belong together are not in order")
     }
     let wants = list.wants.map { DocumentRequest($0, seen: list.seen) }
     partial += wants
-    guard list.goesOn, list.isGroup, list.reconciliation == 0 else {
+    guard list.goesOn, list.isTransaction, list.reconciliation == 0 else {
       defer { (partial, partialCost) = ([], 0) }
       return partial
     }
     partialCost += wants.reduce(0) { $0 + $1.cost }
-    guard partial.count <= SyncLimits.groupDocuments else {
+    guard partial.count <= SyncLimits.transactionDocuments else {
       throw SyncError(.limit, "The peer asks for too many documents at once")
     }
     return nil

@@ -36,7 +36,7 @@ final class Source {
 
   /// The flags of a document: whether it matches this peer's own interest.
   func flags(_ id: RawSpan, _ record: borrowing RecordView) -> UInt8 {
-    own?.matches(id, record) == true ? GroupEncoder.heldFlag : 0
+    own?.matches(id, record) == true ? TransactionEncoder.heldFlag : 0
   }
 }
 

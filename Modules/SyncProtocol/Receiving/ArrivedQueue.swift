@@ -22,10 +22,10 @@ struct ArrivedQueue {
   var isEmpty: Bool { blocks.isEmpty }
 
   /// The transaction that `removeFirst` removes.
-  var first: ArrivedGroup? {
+  var first: ArrivedTransaction? {
     guard let block = blocks.first else { return nil }
     let range = block.ranges[index]
-    return ArrivedGroup(
+    return ArrivedTransaction(
       block: block.bytes, range: Int(range.lowerBound)..<Int(range.upperBound), seen: block.seen,
       interest: block.interest)
   }

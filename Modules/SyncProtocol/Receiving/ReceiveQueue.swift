@@ -13,7 +13,7 @@ final class ReceiveQueue {
     var plainBytes: UInt64
   }
 
-  let assembly: GroupAssembly
+  let assembly: TransactionAssembly
   private let context: SessionContext
   private var drafter: RecordDrafter
   private var incomingSegments = IncomingSegments()
@@ -21,22 +21,22 @@ final class ReceiveQueue {
   ///
   /// Decoded ones are counted by documents and bytes.
   private var arrived = ArrivedQueue()
-  private var ready = WorkQueue<IncomingGroup>()
+  private var ready = WorkQueue<IncomingTransaction>()
   private var readyDocuments = 0
   private var readyBytes = 0
   /// The memory of decoded transactions that are not applied.
   private var decodedBytes = 0
   /// Uncompressed bytes of transactions that wait or are being applied.
   private(set) var unappliedBytes = 0
-  private var applying: (ticket: UInt64, groups: [IncomingGroup])?
+  private var applying: (ticket: UInt64, transactions: [IncomingTransaction])?
   private var nextTicket: UInt64 = 1
   /// How many transactions were received, and how many of them are applied.
-  private(set) var receivedGroups: UInt64 = 0
-  private(set) var appliedGroups: UInt64 = 0
+  private(set) var receivedTransactions: UInt64 = 0
+  private(set) var appliedTransactions: UInt64 = 0
   /// When a fragment or chunk last arrived.
   private(set) var progressedAt = Duration.zero
   /// Acknowledgements that wait until the transaction with the given number is applied.
-  private var unsettled = WorkQueue<(group: UInt64, receipt: Receipt)>()
+  private var unsettled = WorkQueue<(transaction: UInt64, receipt: Receipt)>()
   private var acknowledged = Acknowledgement()
   private var isAcknowledgementDue = false
   private var notices = Waiting<ReceivedNotice, UInt64>()
@@ -47,7 +47,7 @@ final class ReceiveQueue {
 
   init(_ context: SessionContext) {
     self.context = context
-    assembly = GroupAssembly(context)
+    assembly = TransactionAssembly(context)
     drafter = RecordDrafter(context.store)
   }
 
@@ -58,7 +58,7 @@ final class ReceiveQueue {
   /// Whether decoded transactions wait.
   var hasReady: Bool { !ready.isEmpty }
   /// Whether all received transactions are applied.
-  var isApplied: Bool { receivedGroups == appliedGroups }
+  var isApplied: Bool { receivedTransactions == appliedTransactions }
   /// Whether all received transactions are applied, and none is partially received.
   var isQuiet: Bool { isApplied && assembly.isEmpty }
   /// Uncompressed bytes that are received and not applied.
@@ -105,9 +105,9 @@ final class ReceiveQueue {
     context.statistics.plainBytesReceived += UInt64(plain)
   }
 
-  private func append(_ arrival: GroupArrival, under interest: Interest) {
-    receivedGroups += UInt64(arrival.ranges.count)
-    context.statistics.groupsReceived += UInt64(arrival.ranges.count)
+  private func append(_ arrival: TransactionArrival, under interest: Interest) {
+    receivedTransactions += UInt64(arrival.ranges.count)
+    context.statistics.transactionsReceived += UInt64(arrival.ranges.count)
     unappliedBytes += arrival.byteCount
     arrived.append(arrival.ranges, of: arrival.block, seen: arrival.seen, interest)
   }
@@ -119,16 +119,16 @@ final class ReceiveQueue {
 
   /// Receives a notice, which waits until everything received before it is applied.
   func receive(_ notice: ReceivedNotice) {
-    notices.append(notice, documents: notice.documentCount, until: receivedGroups)
+    notices.append(notice, documents: notice.documentCount, until: receivedTransactions)
   }
 
   /// Removes and returns the first notice if everything received before it is applied.
   func dequeueNotice() -> ReceivedNotice? {
-    let next = notices.removeFirst { $0 <= appliedGroups || SyncDefect.noticeReadEarly.isPlanted }
+    let next = notices.removeFirst { $0 <= appliedTransactions || SyncDefect.noticeReadEarly.isPlanted }
     guard let (notice, point) = next else { return nil }
     check(
-      .sync(1), point <= appliedGroups, phase: "receiving",
-      "a notice is processed after \(appliedGroups) transactions, and \(point) came before it")
+      .sync(1), point <= appliedTransactions, phase: "receiving",
+      "a notice is processed after \(appliedTransactions) transactions, and \(point) came before it")
     #if DEBUG || SIMULATION
       if case .mark = notice { markPoint = point }
     #endif
@@ -179,39 +179,41 @@ final class ReceiveQueue {
       let next = arrived.first, mayHold(next.cost, isNeeded: !hasReady && !isApplying)
     {
       arrived.removeFirst()
-      let group = try group(next)
-      context.statistics.documentsReceived += UInt64(group.documentCount)
-      ready.append(group)
-      readyDocuments += group.documentCount
-      readyBytes += group.byteCount
-      decodedBytes += group.cost
+      let transaction = try transaction(next)
+      context.statistics.documentsReceived += UInt64(transaction.documentCount)
+      ready.append(transaction)
+      readyDocuments += transaction.documentCount
+      readyBytes += transaction.byteCount
+      decodedBytes += transaction.cost
       noteHeld()
     }
   }
 
-  private func group(_ arrived: ArrivedGroup) throws(SyncError) -> IncomingGroup {
-    var group: IncomingGroup
+  private func transaction(_ arrived: ArrivedTransaction) throws(SyncError) -> IncomingTransaction {
+    var transaction: IncomingTransaction
     do throws(CodecError) {
-      group = try IncomingGroup(arrived.block, arrived.range) { accepts($0, under: arrived.interest) }
+      transaction = try IncomingTransaction(arrived.block, arrived.range) {
+        accepts($0, under: arrived.interest)
+      }
     } catch {
       throw SyncError(error, in: "a group", base: 0)
     }
-    group.seen = arrived.seen
-    if let segment = group.segment {
-      group.step = incomingSegments.step(for: segment) {
+    transaction.seen = arrived.seen
+    if let segment = transaction.segment {
+      transaction.step = incomingSegments.step(for: segment) {
         context.shared.segments.makeName(
           context.configuration.random(), isKept: context.shared.stage.keepsSegments)
       }
       // If a segment is missing, nothing of its transaction is accepted.
-      if group.step == nil {
-        group.removeDocuments { _ in true }
+      if transaction.step == nil {
+        transaction.removeDocuments { _ in true }
       } else if segment.isLast {
         assembly.forgetSegments()
       }
     } else {
-      group.makeDrafts(with: &drafter)
+      transaction.makeDrafts(with: &drafter)
     }
-    return group
+    return transaction
   }
 
   /// Returns whether a collection's documents are subscribed to, and accepted by the policy.
@@ -225,35 +227,35 @@ final class ReceiveQueue {
   }
 
   /// Removes and returns the transactions that one store transaction is to apply.
-  func removeBatch() -> [IncomingGroup] {
-    var groups: [IncomingGroup] = []
+  func removeBatch() -> [IncomingTransaction] {
+    var transactions: [IncomingTransaction] = []
     var documents = 0
     var bytes = 0
     while bytes < context.tuning.applying.bytes, documents < context.tuning.applying.documents,
-      let group = ready.removeFirst()
+      let transaction = ready.removeFirst()
     {
       let isTooMuch =
-        documents + group.documentCount > context.tuning.applying.documents
-        || bytes + group.byteCount > context.tuning.applying.bytes
-      if isTooMuch, !groups.isEmpty {
-        ready.prepend(group)
+        documents + transaction.documentCount > context.tuning.applying.documents
+        || bytes + transaction.byteCount > context.tuning.applying.bytes
+      if isTooMuch, !transactions.isEmpty {
+        ready.prepend(transaction)
         break
       }
-      groups.append(group)
-      documents += group.documentCount
-      bytes += group.byteCount
+      transactions.append(transaction)
+      documents += transaction.documentCount
+      bytes += transaction.byteCount
     }
     readyDocuments -= documents
     readyBytes -= bytes
-    return groups
+    return transactions
   }
 
   /// Records that transactions are with the driver, or an eviction or checkpoint without any.
   ///
   /// - Returns: The ticket with which the driver reports the outcome.
-  func begin(_ groups: [IncomingGroup]) -> UInt64 {
+  func begin(_ transactions: [IncomingTransaction]) -> UInt64 {
     defer { nextTicket += 1 }
-    applying = (nextTicket, groups)
+    applying = (nextTicket, transactions)
     return nextTicket
   }
 
@@ -261,29 +263,29 @@ final class ReceiveQueue {
   ///
   /// - Returns: The applied transactions; `nil` if the batch had none.
   /// - Throws: `outOfOrder` if no batch with this ticket is with the driver.
-  func end(_ ticket: UInt64, applied count: Int) throws(SyncError) -> [IncomingGroup]? {
+  func end(_ ticket: UInt64, applied count: Int) throws(SyncError) -> [IncomingTransaction]? {
     guard let applying, applying.ticket == ticket else {
       throw SyncError(.outOfOrder, "An outcome of a batch that was not handed out")
     }
     self.applying = nil
-    let groups = Array(applying.groups.prefix(count))
-    for group in applying.groups[groups.count...].reversed() {
-      ready.prepend(group)
-      readyDocuments += group.documentCount
-      readyBytes += group.byteCount
+    let transactions = Array(applying.transactions.prefix(count))
+    for transaction in applying.transactions[transactions.count...].reversed() {
+      ready.prepend(transaction)
+      readyDocuments += transaction.documentCount
+      readyBytes += transaction.byteCount
     }
-    unappliedBytes -= groups.reduce(0) { $0 + $1.byteCount }
-    decodedBytes -= groups.reduce(0) { $0 + $1.cost }
-    guard !applying.groups.isEmpty else { return nil }
-    appliedGroups += UInt64(groups.count)
-    return groups
+    unappliedBytes -= transactions.reduce(0) { $0 + $1.byteCount }
+    decodedBytes -= transactions.reduce(0) { $0 + $1.cost }
+    guard !applying.transactions.isEmpty else { return nil }
+    appliedTransactions += UInt64(transactions.count)
+    return transactions
   }
 
   // MARK: - Acknowledging
 
   private func acknowledge(_ wireBytes: Int, plainBytes: Int, isSettled: Bool) {
     let receipt = Receipt(wireBytes: UInt64(wireBytes), plainBytes: UInt64(plainBytes))
-    if isSettled { add(receipt) } else { unsettled.append((receivedGroups, receipt)) }
+    if isSettled { add(receipt) } else { unsettled.append((receivedTransactions, receipt)) }
   }
 
   private func add(_ receipt: Receipt) {
@@ -295,13 +297,13 @@ final class ReceiveQueue {
   /// Acknowledges the frames whose transactions are all applied.
   func settle() {
     while let next = unsettled.removeFirst() {
-      guard next.group <= appliedGroups else {
+      guard next.transaction <= appliedTransactions else {
         unsettled.prepend(next)
         break
       }
       add(next.receipt)
     }
-    acknowledged.groups = appliedGroups
+    acknowledged.transactions = appliedTransactions
     isAcknowledgementDue = true
   }
 
@@ -310,7 +312,7 @@ final class ReceiveQueue {
     isAcknowledgementDue = false
     acknowledged.room = UInt64(max(0, context.tuning.applying.creditBytes - unappliedBytes))
     #if DEBUG || SIMULATION
-      context.watch?(.acknowledged(acknowledged.groups))
+      context.watch?(.acknowledged(acknowledged.transactions))
     #endif
     context.send(.acknowledge) { acknowledged.encode(to: &$0) }
   }

@@ -16,7 +16,7 @@ enum ReceivedNotice {
   var documentCount: Int {
     switch self {
     case .offers(let offers): offers.count
-    case .announcement(let announcement): announcement.groups.reduce(0) { $0 + $1.count }
+    case .announcement(let announcement): announcement.transactions.reduce(0) { $0 + $1.count }
     case .settled, .mark, .renew: 0
     }
   }

@@ -30,10 +30,12 @@ struct FlowWindow {
   private(set) var isStarting = true
   /// The receiver's credit: plain bytes that it accepts beyond what it has acknowledged.
   private var credit = SyncLimits.plainWindowBytes
-  /// Plain bytes of large groups that were not sent, since the receiver has them staged.
+  /// Plain bytes of large transactions that were not sent, since the receiver has them staged.
   ///
   /// The receiver must only apply them.
-  private var reused: (inFlight: Int, groups: WorkQueue<(number: UInt64, bytes: Int)>) = (0, WorkQueue())
+  private var reused: (inFlight: Int, transactions: WorkQueue<(number: UInt64, bytes: Int)>) = (
+    0, WorkQueue()
+  )
   /// The start of the current sample; `nil` until the first acknowledgement after an idle time.
   private var sampleStart: Duration?
   private var sampleBytes: UInt64 = 0
@@ -79,7 +81,8 @@ struct FlowWindow {
   ///
   /// One frame always fits when nothing is in flight.
   func hasRoom(for wireBytes: Int) -> Bool {
-    // Staged bytes take almost no link time. Only one such group is sent until the first acknowledgement.
+    // Staged bytes take almost no link time. Only one such transaction is sent until the first
+    // acknowledgement.
     let used = plainBytesInFlight + reused.inFlight
     guard used < credit, reused.inFlight == 0 || acknowledged.wireBytes > 0 else {
       return wireBytesInFlight == 0 && credit > 0
@@ -100,7 +103,7 @@ struct FlowWindow {
       max(Int(rate * (span / .seconds(1))), SyncLimits.pieceBytes), max(quarter, SyncLimits.pieceBytes))
   }
 
-  mutating func didSend(wireBytes: Int, plainBytes: Int, groups: Int, now: Duration) {
+  mutating func didSend(wireBytes: Int, plainBytes: Int, transactions: Int, now: Duration) {
     if wireBytesInFlight == 0, now > idleSince {
       // The first acknowledgement comes a round trip later, which is no part of the rate.
       sampleStart = nil
@@ -108,15 +111,15 @@ struct FlowWindow {
     }
     sent.wireBytes += UInt64(wireBytes)
     sent.plainBytes += UInt64(plainBytes)
-    sent.groups += UInt64(groups)
+    sent.transactions += UInt64(transactions)
     if probe == nil { probe = (sent.wireBytes, wireBytesInFlight, now) }
     if !hasRoom { wasFull = true }
   }
 
-  /// Records that the receiver already had this many bytes of the last group that was sent.
+  /// Records that the receiver already had this many bytes of the last transaction that was sent.
   mutating func didReuse(_ bytes: Int) {
     reused.inFlight += bytes
-    reused.groups.append((sent.groups, bytes))
+    reused.transactions.append((sent.transactions, bytes))
   }
 
   /// Records that the link was ready for more than the window allowed.
@@ -131,9 +134,9 @@ struct FlowWindow {
     }
     let news = totals.wireBytes - acknowledged.wireBytes
     acknowledged = totals
-    while let group = reused.groups.first, group.number <= totals.groups {
-      _ = reused.groups.removeFirst()
-      reused.inFlight -= group.bytes
+    while let transaction = reused.transactions.first, transaction.number <= totals.transactions {
+      _ = reused.transactions.removeFirst()
+      reused.inFlight -= transaction.bytes
     }
     credit = Int(min(totals.room, UInt64(SyncLimits.plainWindowBytes)))
     if wireBytesInFlight == 0 { idleSince = now + .milliseconds(1) }

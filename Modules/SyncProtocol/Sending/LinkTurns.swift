@@ -1,4 +1,5 @@
-/// The scheduler of the link: small groups go first, and large groups get a tenth of the link beside them.
+/// The scheduler of the link: small transactions go first, and large transactions get a tenth of the link
+/// beside them.
 ///
 /// Source: Shreedhar and Varghese, "Efficient Fair Queuing Using Deficit Round Robin", SIGCOMM 1995.
 struct LinkTurns {
@@ -6,16 +7,16 @@ struct LinkTurns {
   ///
   /// As much is lost when the link breaks.
   static let pieceSpan = Duration.milliseconds(50)
-  /// Link time of the window that chunks leave free while small groups are frequent.
+  /// Link time of the window that chunks leave free while small transactions are frequent.
   static let spareSpan = Duration.milliseconds(25)
-  /// How long after a small group another one is expected.
+  /// How long after a small transaction another one is expected.
   static let expectation = Duration.seconds(2)
-  /// Large groups get one byte for this many bytes of small groups.
+  /// Large transactions get one byte for this many bytes of small transactions.
   private static let share = 9
 
   private(set) var fragments = PackingRatio()
   private(set) var chunks = PackingRatio()
-  /// Wire bytes that large groups are owed.
+  /// Wire bytes that large transactions are owed.
   private var deficit = 0
   /// The size of the last chunk; the next one is due when the deficit exceeds it.
   private var lastChunk = 0
@@ -24,7 +25,7 @@ struct LinkTurns {
   /// Whether a chunk is sent before the waiting fragment.
   var isChunkDue: Bool { deficit > max(lastChunk, SyncLimits.pieceBytes) }
 
-  /// Returns the window bytes that large groups leave to small ones while those are expected.
+  /// Returns the window bytes that large transactions leave to small ones while those are expected.
   func sparedBytes(_ window: FlowWindow, _ now: Duration) -> Int {
     guard let rate = window.rate, isExpecting(now) else { return 0 }
     return min(Int(rate * (Self.spareSpan / .seconds(1))), window.windowBytes / 4)

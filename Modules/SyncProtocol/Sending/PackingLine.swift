@@ -1,15 +1,15 @@
-/// Chunks of large groups in sending order.
+/// Chunks of large transactions in sending order.
 ///
 /// Some are compressed; other threads are compressing the others.
 struct PackingLine {
   /// One chunk.
   struct Entry {
-    /// The group's number in the order of queueing.
+    /// The transaction's number in the order of queueing.
     let transfer: UInt64
-    let group: [UInt8]
+    let transaction: [UInt8]
     let range: Range<Int>
     let collections: CollectionSet
-    /// Set on a group's last chunk.
+    /// Set on a transaction's last chunk.
     let end: (documents: Int, sequence: UInt64)?
     /// Window bytes reserved until the chunk is compressed.
     let reservedBytes: Int
@@ -18,11 +18,11 @@ struct PackingLine {
     fileprivate var ticket: UInt64 = 0
 
     init(
-      _ transfer: UInt64, _ group: [UInt8], _ range: Range<Int>, collections: CollectionSet,
+      _ transfer: UInt64, _ transaction: [UInt8], _ range: Range<Int>, collections: CollectionSet,
       end: (documents: Int, sequence: UInt64)?, reservedBytes: Int, content: Content?
     ) {
       self.transfer = transfer
-      self.group = group
+      self.transaction = transaction
       self.range = range
       self.collections = collections
       self.end = end
@@ -78,11 +78,11 @@ struct PackingLine {
 
   /// Removes chunks, compressed or not.
   ///
-  /// - Returns: The numbers of their groups, with the size of each group in bytes.
+  /// - Returns: The numbers of their transactions, with the size of each transaction in bytes.
   mutating func remove(where isForbidden: (CollectionSet) -> Bool) -> [UInt64: Int] {
     var removed: [UInt64: Int] = [:]
     for entry in entries where isForbidden(entry.collections) {
-      removed[entry.transfer] = entry.group.count
+      removed[entry.transfer] = entry.transaction.count
       reservedBytes -= entry.reservedBytes
     }
     entries.removeAll { isForbidden($0.collections) }

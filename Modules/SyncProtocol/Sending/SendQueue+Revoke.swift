@@ -3,9 +3,9 @@ import CRDTCore
 extension SendQueue {
   /// Drops what may no longer leave the device.
   ///
-  /// These are queued groups with a document of a collection that `isForbidden`, and the unsent rest of
-  /// such groups. Reconciliation finds the documents of a dropped group that may leave; the peer is asked
-  /// to reconcile in any case.
+  /// These are queued transactions with a document of a collection that `isForbidden`, and the unsent rest of
+  /// such transactions. Reconciliation finds the documents of a dropped transaction that may leave; the peer
+  /// is asked to reconcile in any case.
   func revoke(where isForbidden: (String) -> Bool) {
     revokeLarge(where: isForbidden)
     revokeSmall(where: isForbidden)
@@ -40,6 +40,6 @@ extension SendQueue {
 
   private func abort(_ frame: [UInt8]) {
     context.send(frame)
-    window.didSend(wireBytes: frame.count, plainBytes: 0, groups: 0, now: context.now)
+    window.didSend(wireBytes: frame.count, plainBytes: 0, transactions: 0, now: context.now)
   }
 }

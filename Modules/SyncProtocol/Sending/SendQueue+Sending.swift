@@ -25,7 +25,7 @@ extension SendQueue {
 
   private func plainBytes(_ ratio: PackingRatio) -> Int {
     // On the same machine only the receiver can be slow, and small pieces make it slower.
-    if context.configuration.isLocal { return SyncLimits.smallGroupBytes }
+    if context.configuration.isLocal { return SyncLimits.smallTransactionBytes }
     return min(
       max(ratio.plainBytes(window.pieceBytes(LinkTurns.pieceSpan)), SyncLimits.pieceBytes),
       packer.pieceLimit(rate: window.rate))
@@ -44,17 +44,17 @@ extension SendQueue {
 
   private func sendFragment() throws(SyncError) -> Int {
     lastPacked = context.now
-    let isLive = stream.groups.first.map { !$0.isBulk } ?? false
+    let isLive = stream.transactions.first.map { !$0.isBulk } ?? false
     let piece = stream.dequeue(atMost: fragmentBytes)
-    let (count, documents) = (piece.bytes.count, piece.groups.reduce(0) { $0 + $1.documents })
-    gone.small += UInt64(piece.groups.count)
-    for group in piece.groups { noteSent(group.sequence) }
+    let (count, documents) = (piece.bytes.count, piece.transactions.reduce(0) { $0 + $1.documents })
+    gone.small += UInt64(piece.transactions.count)
+    for transaction in piece.transactions { noteSent(transaction.sequence) }
     context.statistics.documentsSent += UInt64(documents)
     let packed = try packer.fragment(
       piece.bytes.span.bytes, rate: window.rate, for: use(of: count, documents: documents, isLive: isLive))
     turns.didSendFragment(
       plain: count, wire: packed.frame.count, besideTransfers: hasTransfers, now: context.now)
-    finish(packed.frame, packed: packed.packedBytes, plain: count, groups: piece.groups.count)
+    finish(packed.frame, packed: packed.packedBytes, plain: count, transactions: piece.transactions.count)
     return count
   }
 
@@ -67,7 +67,7 @@ extension SendQueue {
     return pieceBytes >= SyncLimits.bulkPieceBytes ? .bulk : .other
   }
 
-  /// Appends the next chunk of a large group to the packing line, and sends the chunks that are ready.
+  /// Appends the next chunk of a large transaction to the packing line, and sends the chunks that are ready.
   private func sendChunk() throws(SyncError) -> Int {
     guard var transfer = transfers.removeFirst() else { return 0 }
     lastPacked = context.now
@@ -87,7 +87,7 @@ extension SendQueue {
     return range.count
   }
 
-  /// Returns the next chunk of a large group, compressed unless another thread does that.
+  /// Returns the next chunk of a large transaction, compressed unless another thread does that.
   private func pack(
     _ transfer: inout Transfer
   ) throws(SyncError) -> (range: Range<Int>, content: PackingLine.Content?) {
@@ -107,7 +107,7 @@ extension SendQueue {
     switch chunk {
     case .packed(let content): return (range, content)
     case .job(let level):
-      context.ask(.pack(PackJob(ticket: packing.nextTicket, group: bytes, range: range, level: level)))
+      context.ask(.pack(PackJob(ticket: packing.nextTicket, transaction: bytes, range: range, level: level)))
       return (range, nil)
     }
   }
@@ -125,29 +125,30 @@ extension SendQueue {
       if entry.range.lowerBound == 0 { transferNumber += 1 }
       openTransfer = entry.end == nil ? entry.transfer : nil
       if let end = entry.end {
-        waitingTransferBytes -= entry.group.count
+        waitingTransferBytes -= entry.transaction.count
         gone.large += 1
         context.statistics.documentsSent += UInt64(end.documents)
         noteSent(end.sequence)
       }
-      let groups = entry.end == nil ? 0 : 1
+      let transactions = entry.end == nil ? 0 : 1
       switch content {
       case .piece(let packed, let packing):
         let head = ChunkHead(
-          packing, transfer: transferNumber, totalBytes: entry.group.count,
+          packing, transfer: transferNumber, totalBytes: entry.transaction.count,
           offset: entry.range.lowerBound, plainBytes: entry.range.count)
-        let piece = packer.frame(head, packed, of: entry.group.span.bytes)
+        let piece = packer.frame(head, packed, of: entry.transaction.span.bytes)
         turns.didSendChunk(plain: entry.range.count, wire: piece.frame.count)
-        finish(piece.frame, packed: piece.packedBytes, plain: entry.range.count, groups: groups)
+        finish(piece.frame, packed: piece.packedBytes, plain: entry.range.count, transactions: transactions)
       case .reuse(let stretch, let isLearnt):
         let frame = ReuseFrame(
-          transfer: transferNumber, totalBytes: entry.group.count, offset: entry.range.lowerBound,
+          transfer: transferNumber, totalBytes: entry.transaction.count, offset: entry.range.lowerBound,
           stage: stretch.stage, first: stretch.first, count: stretch.count,
           includesTail: stretch.includesTail, isLearnt: isLearnt,
-          hash: ContentChunks.hash(of: entry.group[entry.range]))
+          hash: ContentChunks.hash(of: entry.transaction[entry.range]))
         context.statistics.resumedBytes += UInt64(entry.range.count)
         reusedBytes += entry.range.count
-        finish(FrameCodec.frame(.reuse) { frame.encode(to: &$0) }, packed: 0, plain: 0, groups: groups)
+        finish(
+          FrameCodec.frame(.reuse) { frame.encode(to: &$0) }, packed: 0, plain: 0, transactions: transactions)
       }
       if entry.end != nil, reusedBytes > 0 {
         window.didReuse(reusedBytes)
@@ -164,11 +165,11 @@ extension SendQueue {
       plainBytes: window.sent.plainBytes, rate: window.rate, now: context.now)
   }
 
-  private func finish(_ frame: [UInt8], packed: Int, plain: Int, groups: Int) {
-    context.statistics.groupsSent += UInt64(groups)
+  private func finish(_ frame: [UInt8], packed: Int, plain: Int, transactions: Int) {
+    context.statistics.transactionsSent += UInt64(transactions)
     context.statistics.packedBytesSent += UInt64(packed)
     context.statistics.plainBytesSent += UInt64(plain)
     context.send(frame)
-    window.didSend(wireBytes: frame.count, plainBytes: plain, groups: groups, now: context.now)
+    window.didSend(wireBytes: frame.count, plainBytes: plain, transactions: transactions, now: context.now)
   }
 }

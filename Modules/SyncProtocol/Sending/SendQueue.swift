@@ -1,9 +1,10 @@
 import CRDTCore
 import Failpoints
 
-/// Groups to be sent: small ones are packed into fragments, large ones are cut into chunks between them.
+/// Transactions to be sent: small ones are packed into fragments, large ones are cut into chunks between
+/// them.
 final class SendQueue {
-  /// A large group that waits or is being sent.
+  /// A large transaction that waits or is being sent.
   struct Transfer {
     let number: UInt64
     let bytes: [UInt8]
@@ -20,30 +21,30 @@ final class SendQueue {
   let context: SessionContext
   let packer: Packer
   var window: FlowWindow
-  var stream = GroupStream()
+  var stream = TransactionStream()
   var transfers = WorkQueue<Transfer>()
-  /// Chunks of large groups in order, up to the last one that is being compressed.
+  /// Chunks of large transactions in order, up to the last one that is being compressed.
   var packing = PackingLine()
-  /// The number of the last large group that was queued.
+  /// The number of the last large transaction that was queued.
   private(set) var lastQueued: UInt64 = 0
-  /// The group that is partly sent: some of its chunks are sent, but not the last one.
+  /// The transaction that is partly sent: some of its chunks are sent, but not the last one.
   var openTransfer: UInt64?
-  /// Bytes of that group, or of the next one, that the receiver had staged.
+  /// Bytes of that transaction, or of the next one, that the receiver had staged.
   var reusedBytes = 0
-  /// The number of the last large group of which a chunk was sent.
+  /// The number of the last large transaction of which a chunk was sent.
   var transferNumber: UInt64 = 0
-  /// Log sequences of the groups that are sent and not acknowledged, in sending order.
+  /// Log sequences of the transactions that are sent and not acknowledged, in sending order.
   private var unacknowledged = WorkQueue<UInt64>()
   private var newlySent: [UInt64] = []
   var waitingTransferBytes = 0
-  /// Counts of queued and sent groups by channel.
+  /// Counts of queued and sent transactions by channel.
   private(set) var added = Progress()
   var gone = Progress()
   private var notices = Waiting<SentNotice, Progress>()
   var turns = LinkTurns()
   /// The last time that something was sent; `nil` once the send buffers and compressors are freed.
   var lastPacked: Duration?
-  /// What the receiver has staged of large groups whose links broke.
+  /// What the receiver has staged of large transactions whose links broke.
   var peerStages = PeerStages()
 
   struct Progress: Equatable {
@@ -75,13 +76,13 @@ final class SendQueue {
       bytes: min(context.configuration.initialWindowBytes, SyncLimits.longLinkWindowBytes), now: context.now)
   }
 
-  /// Whether large groups wait that are not entirely in the packing line.
+  /// Whether large transactions wait that are not entirely in the packing line.
   var hasWaitingTransfers: Bool { !transfers.isEmpty }
   var hasTransfers: Bool { !transfers.isEmpty || !packing.isEmpty }
   var streamBytes: Int { stream.byteCount }
   var isIdle: Bool { streamBytes == 0 && transfers.isEmpty && packing.isEmpty }
   /// Whether the receiver has applied everything that was to be sent.
-  var isConfirmed: Bool { isIdle && window.acknowledged.groups == window.sent.groups }
+  var isConfirmed: Bool { isIdle && window.acknowledged.transactions == window.sent.transactions }
 
   /// The idle time after which the send buffers and compressors are freed.
   static let restAfter = Duration.seconds(8)
@@ -99,32 +100,33 @@ final class SendQueue {
     return true
   }
 
-  /// Queues a group.
+  /// Queues a transaction.
   ///
   /// - Parameters:
-  ///   - group: Documents that become visible together.
+  ///   - transaction: Documents that become visible together.
   ///   - sequence: The commit that it carries, or the binding of an answer; 0 when it is neither.
   ///   - isBulk: Whether nobody waits for it in particular.
-  ///   - mayOvertake: Whether it may be sent before waiting large groups.
-  func add(_ group: borrowing GroupEncoder, sequence: UInt64, isBulk: Bool, mayOvertake: Bool) {
-    let isLarge = group.byteCount + 8 > smallGroupBytes || !mayOvertake && hasTransfers
+  ///   - mayOvertake: Whether it may be sent before waiting large transactions.
+  func add(_ transaction: borrowing TransactionEncoder, sequence: UInt64, isBulk: Bool, mayOvertake: Bool) {
+    let isLarge = transaction.byteCount + 8 > smallTransactionBytes || !mayOvertake && hasTransfers
     // Segments keep their order, whatever their sizes.
-    guard isLarge || group.segment != nil else {
+    guard isLarge || transaction.segment != nil else {
       added.small += 1
-      return stream.append(group, sequence: sequence, isBulk: isBulk)
+      return stream.append(transaction, sequence: sequence, isBulk: isBulk)
     }
-    let plain = group.bytes
-    let bytes = isSlow(plain.count) ? ColumnGroup.split(plain) ?? plain : plain
+    let plain = transaction.bytes
+    let bytes = isSlow(plain.count) ? ColumnarTransaction.split(plain) ?? plain : plain
     waitingTransferBytes += bytes.count
     added.large += 1
     lastQueued += 1
     transfers.append(
       Transfer(
-        number: lastQueued, bytes: bytes, documents: group.documentCount, sequence: sequence,
-        isBulk: isBulk, collections: group.collections))
+        number: lastQueued, bytes: bytes, documents: transaction.documentCount, sequence: sequence,
+        isBulk: isBulk, collections: transaction.collections))
   }
 
-  /// Whether a group takes so long that its link may well break meanwhile, or resumes an earlier transfer.
+  /// Whether a transaction takes so long that its link may well break meanwhile, or resumes an earlier
+  /// transfer.
   private func isSlow(_ byteCount: Int) -> Bool {
     guard !context.configuration.isLocal else { return false }
     let span = context.tuning.transfers.slowSpan
@@ -133,12 +135,14 @@ final class SendQueue {
     return Double(turns.chunks.wireBytes(byteCount)) > rate * (span / .seconds(1))
   }
 
-  /// The size limit of groups in the stream.
+  /// The size limit of transactions in the stream.
   ///
-  /// The limit is lower on a slow link, so that other groups need not wait long.
-  private var smallGroupBytes: Int {
-    guard let rate = window.rate, rate < SyncLimits.slowLinkRate else { return SyncLimits.smallGroupBytes }
-    return SyncLimits.slowSmallGroupBytes
+  /// The limit is lower on a slow link, so that other transactions need not wait long.
+  private var smallTransactionBytes: Int {
+    guard let rate = window.rate, rate < SyncLimits.slowLinkRate else {
+      return SyncLimits.smallTransactionBytes
+    }
+    return SyncLimits.slowSmallTransactionBytes
   }
 
   // MARK: - Notices
@@ -173,39 +177,40 @@ final class SendQueue {
 
   /// Records the receiver's acknowledged totals.
   func receive(_ totals: Acknowledgement) throws(SyncError) {
-    let settled = totals.groups &- window.acknowledged.groups
+    let settled = totals.transactions &- window.acknowledged.transactions
     try window.receive(totals, now: context.now)
     for _ in 0..<settled { _ = unacknowledged.removeFirst() }
   }
 
-  /// Removes and returns the names of the groups that were sent completely since the last call.
+  /// Removes and returns the names of the transactions that were sent completely since the last call.
   ///
-  /// The result also has the place of the first one among all groups, from 1.
+  /// The result also has the place of the first one among all transactions, from 1.
   func removeSent() -> (names: [UInt64], first: UInt64) {
     defer { newlySent = [] }
-    return (newlySent, window.sent.groups - UInt64(newlySent.count) + 1)
+    return (newlySent, window.sent.transactions - UInt64(newlySent.count) + 1)
   }
 
-  /// Records a group that was sent completely, by the sequence that it carries.
+  /// Records a transaction that was sent completely, by the sequence that it carries.
   func noteSent(_ sequence: UInt64) {
     unacknowledged.append(sequence)
     newlySent.append(sequence)
   }
 
-  /// The lowest sequence of a live group that is not acknowledged.
+  /// The lowest sequence of a live transaction that is not acknowledged.
   func firstUnacknowledged() -> UInt64? {
-    sequences.filter { (1..<RecentGroups.firstBinding).contains($0) }.min()
+    sequences.filter { (1..<RecentTransactions.firstBinding).contains($0) }.min()
   }
 
-  /// The bindings of the unacknowledged groups that were requested as a whole.
-  var bindings: [UInt64] { sequences.filter { $0 >= RecentGroups.firstBinding } }
+  /// The bindings of the unacknowledged transactions that were requested as a whole.
+  var bindings: [UInt64] { sequences.filter { $0 >= RecentTransactions.firstBinding } }
 
   private var sequences: [UInt64] {
-    unacknowledged.map { $0 } + stream.groups.map(\.sequence) + packing.sequences + transfers.map(\.sequence)
+    unacknowledged.map { $0 } + stream.transactions.map(\.sequence) + packing.sequences
+      + transfers.map(\.sequence)
   }
 }
 
-/// The collections of a group's documents; nearly always one.
+/// The collections of a transaction's documents; nearly always one.
 struct CollectionSet {
   private var first: String?
   private var others: [String] = []

@@ -347,7 +347,7 @@ extension Session {
     }
   }
 
-  /// Processes frames of large groups that resume the transfer of an earlier link.
+  /// Processes frames of large transactions that resume the transfer of an earlier link.
   func receiveForTransfer(
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {

@@ -29,7 +29,8 @@ extension Session {
   ///
   /// - Parameters:
   ///   - number: Identifies the question.
-  ///   - consumed: The total bytes of its rows that were processed, at most those received; it never decreases.
+  ///   - consumed: The total bytes of its rows that were processed, at most those received; it never
+  ///     decreases.
   ///   - now: The time.
   /// - Returns: Actions.
   public func consumedRows(of number: UInt64, through consumed: UInt64, now: Duration) -> [Action] {

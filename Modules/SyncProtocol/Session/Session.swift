@@ -100,7 +100,7 @@ public final class Session {
     presence = PresenceExchange(context)
     let pusher = pusher
     puller.announcements.followedLog = { [unowned pusher] in pusher.feed.followedLog(of: $0) }
-    puller.pull.seen = { [unowned pusher] in pusher.queue.window.acknowledged.groups }
+    puller.pull.seen = { [unowned pusher] in pusher.queue.window.acknowledged.transactions }
   }
 
   deinit { _ = context.shared.leave(id) }
@@ -215,10 +215,10 @@ public final class Session {
       guard case .open = state else { return }
       let (owed, seen) = try puller.applied(ticket, result)
       check(
-        .sync(2), seen <= pusher.queue.window.acknowledged.groups, phase: "session \(state.name)",
+        .sync(2), seen <= pusher.queue.window.acknowledged.transactions, phase: "session \(state.name)",
         "a transaction counts as made after the peer had applied \(seen), which it has not acknowledged")
       try pusher.sender.noteMerged(owed)
-      pusher.owe(owed.map { DocumentRequest($0, seen: seen) }, isGroup: true)
+      pusher.owe(owed.map { DocumentRequest($0, seen: seen) }, isTransaction: true)
     }
   }
 
@@ -456,8 +456,8 @@ public final class Session {
 
   /// Requests announced documents that did not arrive, and publishes this session's progress to the others.
   func lookAtAnnouncements() throws(SyncError) {
-    pusher.owe(try puller.processNotices(), isGroup: false)
-    pusher.owe(try puller.announcements.look(), isGroup: false)
+    pusher.owe(try puller.processNotices(), isTransaction: false)
+    pusher.owe(try puller.announcements.look(), isTransaction: false)
     context.shared.pulls.note(
       id, roundTrip: context.roundTrip.shortest, progressedAt: puller.pull.queue.progressedAt,
       isApplying: !puller.pull.queue.isApplied, promise: puller.promise)

@@ -3,20 +3,20 @@ import DocStore
 /// A closure: documents that become visible together.
 ///
 /// It has closures of old transactions and documents of recent ones.
-struct Bundle {
+struct BoundDocuments {
   var closures: Set<Int> = []
   var places: Set<StoredPlace> = []
 }
 
 /// Which documents transactions bind together, as far as a receiver may have a part of them.
 ///
-/// During a reconciliation all transactions count that the log still has: those before its first question
-/// as closures (``GroupRuns``), later ones individually (``RecentGroups``). Otherwise only recent ones
-/// count. Documents that were sent bind nothing more: the receiver has them, or gets them before whatever
-/// is sent next.
+/// During a reconciliation all transactions count that the log still has: those before its first question as
+/// closures (``TransactionClosures``), later ones individually (``RecentTransactions``). Otherwise only
+/// recent ones count. Documents that were sent bind nothing more: the receiver has them, or gets them before
+/// whatever is sent next.
 struct TransactionGraph {
-  private var old = GroupRuns(through: 0)
-  private var recent = RecentGroups(after: .max)
+  private var old = TransactionClosures(through: 0)
+  private var recent = RecentTransactions(after: .max)
   private var sentClosures: [Bool] = []
   /// Documents of recent transactions that were sent in this reconciliation.
   private var sentPlaces: Set<StoredPlace> = []
@@ -30,13 +30,13 @@ struct TransactionGraph {
   /// Transactions after it are recent, and so are those after `bound`, of which a part may be in flight.
   mutating func begin(at sequence: UInt64, boundAfter bound: UInt64, limit: Int) {
     end()
-    old = GroupRuns(through: sequence, limit: limit)
+    old = TransactionClosures(through: sequence, limit: limit)
     recent = recent.begun(after: min(sequence, bound))
   }
 
   /// Forgets the closures when a reconciliation is over.
   mutating func end() {
-    old = GroupRuns(through: 0)
+    old = TransactionClosures(through: 0)
     (sentClosures, sentPlaces, recentMembers) = ([], [], nil)
   }
 
@@ -125,28 +125,30 @@ struct TransactionGraph {
   // MARK: - Closure
 
   /// Returns a closure with all that recent transactions bind to it.
-  mutating func bundle(of closure: Int) -> Bundle {
-    guard !recent.isEmpty else { return Bundle(closures: [closure]) }
-    var bundle = bundle(around: members(of: closure))
-    bundle.closures.insert(closure)
-    return bundle
+  mutating func boundDocuments(of closure: Int) -> BoundDocuments {
+    guard !recent.isEmpty else { return BoundDocuments(closures: [closure]) }
+    var boundDocuments = boundDocuments(around: members(of: closure))
+    boundDocuments.closures.insert(closure)
+    return boundDocuments
   }
 
   /// Returns documents with all that old and recent transactions bind to them.
-  mutating func bundle(around places: [StoredPlace]) -> Bundle {
-    var bundle = Bundle(places: Set(places))
+  mutating func boundDocuments(around places: [StoredPlace]) -> BoundDocuments {
+    var boundDocuments = BoundDocuments(places: Set(places))
     var open = places
     var seen: Set<UInt64> = []
     while let place = open.popLast() {
       recent.forEachNeighbour(of: place, seen: &seen) {
-        if bundle.places.insert($0).inserted { open.append($0) }
+        if boundDocuments.places.insert($0).inserted { open.append($0) }
       }
       guard let closure = old.closure(of: place), !sentClosures[closure],
-        bundle.closures.insert(closure).inserted, !recent.isEmpty
+        boundDocuments.closures.insert(closure).inserted, !recent.isEmpty
       else { continue }
-      for member in members(of: closure) where bundle.places.insert(member).inserted { open.append(member) }
+      for member in members(of: closure) where boundDocuments.places.insert(member).inserted {
+        open.append(member)
+      }
     }
-    return bundle
+    return boundDocuments
   }
 
   /// Returns documents with all that recent transactions bind to them.

@@ -19,17 +19,17 @@ enum ContentChunks {
     return grain
   }
 
-  /// Returns the ends of a group's chunks.
+  /// Returns the ends of a transaction's chunks.
   ///
-  /// Bytes after the last end are not a chunk yet, unless the group is `whole`.
+  /// Bytes after the last end are not a chunk yet, unless the transaction is `whole`.
   ///
   /// In a segment in columns, the heads are cut separately from the contents of the documents.
-  static func ends(of group: ArraySlice<UInt8>, grain: Int, isWhole: Bool) -> [Int] {
-    guard let end = SegmentColumns.headsEnd(in: group) else {
-      return ends(in: group, grain: grain, isWhole: isWhole)
+  static func ends(of transaction: ArraySlice<UInt8>, grain: Int, isWhole: Bool) -> [Int] {
+    guard let end = SegmentColumns.headsEnd(in: transaction) else {
+      return ends(in: transaction, grain: grain, isWhole: isWhole)
     }
-    return ends(in: group[..<end], grain: grain, isWhole: true)
-      + ends(in: group[end...], grain: grain, isWhole: isWhole)
+    return ends(in: transaction[..<end], grain: grain, isWhole: true)
+      + ends(in: transaction[end...], grain: grain, isWhole: isWhole)
   }
 
   /// Returns the ends of the chunks; bytes after the last end are no chunk yet, unless the bytes are `whole`.

@@ -1,7 +1,7 @@
 import CRDTCore
 import DocStore
 
-/// Complete segments of a large group that a session has staged without receiving the rest.
+/// Complete segments of a large transaction that a session has staged without receiving the rest.
 ///
 /// The store forgets them when nothing refers to them: neither a stage nor a session that has described them
 /// to its peer.
@@ -21,7 +21,7 @@ final class ReusableSegments: Sendable {
 
   /// Reads the segments that a session has left.
   ///
-  /// Segments beyond half of the room are dropped: while the group arrives again, all of it is stored a
+  /// Segments beyond half of the room are dropped: while the transaction arrives again, all of it is stored a
   /// second time.
   ///
   /// - Returns: `nil` for nothing and for damaged segments, which the store is to forget.
@@ -33,10 +33,10 @@ final class ReusableSegments: Sendable {
     var places: [(segment: UInt64, range: Range<Int>)] = []
     var outline: StagedOutline?
     do {
-      try StagedSegments.forEachSegment(of: id, in: snapshot) { segment, site, group in
+      try StagedSegments.forEachSegment(of: id, in: snapshot) { segment, site, transaction in
         var next = outline ?? StagedOutline(from: site, grain: StagedOutline.segmentsGrain)
         let start = next.byteCount
-        guard next.site == site, next.append(group, isWhole: true), next.byteCount <= roomBytes / 2,
+        guard next.site == site, next.append(transaction, isWhole: true), next.byteCount <= roomBytes / 2,
           next.names.count <= SyncLimits.stagedNames
         else {
           garbage.add(id, from: segment)
@@ -65,10 +65,11 @@ final class ReusableSegments: Sendable {
       let wanted = place.range.clamped(to: range)
       var isFound = false
       do {
-        try StagedSegments.forEachSegment(of: id, from: place.segment, in: snapshot) { segment, _, group in
-          guard segment == place.segment, group.count == place.range.count else { return false }
-          let start = group.startIndex + wanted.lowerBound - place.range.lowerBound
-          bytes += group[start..<start + wanted.count]
+        try StagedSegments.forEachSegment(of: id, from: place.segment, in: snapshot) {
+          segment, _, transaction in
+          guard segment == place.segment, transaction.count == place.range.count else { return false }
+          let start = transaction.startIndex + wanted.lowerBound - place.range.lowerBound
+          bytes += transaction[start..<start + wanted.count]
           isFound = true
           return false
         }

@@ -25,7 +25,7 @@ struct PeerStages {
     }
   }
 
-  /// A range of a group that the receiver has staged.
+  /// A range of a transaction that the receiver has staged.
   struct Stretch {
     let stage: Int
     var range: Range<Int>
@@ -34,52 +34,53 @@ struct PeerStages {
     var includesTail = false
   }
 
-  /// Returns the ranges of a group that need not be sent, in order, all from the stage that has most of it.
+  /// Returns the ranges of a transaction that need not be sent, in order, all from the stage that has most of
+  /// it.
   ///
-  /// - Complexity: O(*n*) in the group's bytes, for each stage.
-  func plan(_ group: [UInt8]) -> [Stretch] {
+  /// - Complexity: O(*n*) in the transaction's bytes, for each stage.
+  func plan(_ transaction: [UInt8]) -> [Stretch] {
     var best: [Stretch] = []
     var most = 0
     for index in stages.indices {
-      let stretches = stretches(of: group, in: index)
+      let stretches = stretches(of: transaction, in: index)
       let bytes = stretches.reduce(0) { $0 + $1.range.count }
       if bytes > most { (best, most) = (stretches, bytes) }
     }
     return best
   }
 
-  private func stretches(of group: [UInt8], in index: Int) -> [Stretch] {
+  private func stretches(of transaction: [UInt8], in index: Int) -> [Stretch] {
     let stage = stages[index]
     var stretches: [Stretch] = []
     var start = 0
-    if stage.notice.names.isEmpty, hasTail(stage, group, at: 0) {
+    if stage.notice.names.isEmpty, hasTail(stage, transaction, at: 0) {
       return [
         Stretch(stage: index, range: 0..<stage.notice.tailBytes, first: 0, count: 0, includesTail: true)
       ]
     }
-    for end in ContentChunks.ends(of: group[...], grain: stage.notice.grain, isWhole: true) {
+    for end in ContentChunks.ends(of: transaction[...], grain: stage.notice.grain, isWhole: true) {
       defer { start = end }
-      guard let place = stage.places[ContentChunks.name(of: group[start..<end])] else { continue }
+      guard let place = stage.places[ContentChunks.name(of: transaction[start..<end])] else { continue }
       if let last = stretches.last, last.range.upperBound == start, last.first + last.count == place {
         stretches[stretches.count - 1].range = last.range.lowerBound..<end
         stretches[stretches.count - 1].count += 1
       } else {
         stretches.append(Stretch(stage: index, range: start..<end, first: place, count: 1))
       }
-      if place == stage.notice.names.count - 1, hasTail(stage, group, at: end) {
+      if place == stage.notice.names.count - 1, hasTail(stage, transaction, at: end) {
         let last = stretches.count - 1
         stretches[last].range = stretches[last].range.lowerBound..<end + stage.notice.tailBytes
         stretches[last].includesTail = true
-        // The next chunk of this group begins inside the tail.
+        // The next chunk of this transaction begins inside the tail.
         return stretches
       }
     }
     return stretches
   }
 
-  private func hasTail(_ stage: Stage, _ group: [UInt8], at start: Int) -> Bool {
+  private func hasTail(_ stage: Stage, _ transaction: [UInt8], at start: Int) -> Bool {
     let end = start + stage.notice.tailBytes
-    return stage.notice.tailBytes > 0 && end <= group.count
-      && ContentChunks.name(of: group[start..<end]) == stage.notice.tailName
+    return stage.notice.tailBytes > 0 && end <= transaction.count
+      && ContentChunks.name(of: transaction[start..<end]) == stage.notice.tailName
   }
 }

@@ -1,7 +1,7 @@
 import CRDTCore
 import DocStore
 
-/// A chunk of a large group that is arriving, to be staged in the store.
+/// A chunk of a large transaction that is arriving, to be staged in the store.
 ///
 /// The first chunk of a transfer is the site of the peer that sends it; the others are its bytes, in order.
 struct StagedChunk: Sendable {
@@ -36,7 +36,7 @@ struct StagedChunk: Sendable {
       } else {
         bytes += chunk
       }
-      return bytes.count <= SyncLimits.groupBytes
+      return bytes.count <= SyncLimits.transactionBytes
     }
     guard let site else { return nil }
     return StagedTransfer(bytes, from: site, kept: id, at: now)

@@ -1,8 +1,8 @@
 import CRDTCore
 
-/// How the staged bytes of a large group are cut, and where they come from, as described to a peer.
+/// How the staged bytes of a large transaction are cut, and where they come from, as described to a peer.
 struct StagedOutline: Sendable {
-  /// The grain for groups that came in segments, whatever their size.
+  /// The grain for transactions that came in segments, whatever their size.
   static let segmentsGrain = ContentChunks.grains.upperBound
 
   /// The peer that sent them.
@@ -25,20 +25,20 @@ struct StagedOutline: Sendable {
 
   var tailBytes: Int { byteCount - (ends.last ?? 0) }
 
-  /// Adds the beginning of a group, or all of one that is `whole` and ends a chunk.
+  /// Adds the beginning of a transaction, or all of one that is `whole` and ends a chunk.
   ///
-  /// - Returns: `false`, with nothing added, if it is no beginning of a group.
-  mutating func append(_ group: ArraySlice<UInt8>, isWhole: Bool) -> Bool {
-    guard let named = ColumnGroup.collections(group) else { return false }
+  /// - Returns: `false`, with nothing added, if it is no beginning of a transaction.
+  mutating func append(_ transaction: ArraySlice<UInt8>, isWhole: Bool) -> Bool {
+    guard let named = ColumnarTransaction.collections(transaction) else { return false }
     collections.formUnion(named)
-    var start = group.startIndex
-    for end in ContentChunks.ends(of: group, grain: grain, isWhole: isWhole) {
-      ends.append(byteCount + end - group.startIndex)
-      names.append(ContentChunks.name(of: group[start..<end]))
+    var start = transaction.startIndex
+    for end in ContentChunks.ends(of: transaction, grain: grain, isWhole: isWhole) {
+      ends.append(byteCount + end - transaction.startIndex)
+      names.append(ContentChunks.name(of: transaction[start..<end]))
       start = end
     }
-    byteCount += group.count
-    tailName = ContentChunks.name(of: group[start...])
+    byteCount += transaction.count
+    tailName = ContentChunks.name(of: transaction[start...])
     return true
   }
 

@@ -1,12 +1,12 @@
 import CRDTCore
 import DocStore
 
-/// What arrived of a large group before its link broke.
+/// What arrived of a large transaction before its link broke.
 struct StagedTransfer: Sendable {
   enum Content: Sendable {
-    /// The beginning of a group or of one segment.
+    /// The beginning of a transaction or of one segment.
     case beginning([UInt8])
-    /// Complete segments of a group; the store has them.
+    /// Complete segments of a transaction; the store has them.
     case segments(ReusableSegments)
   }
 
@@ -19,9 +19,9 @@ struct StagedTransfer: Sendable {
   /// The name under which the store has staged a beginning.
   let kept: StagingID?
 
-  /// Stages the beginning of a group.
+  /// Stages the beginning of a transaction.
   ///
-  /// - Returns: `nil` if the bytes are no beginning of a group.
+  /// - Returns: `nil` if the bytes are no beginning of a transaction.
   init?(_ bytes: [UInt8], from site: SiteID, kept: StagingID?, at now: Duration) {
     var outline = StagedOutline(from: site, grain: ContentChunks.grain(of: bytes.count))
     guard outline.append(bytes[...], isWhole: false) else { return nil }

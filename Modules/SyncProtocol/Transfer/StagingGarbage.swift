@@ -17,7 +17,7 @@ final class StagingGarbage: Sendable {
 
   func add(_ id: StagingID) { items.withLock { $0.append(Item(id: id, first: 0)) } }
 
-  /// Adds the segments of a large group from a number on.
+  /// Adds the segments of a large transaction from a number on.
   func add(_ id: StagingID, from segment: UInt64) {
     items.withLock { $0.append(Item(id: id, first: StagedSegments.firstChunk(of: segment))) }
   }

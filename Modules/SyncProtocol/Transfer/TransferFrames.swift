@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// What a receiver has staged of a large group, by the names of its chunks.
+/// What a receiver has staged of a large transaction, by the names of its chunks.
 struct StagedNotice {
   let grain: Int
   var names: [UInt64]
@@ -46,7 +46,7 @@ struct StagedNotice {
   }
 }
 
-/// A range of a large group that the receiver has staged.
+/// A range of a large transaction that the receiver has staged.
 struct ReuseFrame {
   private static let learntFlag: UInt8 = 1
   private static let tailFlag: UInt8 = 2
@@ -109,10 +109,10 @@ extension ByteReader {
     return UInt64(high) << 32 | UInt64(try readFixed(as: UInt32.self))
   }
 
-  /// Reads a number no greater than the bytes of the largest group.
+  /// Reads a number no greater than the bytes of the largest transaction.
   fileprivate mutating func readSmall() throws(CodecError) -> Int {
     let value = try readVarint()
-    guard value <= UInt64(SyncLimits.groupBytes) else { throw failure(.limit, "a number is too large") }
+    guard value <= UInt64(SyncLimits.transactionBytes) else { throw failure(.limit, "a number is too large") }
     return Int(value)
   }
 }

@@ -2,7 +2,7 @@ import CRDTCore
 import DocStore
 import Synchronization
 
-/// The beginnings of large groups that a peer keeps until it is connected to a peer that has the rest.
+/// The beginnings of large transactions that a peer keeps until it is connected to a peer that has the rest.
 ///
 /// All sessions of a store share one stage. Its size is bounded, and nothing in it is visible. What arrived
 /// slowly is also staged in the store, piece by piece, where the next process finds it.

@@ -8,7 +8,7 @@ struct FootprintBounds {
   private let announcements: Int
 
   /// What one piece of a stream may be, and be made ready beside.
-  private static let pieceBytes = 2 * SyncLimits.smallGroupBytes
+  private static let pieceBytes = 2 * SyncLimits.smallTransactionBytes
 
   /// What a change in a queue counts for beside its bytes.
   private static let documentBytes = 256

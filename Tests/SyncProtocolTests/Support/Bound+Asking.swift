@@ -67,7 +67,7 @@ extension Bound {
     },
     Bound("documents that are wanted together") { raw, more in
       try raw.sendInterest("SELECT * FROM things")
-      var left = SyncLimits.groupDocuments + more
+      var left = SyncLimits.transactionDocuments + more
       while left > 0 {
         raw.sendWants(min(left, 16_384), flags: 5)
         left -= 16_384
@@ -98,7 +98,7 @@ extension Bound {
       try raw.sendInterest("SELECT * FROM things")
       let each = 2_048 * 32
       var list = try wants(elements: each / 32 - 5)
-      (list.reconciliation, list.isGroup, list.goesOn) = (0, true, true)
+      (list.reconciliation, list.isTransaction, list.goesOn) = (0, true, true)
       for _ in 1..<SyncLimits.wantedBytes / each { try raw.session.pusher.take(list) }
       raw.receive(frames: frame(list))
       #expect(raw.closed == nil)

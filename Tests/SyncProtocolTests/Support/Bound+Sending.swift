@@ -43,7 +43,7 @@ extension Bound {
     },
     Bound("the bytes of a fragment") { raw, more in
       // The beginning of one group, which takes three bytes to tell its length.
-      raw.sendFragment(of: SyncLimits.smallGroupBytes, byteCount: Limits.fragmentBytes - 3 + more)
+      raw.sendFragment(of: SyncLimits.smallTransactionBytes, byteCount: Limits.fragmentBytes - 3 + more)
     } isTaken: {
       $0.isAlive()
     },
@@ -53,7 +53,7 @@ extension Bound {
       $0.isAlive()
     },
     Bound("the bytes of a group in the stream") { raw, more in
-      raw.sendFragment(of: SyncLimits.smallGroupBytes + more, byteCount: 10)
+      raw.sendFragment(of: SyncLimits.smallTransactionBytes + more, byteCount: 10)
     } isTaken: {
       $0.isAlive()
     },
@@ -63,14 +63,14 @@ extension Bound {
       $0.isAlive()
     },
     Bound("the bytes of a large group") { raw, more in
-      raw.sendChunk(of: SyncLimits.groupBytes + more, at: 0, [0])
+      raw.sendChunk(of: SyncLimits.transactionBytes + more, at: 0, [0])
     } isTaken: {
       $0.isAlive()
     },
     Bound("the documents of a group") { raw, more in
-      raw.sendGroup(emptyDocuments(SyncLimits.groupDocuments + more))
+      raw.sendGroup(emptyDocuments(SyncLimits.transactionDocuments + more))
     } isTaken: {
-      $0.session.statistics.groupsReceived == 1
+      $0.session.statistics.transactionsReceived == 1
     },
     Bound("the code of an answer's end") { raw, more in
       raw.sendEnd(codeBytes: SyncLimits.errorCodeBytes + more, messageBytes: 1)

@@ -31,7 +31,7 @@ struct GoldenMessages {
   let filterRefusal = FilterFrame.refused(role: .haves, number: 3, "cars", price: 1_200)
   let acknowledgement: Acknowledgement = {
     var known = Acknowledgement()
-    (known.wireBytes, known.plainBytes, known.groups, known.room) = (70_000, 150_000, 12, 65_536)
+    (known.wireBytes, known.plainBytes, known.transactions, known.room) = (70_000, 150_000, 12, 65_536)
     return known
   }()
   let resume = ResumeFrame(
@@ -67,7 +67,7 @@ struct GoldenMessages {
       try cleared(), request: 1, range: KeyRange(collection: "cars", from: [3, 65], to: [3, 90]),
       holding: Fingerprint(count: 200, sum: 0x0000_0001_0000_0002))
     want = WantList(
-      reconciliation: 3, seen: 7, isGroup: true,
+      reconciliation: 3, seen: 7, isTransaction: true,
       wants: [DocumentWant(try cleared(), id: id, vector: vector, isHeld: true)])
     have = DocumentHave(try cleared(), id: id, hash: item.hash, vector: vector)
     offer = DocumentOffer(try cleared(), item: item)

@@ -78,9 +78,9 @@ extension RawPeer {
   }
 
   /// Sends the beginning of a group of the stream of small ones.
-  func sendFragment(of groupBytes: Int, byteCount: Int) {
+  func sendFragment(of transactionBytes: Int, byteCount: Int) {
     var stream = ByteWriter()
-    stream.writeVarint(groupBytes)
+    stream.writeVarint(transactionBytes)
     stream.write([UInt8](repeating: 0, count: byteCount))
     send(.fragment) { out in
       out.write(1)
@@ -92,7 +92,7 @@ extension RawPeer {
   /// Sends the beginning of such a group, packed by the model of contexts.
   func sendDense(byteCount: Int) {
     var stream = ByteWriter()
-    stream.writeVarint(SyncLimits.smallGroupBytes)
+    stream.writeVarint(SyncLimits.smallTransactionBytes)
     stream.write([UInt8](repeating: 0, count: byteCount - stream.count))
     let packed = DenseCoder().pack(stream.bytes.span.bytes)
     send(.fragment) { out in
@@ -102,11 +102,11 @@ extension RawPeer {
     }
   }
 
-  func sendChunk(of groupBytes: Int, at offset: Int, _ bytes: [UInt8]) {
+  func sendChunk(of transactionBytes: Int, at offset: Int, _ bytes: [UInt8]) {
     send(.chunk) { out in
       out.write(1)
       out.writeVarint(1)
-      out.writeVarint(groupBytes)
+      out.writeVarint(transactionBytes)
       out.writeVarint(offset)
       out.writeVarint(bytes.count)
       out.write(bytes)

@@ -73,10 +73,10 @@ final class RawPeer {
   }
 
   /// Sends so much of a group that comes as a transfer of its own.
-  func sendBeginning(_ bytes: [UInt8], of groupBytes: Int) {
+  func sendBeginning(_ bytes: [UInt8], of transactionBytes: Int) {
     send(.chunk) { out in
       out.write(1)
-      for number in [1, groupBytes, 0, bytes.count] { out.writeVarint(number) }
+      for number in [1, transactionBytes, 0, bytes.count] { out.writeVarint(number) }
       out.write(bytes)
     }
   }

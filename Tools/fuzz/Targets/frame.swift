@@ -8,7 +8,7 @@ enum Target {
       versions: SyncLimits.versions, kind: .small, appID: "app", peerName: "phone", site: Samples.sites[0],
       logEpoch: 7)
     let want = WantList(
-      reconciliation: 3, isGroup: true,
+      reconciliation: 3, isTransaction: true,
       wants: [DocumentWant(whole: DocumentID(trusted: [1, 0x61]), in: "a")])
     let question = RangeQuestion.everything(1, KeyRange(collection: "a", from: [1], to: [2]))
     return [

@@ -117,7 +117,7 @@ private final class Peer {
     take(session.receive(bytes, now: .seconds(1)))
     // The bound for any unpacked bytes: what a session may hold, and one small group, which takes at most 86
     // times its bytes.
-    let most = SessionConfiguration(kind: .small).arrivedBytes + 86 * SyncLimits.smallGroupBytes
+    let most = SessionConfiguration(kind: .small).arrivedBytes + 86 * SyncLimits.smallTransactionBytes
     precondition(session.footprint.heldBytes <= most, "\(session.footprint.heldBytes) bytes are held")
     // What is put off goes on with each call, until it is looked at or waits for what is applied.
     precondition(session.isClosed || session.isHolding || session.footprint.unreadBytes == 0)

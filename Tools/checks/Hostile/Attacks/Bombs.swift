@@ -3,7 +3,7 @@ import SyncProtocol
 
 /// Few bytes on the wire that stand for many.
 enum Bombs {
-  private static let totalBytes = SyncLimits.groupBytes
+  private static let totalBytes = SyncLimits.transactionBytes
   private static let zeros = [UInt8](repeating: 0, count: Limits.fragmentBytes)
 
   /// The beginnings of groups of zeros, all but the last piece of each.

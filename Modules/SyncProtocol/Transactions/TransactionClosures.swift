@@ -37,7 +37,7 @@ extension DocumentRun {
 /// union-find of the records that they come from.
 ///
 /// Source: Tarjan, "Efficiency of a Good But Not Linear Set Union Algorithm", 1975.
-struct GroupRuns {
+struct TransactionClosures {
   /// Consecutive numbers of one collection in one closure.
   private struct Run {
     let collection: UInt32
@@ -49,7 +49,7 @@ struct GroupRuns {
   /// The last commit that it covers: the one before the first question of a reconciliation.
   ///
   /// The receiver has everything as of that commit, except what it was found to lack. Later commits are in
-  /// ``RecentGroups``.
+  /// ``RecentTransactions``.
   let through: UInt64
   private(set) var isReady = false
   /// The last commit whose record was forgotten because there were more runs than `limit`.
@@ -81,7 +81,7 @@ struct GroupRuns {
   ) throws {
     guard !isReady else { return }
     var paused = false
-    try snapshot.groupRuns(after: readThrough, damaged: damaged) { sequence, members in
+    try snapshot.transactionRuns(after: readThrough, damaged: damaged) { sequence, members in
       guard sequence <= through else { return false }
       guard budget > 0 else {
         paused = true
@@ -89,7 +89,7 @@ struct GroupRuns {
       }
       budget -= members.count
       readThrough = sequence
-      add(RecentGroups.relevant(members, concerns))
+      add(RecentTransactions.relevant(members, concerns))
       return true
     }
     if !paused { finish() }

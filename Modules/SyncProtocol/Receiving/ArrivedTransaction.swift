@@ -3,7 +3,7 @@ import CRDTCore
 /// A received transaction in its encoded form.
 ///
 /// It is decoded only shortly before it is applied, since the decoded form may take many times the memory.
-struct ArrivedGroup {
+struct ArrivedTransaction {
   /// The bytes of one block, which may contain several transactions.
   let block: [UInt8]
   /// The transaction's bytes within the block.
@@ -23,10 +23,10 @@ struct ArrivedGroup {
   }
 
   /// The approximate memory for a transaction and for each document, in addition to the encoded bytes.
-  private static let groupBytes = 192
+  private static let transactionBytes = 192
   private static let documentBytes = 448
 
   static func cost(documents: Int, _ byteCount: Int) -> Int {
-    groupBytes + documents * documentBytes + byteCount
+    transactionBytes + documents * documentBytes + byteCount
   }
 }

@@ -1,7 +1,7 @@
 import CRDTCore
 
 /// Encodes documents that have to become visible together.
-struct GroupEncoder {
+struct TransactionEncoder {
   /// The sender holds the document under its own interest, and wants the receiver to send back what it lacks.
   static let heldFlag: UInt8 = 1
   /// The document answers one of the receiver's, so default data is not sent back again.
@@ -22,7 +22,7 @@ struct GroupEncoder {
   static let runsForm: UInt8 = 1
   /// After a document count of zero, this value introduces the number of a segment, then its documents.
   ///
-  /// All heads precede all contents (``PartColumns``).
+  /// All heads precede all contents (``SegmentColumns``).
   static let segmentForm: UInt8 = 4
 
   /// The collections of the documents; may include one whose document was left out.

@@ -20,12 +20,12 @@ extension ReadTransaction {
   /// It visits the oldest commits first, and the documents by their numbers. It reads no document. A damaged
   /// record of the log is skipped, because it no longer binds documents together; `verify` finds it. Records
   /// on a damaged page are skipped, too, and `damaged` is called for them.
-  package borrowing func groupRuns(
+  package borrowing func transactionRuns(
     after sequence: UInt64, damaged: (DamagedLog) -> Void = { _ in },
     _ body: (_ sequence: UInt64, _ runs: [DocumentRun]) throws -> Bool
   ) throws {
     let slot = slot
-    try pages.groupRuns(after: sequence, through: lastNumber, damaged: damaged) { sequence, runs in
+    try pages.transactionRuns(after: sequence, through: lastNumber, damaged: damaged) { sequence, runs in
       try slot.check()
       return try body(sequence, runs)
     }
@@ -33,7 +33,7 @@ extension ReadTransaction {
 }
 
 extension DocumentPages {
-  fileprivate func groupRuns(
+  fileprivate func transactionRuns(
     after sequence: UInt64, through greatest: DocumentNumber, damaged: (DamagedLog) -> Void,
     _ body: (UInt64, [DocumentRun]) throws -> Bool
   ) throws {

@@ -9,8 +9,8 @@ import Failpoints
 /// document depends on it, so it is merged and stored immediately. Each record is read once.
 ///
 /// Damaged local records cannot be merged: they are skipped, and the rest of the transaction is applied.
-struct GroupMerge {
-  private let group: IncomingGroup
+struct TransactionMerge {
+  private let transaction: IncomingTransaction
   private let write: WriteTransaction
   /// Whether documents may have been evicted here, with notes about them.
   private let hasLeft: Bool
@@ -21,8 +21,8 @@ struct GroupMerge {
     let known: Knowledge?
   }
 
-  init(_ group: IncomingGroup, in write: WriteTransaction, hasLeft: Bool = true) {
-    self.group = group
+  init(_ transaction: IncomingTransaction, in write: WriteTransaction, hasLeft: Bool = true) {
+    self.transaction = transaction
     self.write = write
     self.hasLeft = hasLeft
   }
@@ -49,7 +49,7 @@ struct GroupMerge {
       outcome.missing.append(try versions(steps, &outcome))
       return false
     }
-    if group.documents.count + group.runs.count > 1, group.hasDependents,
+    if transaction.documents.count + transaction.runs.count > 1, transaction.hasDependents,
       !SyncDefect.groupStoredInParts.isPlanted,
       try !prepare(&steps, &outcome)
     {
@@ -67,13 +67,13 @@ struct GroupMerge {
       }
       outcome.changedDocuments += merges.count
     }
-    for index in group.documents.indices {
+    for index in transaction.documents.indices {
       if index < steps.count, let step = steps[index], try write.store(step.merge) {
         let merge = step.merge
         try note(
-          merge.result, of: group.documents[index], over: step.known, merged: merge.summary, &outcome)
+          merge.result, of: transaction.documents[index], over: step.known, merged: merge.summary, &outcome)
       } else {
-        try merge(group.documents[index], &outcome)
+        try merge(transaction.documents[index], &outcome)
       }
     }
     return true
@@ -82,7 +82,7 @@ struct GroupMerge {
   /// Merges and stores one document.
   private func merge(_ document: IncomingDocument, _ outcome: inout ApplyOutcome) throws {
     var known: Knowledge?
-    let wire = group.block.span.bytes.extracting(document.wire)
+    let wire = transaction.block.span.bytes.extracting(document.wire)
     let result: MergeResult
     do {
       result = try write.merge(
@@ -93,7 +93,7 @@ struct GroupMerge {
       throw damage(of: wire, in: document.collection) ?? error
     }
     if result == .missingBase {
-      guard group.documentCount == 1 || SyncDefect.groupStoredInParts.isPlanted else {
+      guard transaction.documentCount == 1 || SyncDefect.groupStoredInParts.isPlanted else {
         throw SyncError(.malformed, "a group has contradictory forms of one document")
       }
       outcome.missing.append([try version(document, known)])
@@ -103,7 +103,7 @@ struct GroupMerge {
 
   /// Returns whether the local states include the bases of all documents.
   func hasBases(_ outcome: inout ApplyOutcome) throws -> Bool {
-    for document in group.documents {
+    for document in transaction.documents {
       guard case .vectors(let base, _, _) = document.basis, !base.isEmpty else { continue }
       let here = try passingDamage(document.id, in: document.collection, &outcome) {
         try write.version(of: document.id, in: document.collection).vector
@@ -118,7 +118,7 @@ struct GroupMerge {
   /// - Returns: The merges of each run that is not already known; `nil` when one of the runs does not fit.
   private func prepareRuns(_ outcome: inout ApplyOutcome) throws -> [[PreparedMerge]]? {
     var merges: [[PreparedMerge]] = []
-    for run in group.runs {
+    for run in transaction.runs {
       let result: RunMerge.Outcome
       do {
         result = try RunMerge(run: run, write: write).prepare()
@@ -142,14 +142,14 @@ struct GroupMerge {
   ///
   /// - Returns: `false` as soon as one does not fit.
   private func prepare(_ steps: inout [Step?], _ outcome: inout ApplyOutcome) throws -> Bool {
-    steps.reserveCapacity(group.documents.count)
-    for document in group.documents {
+    steps.reserveCapacity(transaction.documents.count)
+    for document in transaction.documents {
       if document.basis.isSelfContained {
         steps.append(nil)
         continue
       }
       var known: Knowledge?
-      let wire = group.block.span.bytes.extracting(document.wire)
+      let wire = transaction.block.span.bytes.extracting(document.wire)
       let merge: PreparedMerge
       do {
         merge = try write.prepare(
@@ -297,7 +297,7 @@ struct GroupMerge {
     _ steps: [Step?], _ outcome: inout ApplyOutcome
   ) throws -> [DocumentVersion] {
     var versions: [DocumentVersion] = []
-    for run in group.runs {
+    for run in transaction.runs {
       for id in run.ids {
         let version = try passingDamage(id, in: run.collection, &outcome) {
           try write.version(of: id, in: run.collection)
@@ -305,7 +305,7 @@ struct GroupMerge {
         if let version { versions.append(version) }
       }
     }
-    for (index, document) in group.documents.enumerated() {
+    for (index, document) in transaction.documents.enumerated() {
       let known = index < steps.count ? steps[index]?.known : nil
       let asked = try passingDamage(document.id, in: document.collection, &outcome) {
         try version(document, known)

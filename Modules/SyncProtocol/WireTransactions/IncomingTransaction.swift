@@ -19,7 +19,7 @@ struct IncomingDocument: Sendable {
 }
 
 /// Documents from the peer that become visible together.
-struct IncomingGroup: Sendable {
+struct IncomingTransaction: Sendable {
   /// Bytes that may hold several transactions.
   let block: [UInt8]
   private(set) var documents: [IncomingDocument]
@@ -43,7 +43,9 @@ struct IncomingGroup: Sendable {
   private var draftBytes = 0
 
   /// Approximate memory besides its block.
-  var cost: Int { ArrivedGroup.cost(documents: documentCount, max(byteCount, draftBytes) + vectorBytes) }
+  var cost: Int {
+    ArrivedTransaction.cost(documents: documentCount, max(byteCount, draftBytes) + vectorBytes)
+  }
 
   /// The number of documents, including those in runs.
   var documentCount: Int { runs.reduce(documents.count) { $0 + $1.ids.count } }
@@ -57,7 +59,7 @@ struct IncomingGroup: Sendable {
   private var isPlain: Bool { segment == nil && runs.isEmpty }
 
   /// Returns whether it has no documents other than those of another transaction, if both have few.
-  func changesOnly(documentsOf other: IncomingGroup) -> Bool {
+  func changesOnly(documentsOf other: IncomingTransaction) -> Bool {
     guard isPlain, other.isPlain, other.documents.count <= 4, documents.count <= other.documents.count else {
       return false
     }
@@ -85,16 +87,16 @@ struct IncomingGroup: Sendable {
     var segment: Segment?
     if count == 0 {
       switch try reader.readByte() {
-      case GroupEncoder.runsForm:
+      case TransactionEncoder.runsForm:
         runs = try Self.readRuns(&reader)
         runDocuments = runs.reduce(0) { $0 + $1.ids.count }
         runs.removeAll { !accepts($0.collection) }
-      case GroupEncoder.segmentForm: segment = try Segment(from: &reader)
+      case TransactionEncoder.segmentForm: segment = try Segment(from: &reader)
       default: throw reader.failure(.malformed, "a group is of an unknown form")
       }
       count = try reader.readCount(minimumBytes: 6)
     }
-    guard count + runDocuments <= SyncLimits.groupDocuments else {
+    guard count + runDocuments <= SyncLimits.transactionDocuments else {
       throw reader.failure(.limit, "a group of \(count + runDocuments) documents")
     }
     var documents: [IncomingDocument] = []
@@ -112,10 +114,10 @@ struct IncomingGroup: Sendable {
       if accepted?.collection.isSame(as: collection) != true { accepted = (collection, accepts(collection)) }
       let id = try reader.readDocumentID()
       let flags = try reader.readByte()
-      guard flags & ~GroupEncoder.knownFlags == 0 else {
+      guard flags & ~TransactionEncoder.knownFlags == 0 else {
         throw reader.failure(.malformed, "a document has unknown flags")
       }
-      let check: UInt32? = flags & GroupEncoder.checkFlag != 0 ? try reader.readFixed() : nil
+      let check: UInt32? = flags & TransactionEncoder.checkFlag != 0 ? try reader.readFixed() : nil
       let wire = isInColumns ? try contents.readBlob() : try reader.readBlob()
       let end = isInColumns ? contents.offset : reader.offset
       let start = range.lowerBound + end - wire.byteCount
@@ -134,9 +136,10 @@ struct IncomingGroup: Sendable {
       documents.append(
         IncomingDocument(
           collection: collection, id: id, wire: start..<start + wire.byteCount,
-          isHeld: flags & GroupEncoder.heldFlag != 0, isReply: flags & GroupEncoder.replyFlag != 0,
-          isLive: flags & GroupEncoder.liveFlag != 0,
-          isForwarded: flags & GroupEncoder.forwardedFlag != 0, check: check, basis: basis))
+          isHeld: flags & TransactionEncoder.heldFlag != 0,
+          isReply: flags & TransactionEncoder.replyFlag != 0,
+          isLive: flags & TransactionEncoder.liveFlag != 0,
+          isForwarded: flags & TransactionEncoder.forwardedFlag != 0, check: check, basis: basis))
     }
     if isInColumns { try contents.expectEnd() } else { try reader.expectEnd() }
     self.block = block
@@ -173,7 +176,7 @@ struct IncomingGroup: Sendable {
     var previous: String?
     for _ in 0..<count {
       let run = try IncomingRun(
-        from: &reader, after: &previous, limit: SyncLimits.groupDocuments - documents)
+        from: &reader, after: &previous, limit: SyncLimits.transactionDocuments - documents)
       documents += run.ids.count
       runs.append(run)
     }

@@ -28,16 +28,16 @@ enum SegmentColumns {
   /// Returns where the heads end in a prefix of a transaction.
   ///
   /// Returns `nil` if the transaction is not a segment, or if the prefix ends within the heads.
-  static func headsEnd(in group: ArraySlice<UInt8>) -> Int? {
-    guard group.starts(with: [0, GroupEncoder.segmentForm]) else { return nil }
-    var reader = ByteReader(group.span.bytes, offset: 2)
+  static func headsEnd(in transaction: ArraySlice<UInt8>) -> Int? {
+    guard transaction.starts(with: [0, TransactionEncoder.segmentForm]) else { return nil }
+    var reader = ByteReader(transaction.span.bytes, offset: 2)
     do throws(CodecError) {
       _ = try Segment(from: &reader)
       for _ in 0..<(try reader.readVarint()) { try reader.skipDocumentHead() }
     } catch {
       return nil
     }
-    return group.startIndex + reader.offset
+    return transaction.startIndex + reader.offset
   }
 }
 
@@ -45,6 +45,6 @@ extension ByteReader {
   /// Skips a document's collection, id and flags, and the check if the flags announce one.
   mutating func skipDocumentHead() throws(CodecError) {
     for _ in 0..<2 { _ = try readBlob() }
-    if try readByte() & GroupEncoder.checkFlag != 0 { _ = try readBytes(4) }
+    if try readByte() & TransactionEncoder.checkFlag != 0 { _ = try readBytes(4) }
   }
 }

@@ -1,7 +1,7 @@
 import CRDTCore
 
 /// The announced transactions that this peer has not settled yet.
-struct AnnouncedGroups {
+struct AnnouncedTransactions {
   /// The state of an announced transaction.
   enum RequestState: Equatable {
     /// Another session may deliver it.
@@ -12,7 +12,7 @@ struct AnnouncedGroups {
     case lost(reconciliation: UInt64)
   }
 
-  struct Group {
+  struct Transaction {
     /// Its position among all announcements of the session, from 1.
     let number: UInt64
     /// The documents that concern this peer.
@@ -25,7 +25,7 @@ struct AnnouncedGroups {
   }
 
   /// The transactions, in the order of their announcement.
-  private(set) var groups: [Group] = []
+  private(set) var transactions: [Transaction] = []
   private(set) var received: UInt64 = 0
   private(set) var documentCount = 0
   /// Documents settled since the last report to the sender.
@@ -38,26 +38,26 @@ struct AnnouncedGroups {
   private(set) var reported: (settled: UInt64, at: Duration) = (0, .zero)
 
   /// How many announced transactions are settled, up to the first that is not.
-  var settled: UInt64 { (groups.first?.number).map { $0 - 1 } ?? received }
+  var settled: UInt64 { (transactions.first?.number).map { $0 - 1 } ?? received }
 
   /// Whether an announced transaction is neither received nor requested.
-  var isOpen: Bool { groups.contains { $0.state != .wanted } }
+  var isOpen: Bool { transactions.contains { $0.state != .wanted } }
 
   mutating func countOne() -> UInt64 {
     received += 1
     return received
   }
 
-  mutating func append(_ group: Group) {
-    groups.append(group)
-    documentCount += group.documents.count
-    deadline = min(deadline ?? group.deadline, group.deadline)
+  mutating func append(_ transaction: Transaction) {
+    transactions.append(transaction)
+    documentCount += transaction.documents.count
+    deadline = min(deadline ?? transaction.deadline, transaction.deadline)
   }
 
   /// Makes all transactions due that wait for another session.
   mutating func hurry(now: Duration) {
-    for index in groups.indices where groups[index].state == .held(isBehind: true) {
-      groups[index].deadline = now
+    for index in transactions.indices where transactions[index].state == .held(isBehind: true) {
+      transactions[index].deadline = now
       deadline = now
     }
   }
@@ -69,27 +69,27 @@ struct AnnouncedGroups {
   ///
   /// `body` returns the next state and deadline of a transaction, or `nil` once it is settled.
   mutating func look(
-    now: Duration, _ body: (Group) throws -> (RequestState, deadline: Duration)?
+    now: Duration, _ body: (Transaction) throws -> (RequestState, deadline: Duration)?
   ) rethrows {
-    var kept: [Group] = []
-    kept.reserveCapacity(groups.count)
+    var kept: [Transaction] = []
+    kept.reserveCapacity(transactions.count)
     var next: Duration?
-    for var group in groups {
-      if group.deadline <= now || isAnswered && group.state == .wanted {
-        guard let (state, deadline) = try body(group) else {
-          documentCount -= group.documents.count
-          unreported += group.documents.count
+    for var transaction in transactions {
+      if transaction.deadline <= now || isAnswered && transaction.state == .wanted {
+        guard let (state, deadline) = try body(transaction) else {
+          documentCount -= transaction.documents.count
+          unreported += transaction.documents.count
           continue
         }
         // Requested transactions arrive in the order of the requests.
-        if group.state == .wanted { isAnswered = false }
-        group.state = state
-        group.deadline = deadline
+        if transaction.state == .wanted { isAnswered = false }
+        transaction.state = state
+        transaction.deadline = deadline
       }
-      next = min(next ?? group.deadline, group.deadline)
-      kept.append(group)
+      next = min(next ?? transaction.deadline, transaction.deadline)
+      kept.append(transaction)
     }
-    groups = kept
+    transactions = kept
     deadline = next
     isAnswered = false
   }

@@ -1,32 +1,34 @@
 import CRDTCore
 import DocStore
 
-/// The group that is being encoded; it is cut into segments if it gets too large for a receiver's memory.
+/// The transaction that is being encoded; it is cut into segments if it gets too large for a receiver's
+/// memory.
 ///
-/// A session has one and reuses it, so that a group needs no allocation of its own.
-final class GroupBatch {
+/// A session has one and reuses it, so that a transaction needs no allocation of its own.
+final class TransactionBatch {
   private let context: SessionContext
   private let queue: SendQueue
-  private var group = GroupEncoder()
+  private var transaction = TransactionEncoder()
   private(set) var sequence: UInt64 = 0
   private var mayOvertake = true
-  /// Whether nobody waits for this group in particular.
+  /// Whether nobody waits for this transaction in particular.
   private var isBulk = true
   private var segmentCount = 0
   private var documents = 0
   private var bytes = 0
-  /// The number of the last group that was sent in segments.
+  /// The number of the last transaction that was sent in segments.
   private var transactionNumber: UInt64 = 0
-  /// Whether the group has changes that fit only one state, so that it cannot be sent in staged segments.
+  /// Whether the transaction has changes that fit only one state, so that it cannot be sent in staged
+  /// segments.
   private var hasSteps = false
   /// Whether segments were sent that become visible with the last one.
   ///
-  /// Such a group may have no operation deltas.
+  /// Such a transaction may have no operation deltas.
   private(set) var isStaged = false
-  /// Whether the receiver needs an earlier state to apply the group.
+  /// Whether the receiver needs an earlier state to apply the transaction.
   private(set) var hasBases = false
   #if DEBUG || SIMULATION
-    /// The documents of this group or segment, if an observer is set.
+    /// The documents of this transaction or segment, if an observer is set.
     private var reported: [SessionFact.SentDocument] = []
   #endif
 
@@ -35,11 +37,11 @@ final class GroupBatch {
     self.queue = queue
   }
 
-  /// Begins a group, and drops what an error left of an earlier one.
+  /// Begins a transaction, and drops what an error left of an earlier one.
   ///
-  /// Unless it `mayOvertake`, it is sent after the large groups that wait.
+  /// Unless it `mayOvertake`, it is sent after the large transactions that wait.
   func begin(sequence: UInt64 = 0, mayOvertake: Bool = true) {
-    group.removeAll()
+    transaction.removeAll()
     #if DEBUG || SIMULATION
       reported = []
     #endif
@@ -50,10 +52,10 @@ final class GroupBatch {
     isBulk = sequence == 0
   }
 
-  /// Frees the memory that is kept for the next group.
-  func rest() { group.rest() }
+  /// Frees the memory that is kept for the next transaction.
+  func rest() { transaction.rest() }
 
-  /// Names a group that was begun without a name; segments already sent have none.
+  /// Names a transaction that was begun without a name; segments already sent have none.
   func name(_ sequence: UInt64) { self.sequence = sequence }
 
   /// Adds what `base` lacks of a document, unless the policy withholds it or it is too large.
@@ -66,8 +68,8 @@ final class GroupBatch {
     guard let cleared = context.gatekeeper?.clear(collection.name) else { return }
     makeRoom()
     if !base.isEmpty { hasBases = true }
-    let before = group.byteCount
-    let tooLarge = try group.append(
+    let before = transaction.byteCount
+    let tooLarge = try transaction.append(
       cleared, id: id, flags: flags, record: record, base: base,
       check: summary?.check, tables: tables, limit: SyncLimits.documentBytes)
     guard let tooLarge else {
@@ -88,24 +90,24 @@ final class GroupBatch {
   /// Adds a run of similar changes.
   func append(_ run: OutgoingRun) {
     guard let cleared = context.gatekeeper?.clear(run.collection) else { return }
-    let before = group.byteCount
+    let before = transaction.byteCount
     hasSteps = true
-    group.append(cleared, run)
+    transaction.append(cleared, run)
     #if DEBUG || SIMULATION
       for id in context.watch == nil ? [] : run.ids { reportStep(run.collection, id) }
     #endif
     documents += run.count
-    bytes += group.byteCount - before
+    bytes += transaction.byteCount - before
   }
 
   /// Adds a document that is already encoded.
   func append(_ document: LiveDocument, wire: [UInt8], flags: UInt8) {
     guard let cleared = context.gatekeeper?.clear(document.collection.name) else { return }
     makeRoom()
-    let before = group.byteCount
+    let before = transaction.byteCount
     hasSteps = true
     let id = document.id
-    group.append(cleared, id: id.bytes.span.bytes, flags: flags, wire: wire)
+    transaction.append(cleared, id: id.bytes.span.bytes, flags: flags, wire: wire)
     #if DEBUG || SIMULATION
       if context.watch != nil { reportStep(document.collection.name, id) }
     #endif
@@ -120,12 +122,12 @@ final class GroupBatch {
 
   private func count(from before: Int) {
     documents += 1
-    bytes += group.byteCount - before
+    bytes += transaction.byteCount - before
   }
 
   private func makeRoom() {
-    if group.byteCount >= context.tuning.transfers.splitBytes
-      || group.documentCount >= context.tuning.transfers.splitDocuments
+    if transaction.byteCount >= context.tuning.transfers.splitBytes
+      || transaction.documentCount >= context.tuning.transfers.splitDocuments
     {
       flush(isLast: false)
     }
@@ -137,19 +139,20 @@ final class GroupBatch {
       transactionNumber += 1
     }
     if isStaged {
-      group.segment = Segment(transaction: transactionNumber, index: UInt64(segmentCount), isLast: isLast)
+      transaction.segment = Segment(
+        transaction: transactionNumber, index: UInt64(segmentCount), isLast: isLast)
     }
-    guard isStaged || !group.isEmpty else { return }
+    guard isStaged || !transaction.isEmpty else { return }
     #if DEBUG || SIMULATION
       if let watch = context.watch { watch(.queued(reported, isLast: isLast || !isStaged)) }
       reported = []
     #endif
-    queue.add(group, sequence: sequence, isBulk: isBulk, mayOvertake: mayOvertake && segmentCount == 0)
-    group.removeAll()
+    queue.add(transaction, sequence: sequence, isBulk: isBulk, mayOvertake: mayOvertake && segmentCount == 0)
+    transaction.removeAll()
     segmentCount += 1
   }
 
-  /// Queues the group for sending.
+  /// Queues the transaction for sending.
   ///
   /// - Returns: Whether anything is sent.
   @discardableResult

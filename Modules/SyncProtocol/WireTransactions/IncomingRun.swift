@@ -20,11 +20,11 @@ struct IncomingRun: Sendable {
   init(from reader: inout ByteReader, after previous: inout String?, limit: Int) throws(CodecError) {
     collection = try reader.readCollection(after: &previous)
     let flags = try reader.readByte()
-    guard flags & ~GroupEncoder.runFlags == 0 else {
+    guard flags & ~TransactionEncoder.runFlags == 0 else {
       throw reader.failure(.malformed, "a run has unknown flags")
     }
-    isLive = flags & GroupEncoder.liveFlag != 0
-    isForwarded = flags & GroupEncoder.forwardedFlag != 0
+    isLive = flags & TransactionEncoder.liveFlag != 0
+    isForwarded = flags & TransactionEncoder.forwardedFlag != 0
     head = try RunHead(from: &reader)
     check = try RunCheck(from: &reader)
     let count = try reader.readCount(minimumBytes: 3)
@@ -41,7 +41,7 @@ struct IncomingRun: Sendable {
     ends.reserveCapacity(count)
     for _ in 0..<count {
       try head.appendEntries(reader.bytes, columns: &columns, to: &entries)
-      guard entries.count <= SyncLimits.groupBytes else {
+      guard entries.count <= SyncLimits.transactionBytes else {
         throw reader.failure(.limit, "a run unfolds to more than a group may have")
       }
       ends.append(entries.count)

@@ -1,9 +1,9 @@
 import CRDTCore
 
-/// The small groups that wait to be sent, encoded one after the other.
-struct GroupStream {
-  /// A small group, by its end in the stream.
-  struct Group {
+/// The small transactions that wait to be sent, encoded one after the other.
+struct TransactionStream {
+  /// A small transaction, by its end in the stream.
+  struct Transaction {
     var end: UInt64
     let documents: Int
     let sequence: UInt64
@@ -11,10 +11,10 @@ struct GroupStream {
     let collections: CollectionSet
   }
 
-  /// The next piece of the stream, and the groups that end in it.
+  /// The next piece of the stream, and the transactions that end in it.
   struct Piece {
     let bytes: [UInt8]
-    var groups: [Group] = []
+    var transactions: [Transaction] = []
   }
 
   /// Plain bytes; those before `head` are sent.
@@ -22,32 +22,33 @@ struct GroupStream {
   private var head = 0
   /// The number of bytes that were sent and removed.
   private var start: UInt64 = 0
-  private(set) var groups = WorkQueue<Group>()
-  /// Whether a part of the first group was sent.
+  private(set) var transactions = WorkQueue<Transaction>()
+  /// Whether a part of the first transaction was sent.
   private var isFirstBegun = false
 
   /// The bytes that wait.
   var byteCount: Int { bytes.count - head }
 
-  mutating func append(_ group: borrowing GroupEncoder, sequence: UInt64, isBulk: Bool) {
-    group.write(to: &bytes)
-    groups.append(
-      Group(
-        end: start + UInt64(byteCount), documents: group.documentCount, sequence: sequence, isBulk: isBulk,
-        collections: group.collections))
+  mutating func append(_ transaction: borrowing TransactionEncoder, sequence: UInt64, isBulk: Bool) {
+    transaction.write(to: &bytes)
+    transactions.append(
+      Transaction(
+        end: start + UInt64(byteCount), documents: transaction.documentCount, sequence: sequence,
+        isBulk: isBulk,
+        collections: transaction.collections))
   }
 
   /// Removes and returns at most `limit` bytes.
   ///
-  /// They end with a group if one ends in them, so that few groups are ever sent in part.
+  /// They end with a transaction if one ends in them, so that few transactions are ever sent in part.
   mutating func dequeue(atMost limit: Int) -> Piece {
     let most = start + UInt64(min(byteCount, limit))
     var count = Int(most - start)
-    var ended: [Group] = []
-    while let group = groups.first, group.end <= most {
-      _ = groups.removeFirst()
-      ended.append(group)
-      count = Int(group.end - start)
+    var ended: [Transaction] = []
+    while let transaction = transactions.first, transaction.end <= most {
+      _ = transactions.removeFirst()
+      ended.append(transaction)
+      count = Int(transaction.end - start)
     }
     isFirstBegun = ended.isEmpty
     let piece = Array(bytes[head..<head + count])
@@ -60,26 +61,26 @@ struct GroupStream {
       head = 0
     }
     start += UInt64(count)
-    return Piece(bytes: piece, groups: ended)
+    return Piece(bytes: piece, transactions: ended)
   }
 
-  /// Drops the groups with a document of a collection that `isForbidden`.
+  /// Drops the transactions with a document of a collection that `isForbidden`.
   ///
   /// - Returns: How many were dropped, and whether a part of one of them was sent.
   mutating func remove(where isForbidden: (String) -> Bool) -> (count: UInt64, isBegun: Bool) {
-    let waiting = groups.map { $0 }
+    let waiting = transactions.map { $0 }
     guard waiting.contains(where: { $0.collections.contains(where: isForbidden) }) else { return (0, false) }
     var left: [UInt8] = []
-    var kept = WorkQueue<Group>()
+    var kept = WorkQueue<Transaction>()
     var (count, isBegun) = (UInt64(0), false)
-    // The start of the group, counted from the first unsent byte; 0 for a group that was begun.
+    // The start of the transaction, counted from the first unsent byte; 0 for a transaction that was begun.
     var place = 0
-    for (index, group) in zip(0..., waiting) {
-      let end = Int(group.end - start)
+    for (index, transaction) in zip(0..., waiting) {
+      let end = Int(transaction.end - start)
       defer { place = end }
-      guard group.collections.contains(where: isForbidden) else {
+      guard transaction.collections.contains(where: isForbidden) else {
         left += bytes[head + place..<head + end]
-        var moved = group
+        var moved = transaction
         moved.end = start + UInt64(left.count)
         kept.append(moved)
         continue
@@ -87,7 +88,7 @@ struct GroupStream {
       count += 1
       if index == 0, isFirstBegun { (isFirstBegun, isBegun) = (false, true) }
     }
-    (bytes, head, groups) = (left, 0, kept)
+    (bytes, head, transactions) = (left, 0, kept)
     return (count, isBegun)
   }
 

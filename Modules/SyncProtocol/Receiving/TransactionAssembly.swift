@@ -3,7 +3,7 @@ import DocStore
 import Failpoints
 
 /// Transactions that one frame has completed, as ranges of one block.
-struct GroupArrival {
+struct TransactionArrival {
   var block: [UInt8] = []
   var ranges: [Range<Int>] = []
   /// How many of this peer's transactions their sender had applied when their first frame came.
@@ -40,7 +40,7 @@ private struct IncomingTransfer {
 /// Assembles transactions from frames: small ones from the fragments of a stream, large ones from chunks.
 ///
 /// A large transaction may also reuse bytes that an earlier link has delivered.
-final class GroupAssembly {
+final class TransactionAssembly {
   private let context: SessionContext
   private let unpacker = Unpacker()
   /// Uncompressed bytes of small transactions; the last one may be incomplete.
@@ -77,14 +77,14 @@ final class GroupAssembly {
   /// Receives a fragment of the stream of small transactions, and returns the transactions that it completes.
   func receive(
     _ head: FragmentHead, _ content: RawSpan, seen: UInt64
-  ) throws(SyncError) -> GroupArrival {
+  ) throws(SyncError) -> TransactionArrival {
     if head.packing == nil { stream = [] }
     try unpacker.expand(head, content, into: &stream)
     return try cutStream(seen: seen)
   }
 
   /// Removes all complete transactions from the front of the stream.
-  private func cutStream(seen: UInt64) throws(SyncError) -> GroupArrival {
+  private func cutStream(seen: UInt64) throws(SyncError) -> TransactionArrival {
     var ranges: [Range<Int>] = []
     var position = 0
     let block = stream
@@ -92,8 +92,8 @@ final class GroupAssembly {
       while position < block.count {
         var reader = ByteReader(block.span.bytes, offset: position)
         guard let length = try reader.readLengthIfComplete() else { break }
-        guard length <= UInt64(SyncLimits.smallGroupBytes) else {
-          throw reader.failure(.limit, "a small group announces \(length) bytes")
+        guard length <= UInt64(SyncLimits.smallTransactionBytes) else {
+          throw reader.failure(.limit, "a small transaction announces \(length) bytes")
         }
         guard length <= UInt64(reader.remaining) else { break }
         ranges.append(reader.offset..<reader.offset + Int(length))
@@ -102,9 +102,9 @@ final class GroupAssembly {
     } catch {
       throw SyncError(error, in: "a group", base: 0)
     }
-    guard !ranges.isEmpty else { return GroupArrival() }
+    guard !ranges.isEmpty else { return TransactionArrival() }
     stream = position < block.count ? Array(block[position...]) : []
-    return GroupArrival(block: block, ranges: ranges, seen: seen)
+    return TransactionArrival(block: block, ranges: ranges, seen: seen)
   }
 
   // MARK: - Large transactions
@@ -114,7 +114,7 @@ final class GroupAssembly {
   /// - Returns: The transaction, if it is complete now.
   func receive(
     _ head: ChunkHead, _ content: RawSpan, seen: UInt64
-  ) throws(SyncError) -> GroupArrival? {
+  ) throws(SyncError) -> TransactionArrival? {
     guard head.packing != nil else {
       try drop(head.transfer)
       return nil
@@ -128,7 +128,7 @@ final class GroupAssembly {
   /// Receives a reference to bytes of a large transaction that an earlier link has delivered.
   ///
   /// - Returns: The transaction, if it is complete now.
-  func receive(_ frame: ReuseFrame, seen: UInt64) throws(SyncError) -> GroupArrival? {
+  func receive(_ frame: ReuseFrame, seen: UInt64) throws(SyncError) -> TransactionArrival? {
     guard frame.stage < staged.count,
       let range = staged[frame.stage].outline.range(
         first: frame.first, count: frame.count, includesTail: frame.includesTail),
@@ -192,7 +192,7 @@ final class GroupAssembly {
   }
 
   /// Completes the transaction, or stores the transfer until the next chunk.
-  private func advance(_ current: IncomingTransfer) throws(SyncError) -> GroupArrival? {
+  private func advance(_ current: IncomingTransfer) throws(SyncError) -> TransactionArrival? {
     guard current.bytes.count == current.totalBytes else {
       SyncPoint.cameInChunks.reached()
       var current = current
@@ -202,15 +202,15 @@ final class GroupAssembly {
     }
     lastTransfer = current.number
     forgetStaged(current)
-    let group = try whole(current.bytes)
-    return GroupArrival(block: group, ranges: [0..<group.count], seen: current.seen)
+    let transaction = try whole(current.bytes)
+    return TransactionArrival(block: transaction, ranges: [0..<transaction.count], seen: current.seen)
   }
 
   /// Returns a large transaction in the row format, whichever format it arrived in.
-  private func whole(_ group: [UInt8]) throws(SyncError) -> [UInt8] {
-    guard ColumnGroup.isOne(group) else { return group }
+  private func whole(_ transaction: [UInt8]) throws(SyncError) -> [UInt8] {
+    guard ColumnarTransaction.isOne(transaction) else { return transaction }
     do throws(CodecError) {
-      return try ColumnGroup.joined(group)
+      return try ColumnarTransaction.joined(transaction)
     } catch {
       throw SyncError(error, in: "a group", base: 0)
     }

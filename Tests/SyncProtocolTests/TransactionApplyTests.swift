@@ -9,7 +9,7 @@ import Testing
 /// A group is stored whole or not at all, whichever of its documents does not fit.
 ///
 /// They hold rule 4 in `Documentation/Sync.md`.
-@Suite struct GroupApplyTests {
+@Suite struct TransactionApplyTests {
   private final class Seen: Sendable {
     private let commit = Mutex<Commit?>(nil)
 

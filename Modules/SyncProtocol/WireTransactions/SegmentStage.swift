@@ -37,7 +37,7 @@ final class SegmentStage: Sendable {
       state.torn.remove(id)
       guard state.used.remove(id) != nil else { return }
       // The store drops older ones by itself.
-      if state.left.count == SyncLimits.leftGroups { state.left.removeFirst() }
+      if state.left.count == SyncLimits.leftTransactions { state.left.removeFirst() }
       state.left.append(id)
     }
   }

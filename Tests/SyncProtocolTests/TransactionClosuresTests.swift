@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// Transactions from before a peer connects: what belongs together comes together, and soon.
-@Suite struct GroupRunsTests {
+@Suite struct TransactionClosuresTests {
   @Test func `documents flow before the receiver has asked all`() throws {
     let network = TestNetwork()
     let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
@@ -37,7 +37,7 @@ import Testing
     let network = TestNetwork(seed: seed)
     network.configure = {
       $0.initialWindowBytes = 8 << 10
-      $0.tuning.groupRuns = limit
+      $0.tuning.transactionRuns = limit
       $0.tuning.calls.records = Int(seed)
     }
     let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
@@ -140,7 +140,7 @@ import Testing
     func runs() throws -> [Int] {
       try a.store.read { transaction in
         var counts: [Int] = []
-        try transaction.groupRuns(after: 0) { _, runs in
+        try transaction.transactionRuns(after: 0) { _, runs in
           counts.append(runs.count)
           return true
         }

@@ -5,10 +5,10 @@ import DocStore
 ///
 /// It also has the bindings: documents that the receiver skipped and requested as a whole stay bound until
 /// it has applied the answer.
-struct RecentGroups {
+struct RecentTransactions {
   /// The first name of a binding; all sequences are below it.
   static let firstBinding: UInt64 = 1 << 63
-  private var nextBinding = RecentGroups.firstBinding
+  private var nextBinding = RecentTransactions.firstBinding
   /// The names of records that are bindings and not transactions.
   private var bindings: Set<UInt64> = []
   private var records: [UInt64: [DocumentRun]] = [:]
@@ -44,7 +44,7 @@ struct RecentGroups {
     damaged: (DamagedLog) -> Void = { _ in }
   ) throws -> Bool {
     guard snapshot.sequence > through else { return false }
-    try snapshot.groupRuns(after: through, damaged: damaged) { sequence, members in
+    try snapshot.transactionRuns(after: through, damaged: damaged) { sequence, members in
       let relevant = Self.relevant(members, concerns)
       if !relevant.isEmpty { insert(sequence, relevant) }
       return true
@@ -92,8 +92,8 @@ struct RecentGroups {
   }
 
   /// Returns the bindings without transactions, to continue with those committed after a sequence.
-  func begun(after sequence: UInt64) -> RecentGroups {
-    var begun = RecentGroups(after: sequence)
+  func begun(after sequence: UInt64) -> RecentTransactions {
+    var begun = RecentTransactions(after: sequence)
     begun.nextBinding = nextBinding
     begun.answered = answered
     for name in bindings { begun.insertBinding(name, records[name] ?? []) }

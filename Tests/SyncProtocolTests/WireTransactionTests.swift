@@ -4,7 +4,7 @@ import SyncProtocol
 import TestKit
 import Testing
 
-@Suite struct GroupTests {
+@Suite struct WireTransactionTests {
   @Test(arguments: 1...6 as ClosedRange<UInt64>)
   func `no peer of a chain ever shows part of a transaction`(seed: UInt64) throws {
     var history = try AtomicHistory(seed: seed, peers: 3)

@@ -3,7 +3,7 @@ import DocStore
 import Failpoints
 
 /// The size of a transaction.
-struct GroupExtent: Sendable {
+struct TransactionExtent: Sendable {
   var documents: Int
   var byteCount: Int
 }
@@ -22,11 +22,11 @@ struct StagedSegments {
   private let id: StagingID
   private let accepts: (String) -> Bool
   /// Returns the part of a segment that is to be merged.
-  private let select: (IncomingGroup) throws -> IncomingGroup
+  private let select: (IncomingTransaction) throws -> IncomingTransaction
 
   init(
     _ id: StagingID, accepts: @escaping (String) -> Bool,
-    select: @escaping (IncomingGroup) throws -> IncomingGroup
+    select: @escaping (IncomingTransaction) throws -> IncomingTransaction
   ) {
     self.id = id
     self.accepts = accepts
@@ -67,11 +67,11 @@ struct StagedSegments {
   ///
   /// - Returns: `false`, with nothing staged, when there is no room.
   func put(
-    _ group: IncomingGroup, as segment: UInt64, from sender: SiteID, in write: WriteTransaction
+    _ transaction: IncomingTransaction, as segment: UInt64, from sender: SiteID, in write: WriteTransaction
   ) throws -> Bool {
     var head = ByteWriter(capacity: 16)
     head.write(sender)
-    let bytes = head.bytes + group.block[group.range]
+    let bytes = head.bytes + transaction.block[transaction.range]
     let first = Self.firstChunk(of: segment)
     // A transaction may stage no more than a quarter of the working limit while others are staged.
     let chunks =
@@ -100,8 +100,8 @@ struct StagedSegments {
   }
 
   /// Returns the size of the staged segments and of one that is not staged.
-  func extent(with segment: IncomingGroup, in write: WriteTransaction) throws -> GroupExtent {
-    var extent = GroupExtent(documents: segment.documentCount, byteCount: segment.byteCount)
+  func extent(with segment: IncomingTransaction, in write: WriteTransaction) throws -> TransactionExtent {
+    var extent = TransactionExtent(documents: segment.documentCount, byteCount: segment.byteCount)
     try forEachSegment(in: write) { segment in
       extent.documents += segment.documentCount
       extent.byteCount += segment.byteCount
@@ -112,38 +112,38 @@ struct StagedSegments {
 
   /// Merges all segments, of which `last` is not staged; if one does not fit, requests all in another form.
   func publish(
-    with last: IncomingGroup, in write: WriteTransaction, _ outcome: inout ApplyOutcome
+    with last: IncomingTransaction, in write: WriteTransaction, _ outcome: inout ApplyOutcome
   ) throws {
     var fits = true
     try forEachSegment(in: write) { segment in
-      fits = try GroupMerge(segment, in: write).hasBases(&outcome)
+      fits = try TransactionMerge(segment, in: write).hasBases(&outcome)
       return fits
     }
-    if fits { fits = try GroupMerge(last, in: write).hasBases(&outcome) }
+    if fits { fits = try TransactionMerge(last, in: write).hasBases(&outcome) }
     guard fits else {
       SyncPoint.groupLeftOut.reached()
       var missing: [DocumentVersion] = []
       try forEachSegment(in: write) { segment in
-        missing += try GroupMerge(segment, in: write).versions(&outcome)
+        missing += try TransactionMerge(segment, in: write).versions(&outcome)
         return true
       }
-      missing += try GroupMerge(last, in: write).versions(&outcome)
+      missing += try TransactionMerge(last, in: write).versions(&outcome)
       outcome.missing.append(missing)
       return try write.unstage(id)
     }
-    while let (group, segment) = try firstSegment(in: write) {
-      try merge(group, in: write, &outcome)
+    while let (transaction, segment) = try firstSegment(in: write) {
+      try merge(transaction, in: write, &outcome)
       try write.unstage(id, chunks: 0...Self.firstChunk(of: segment + 1) - 1)
     }
     try merge(last, in: write, &outcome)
   }
 
   private func merge(
-    _ segment: IncomingGroup, in write: WriteTransaction, _ outcome: inout ApplyOutcome
+    _ segment: IncomingTransaction, in write: WriteTransaction, _ outcome: inout ApplyOutcome
   ) throws {
     guard segment.documentCount > 0 else { return }
     let missing = outcome.missing.count
-    try GroupMerge(segment, in: write).run(&outcome)
+    try TransactionMerge(segment, in: write).run(&outcome)
     guard outcome.missing.count == missing else {
       throw SyncError(.malformed, "A part of a group names a document that another one names")
     }
@@ -161,41 +161,41 @@ struct StagedSegments {
 
   /// Calls `body`, which must not write, with each segment until it returns `false`.
   private func forEachSegment(
-    in write: WriteTransaction, _ body: (IncomingGroup) throws -> Bool
+    in write: WriteTransaction, _ body: (IncomingTransaction) throws -> Bool
   ) throws {
-    try forEachSegment(in: write) { _, group in try body(group) }
+    try forEachSegment(in: write) { _, transaction in try body(transaction) }
   }
 
   /// Returns the first staged segment and its number.
-  private func firstSegment(in write: WriteTransaction) throws -> (IncomingGroup, segment: UInt64)? {
-    var first: (IncomingGroup, segment: UInt64)?
-    try forEachSegment(in: write) { segment, group in
-      first = (group, segment)
+  private func firstSegment(in write: WriteTransaction) throws -> (IncomingTransaction, segment: UInt64)? {
+    var first: (IncomingTransaction, segment: UInt64)?
+    try forEachSegment(in: write) { segment, transaction in
+      first = (transaction, segment)
       return false
     }
     return first
   }
 
   private func forEachSegment(
-    in write: WriteTransaction, _ body: (UInt64, IncomingGroup) throws -> Bool
+    in write: WriteTransaction, _ body: (UInt64, IncomingTransaction) throws -> Bool
   ) throws {
-    func visit(_ segment: UInt64, _: SiteID, _ group: ArraySlice<UInt8>) throws -> Bool {
-      try body(segment, try self.group(of: group))
+    func visit(_ segment: UInt64, _: SiteID, _ transaction: ArraySlice<UInt8>) throws -> Bool {
+      try body(segment, try self.transaction(of: transaction))
     }
     var chunks = SegmentChunks()
     try write.forEachStaged(of: id) { try chunks.append($0, $1, visit) }
     try chunks.handOut(visit)
   }
 
-  private func group(of slice: ArraySlice<UInt8>) throws -> IncomingGroup {
-    let group: IncomingGroup
+  private func transaction(of slice: ArraySlice<UInt8>) throws -> IncomingTransaction {
+    let transaction: IncomingTransaction
     let bytes = Array(slice)
     do throws(CodecError) {
-      group = try IncomingGroup(bytes, 0..<bytes.count, accepts: accepts)
+      transaction = try IncomingTransaction(bytes, 0..<bytes.count, accepts: accepts)
     } catch {
       throw SyncError(error, in: "a part of a group", base: 0)
     }
-    return try select(group)
+    return try select(transaction)
   }
 }
 

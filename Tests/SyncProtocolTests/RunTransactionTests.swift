@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// Transactions of many alike changes, which go out column by column.
-@Suite struct RunGroupTests {
+@Suite struct RunTransactionTests {
   private static let query = "SELECT * FROM things"
 
   /// Two peers at rest that have the same documents, whose ids do not compress.
@@ -48,7 +48,7 @@ import Testing
       try expectEqual(b.documents(), a.documents())
       expect(end.sentBytes - before <= 20 * ids.count, "\(end.sentBytes - before) bytes in round \(round)")
     }
-    #expect(b.endpoints.allSatisfy { $0.session.statistics.groupsMissingBase == 0 })
+    #expect(b.endpoints.allSatisfy { $0.session.statistics.transactionsMissingBase == 0 })
   }
 
   @Test(arguments: 1...16 as ClosedRange<UInt64>)
@@ -99,7 +99,7 @@ import Testing
     try network.settle()
     #expect(try b.documents() == a.documents())
     #expect(try b.document(ids[0])?["status"] == .string("b"))
-    #expect(b.endpoints[0].session.statistics.groupsMissingBase == 1)
+    #expect(b.endpoints[0].session.statistics.transactionsMissingBase == 1)
   }
 
   @Test(arguments: 1...24 as ClosedRange<UInt64>)

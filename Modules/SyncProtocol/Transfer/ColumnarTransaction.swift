@@ -1,20 +1,20 @@
 import CRDTCore
 
-/// A large group in columns: first the contents of all documents, then the stamps of all.
+/// A large transaction in columns: first the contents of all documents, then the stamps of all.
 ///
 /// The contents keep the same bytes when a document gets a new life or a new writer. A later transfer of
 /// the document therefore finds the bytes that an earlier one has brought.
-enum ColumnGroup {
-  /// The form byte after a document count of zero; the other forms are in ``GroupEncoder``.
+enum ColumnarTransaction {
+  /// The form byte after a document count of zero; the other forms are in ``TransactionEncoder``.
   static let form: UInt8 = 3
 
-  /// Converts a group to columns.
+  /// Converts a transaction to columns.
   ///
-  /// - Returns: `nil` for a group of runs or a segment, or when the result would be too large.
-  static func split(_ group: [UInt8]) -> [UInt8]? {
-    var out = ByteWriter(capacity: group.count + group.count / 16)
+  /// - Returns: `nil` for a transaction with runs or a segment, or when the result would be too large.
+  static func split(_ transaction: [UInt8]) -> [UInt8]? {
+    var out = ByteWriter(capacity: transaction.count + transaction.count / 16)
     var stamps = ByteWriter()
-    var reader = ByteReader(group.span.bytes)
+    var reader = ByteReader(transaction.span.bytes)
     do throws(CodecError) {
       let count = try reader.readCount(minimumBytes: 6)
       guard count > 0 else { return nil }
@@ -39,15 +39,17 @@ enum ColumnGroup {
       return nil
     }
     out.write(stamps.bytes)
-    return out.count <= SyncLimits.groupBytes ? out.bytes : nil
+    return out.count <= SyncLimits.transactionBytes ? out.bytes : nil
   }
 
-  /// Whether a group has this form.
-  static func isOne(_ group: [UInt8]) -> Bool { group.count > 2 && group[0] == 0 && group[1] == form }
+  /// Whether a transaction has this form.
+  static func isOne(_ transaction: [UInt8]) -> Bool {
+    transaction.count > 2 && transaction[0] == 0 && transaction[1] == form
+  }
 
-  /// Converts a group back from columns, in at most as many bytes as a group may have.
-  static func joined(_ group: [UInt8]) throws(CodecError) -> [UInt8] {
-    var reader = ByteReader(group.span.bytes, offset: 2)
+  /// Converts a transaction back from columns, in at most as many bytes as a transaction may have.
+  static func joined(_ transaction: [UInt8]) throws(CodecError) -> [UInt8] {
+    var reader = ByteReader(transaction.span.bytes, offset: 2)
     let count = try reader.readCount(minimumBytes: 6)
     // The stamps come after all of the content.
     let first = reader.offset
@@ -55,9 +57,9 @@ enum ColumnGroup {
       try reader.skipDocumentHead()
       _ = try reader.readBlob()
     }
-    var stamps = ByteReader(group.span.bytes, offset: reader.offset)
-    reader = ByteReader(group.span.bytes, offset: first)
-    var out = ByteWriter(capacity: group.count)
+    var stamps = ByteReader(transaction.span.bytes, offset: reader.offset)
+    reader = ByteReader(transaction.span.bytes, offset: first)
+    var out = ByteWriter(capacity: transaction.count)
     out.writeVarint(count)
     for _ in 0..<count {
       let start = reader.offset
@@ -69,15 +71,17 @@ enum ColumnGroup {
         out.writeVarint(content.byteCount)
         out.write(content)
       } else {
-        out.writeBlob(try WireColumns.joined(content, stated, limit: SyncLimits.groupBytes))
+        out.writeBlob(try WireColumns.joined(content, stated, limit: SyncLimits.transactionBytes))
       }
-      guard out.count <= SyncLimits.groupBytes else { throw reader.failure(.limit, "a group is too long") }
+      guard out.count <= SyncLimits.transactionBytes else {
+        throw reader.failure(.limit, "a group is too long")
+      }
     }
     guard stamps.isAtEnd else { throw stamps.failure(.malformed, "a group has bytes left over") }
     return out.bytes
   }
 
-  /// Returns the collections that the beginning of a group, or of a segment, names so far.
+  /// Returns the collections that the beginning of a transaction, or of a segment, names so far.
   ///
   /// - Returns: `nil` when it names none and is no segment.
   static func collections(_ bytes: ArraySlice<UInt8>) -> Set<TextKey>? {
@@ -89,7 +93,7 @@ enum ColumnGroup {
       var count = try reader.readVarint()
       if count == 0 {
         let found = try reader.readByte()
-        isSegment = found == GroupEncoder.segmentForm
+        isSegment = found == TransactionEncoder.segmentForm
         guard isSegment || found == form else { return nil }
         if isSegment { _ = try Segment(from: &reader) }
         count = try reader.readVarint()
@@ -98,7 +102,7 @@ enum ColumnGroup {
         let name = try reader.readCollection(after: &previous)
         names.insert(name)
         _ = try reader.readBlob()
-        if try reader.readByte() & GroupEncoder.checkFlag != 0 { _ = try reader.readBytes(4) }
+        if try reader.readByte() & TransactionEncoder.checkFlag != 0 { _ = try reader.readBytes(4) }
         if !isSegment { _ = try reader.readBlob() }
       }
     } catch {
