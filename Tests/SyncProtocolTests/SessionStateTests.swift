@@ -163,8 +163,8 @@ import Testing
     #expect(messages.time(at: 5, after: Self.queued, isMoved: false, now: .seconds(1)) == .seconds(1))
     let mark = messages.make(at: 5, after: Self.queued)
     #expect(messages.time(at: 6, after: Self.queued, isMoved: true, now: .seconds(1)) == nil)
-    let isSent = messages.take(mark, now: .seconds(1))
-    let isSentAgain = messages.take(mark, now: .seconds(1))
+    let isSent = messages.accept(mark, now: .seconds(1))
+    let isSentAgain = messages.accept(mark, now: .seconds(1))
     #expect(isSent && !isSentAgain)
   }
 
@@ -186,7 +186,7 @@ import Testing
     var messages = CheckpointMessages()
     let mark = messages.make(at: 5, after: Self.queued)
     messages.cancel()
-    let isSent = messages.take(mark, now: .seconds(1))
+    let isSent = messages.accept(mark, now: .seconds(1))
     #expect(!isSent)
     #expect(messages.time(at: 5, after: Self.queued, isMoved: false, now: .seconds(1)) == .seconds(1))
   }

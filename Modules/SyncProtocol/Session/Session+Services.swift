@@ -41,12 +41,12 @@ extension Session {
   ///
   /// - Parameters:
   ///   - number: Identifies the question.
-  ///   - taken: The total bytes of its rows that were processed.
+  ///   - consumed: The total bytes of its rows that were processed.
   ///   - now: The time.
   /// - Returns: Actions.
   @available(*, deprecated, renamed: "consumedRows(of:through:now:)")
-  public func tookRows(of number: UInt64, through taken: UInt64, now: Duration) -> [Action] {
-    consumedRows(of: number, through: taken, now: now)
+  public func tookRows(of number: UInt64, through consumed: UInt64, now: Duration) -> [Action] {
+    consumedRows(of: number, through: consumed, now: now)
   }
 
   /// Processes the pieces of a job, in the job's order.

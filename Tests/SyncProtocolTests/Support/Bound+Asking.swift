@@ -99,7 +99,7 @@ extension Bound {
       let each = 2_048 * 32
       var list = try wants(elements: each / 32 - 5)
       (list.reconciliation, list.isTransaction, list.goesOn) = (0, true, true)
-      for _ in 1..<SyncLimits.wantedBytes / each { try raw.session.pusher.take(list) }
+      for _ in 1..<SyncLimits.wantedBytes / each { try raw.session.pusher.receive(list) }
       raw.receive(frames: frame(list))
       #expect(raw.closed == nil)
       guard more > 0 else { return }

@@ -85,7 +85,7 @@ extension Bound {
   static func fillWants(of raw: RawPeer, and more: [UInt8] = []) throws {
     let each = 2_048 * 32
     let list = try wants(elements: each / 32 - 5)
-    for _ in 1..<SyncLimits.wantedBytes / each { try raw.session.pusher.take(list) }
+    for _ in 1..<SyncLimits.wantedBytes / each { try raw.session.pusher.receive(list) }
     raw.receive(frames: frame(list) + more)
   }
 
