@@ -93,7 +93,7 @@ package struct SyncTuning: Hashable, Sendable {
   /// Documents that wait to be processed once all data sent before them has arrived.
   package var waitingOffers = 1 << 16
   /// Possible holders that are tracked individually; above this number every document counts as one.
-  package var watchedDocuments = 1 << 18
+  package var possibleHolders = 1 << 18
   /// Announced documents that the receiver has not settled; further ones are sent eagerly.
   package var announcedDocuments = 16_384
   /// Commits of a sender after which a following receiver reconciles everything again.

@@ -395,7 +395,7 @@ import Testing
   }
 
   private func mark(_ raw: RawPeer, _ sequence: UInt64, asks: UInt64) {
-    let frame = MarkFrame(sequence: sequence, commitCheck: 9, policyPrint: 8, asksReceived: asks)
+    let frame = MarkFrame(sequence: sequence, commitCheck: 9, policyHash: 8, asksReceived: asks)
     raw.send(.mark) { frame.encode(to: &$0) }
   }
 
@@ -404,7 +404,7 @@ import Testing
     #expect(try checkpoint(raw) == nil)
     mark(raw, 41, asks: 0)
     let stored = try #require(try checkpoint(raw))
-    #expect(stored.sequence == 41 && stored.commitCheck == 9 && stored.policyPrint == 8 && stored.epoch == 5)
+    #expect(stored.sequence == 41 && stored.commitCheck == 9 && stored.policyHash == 8 && stored.epoch == 5)
     // What is told or asked for must be answered first.
     try raw.peer.put("x", ["n": .int(1)])
     raw.perform(raw.session.committed(raw.peer.takeCommits(), now: raw.now))
@@ -447,7 +447,7 @@ import Testing
 
   @Test func `cursors and their frames read back`() throws {
     let checkpoint = SyncCheckpoint(
-      epoch: 1, sequence: 1 << 40, commitCheck: 3, policyPrint: 4, interest: 5, own: 6, compared: 7)
+      epoch: 1, sequence: 1 << 40, commitCheck: 3, policyHash: 4, interest: 5, own: 6, compared: 7)
     #expect(SyncCheckpoint(checkpoint.bytes) == checkpoint)
     #expect(checkpoint.bytes.count <= 64)
     for count in 0..<checkpoint.bytes.count {
@@ -456,7 +456,7 @@ import Testing
     #expect(SyncCheckpoint(checkpoint.bytes + [0]) == nil)
     let resume = ResumeFrame(generation: 1, interest: 2, sequence: 3, commitCheck: 4, policyCheck: 5)
     let resumed = ResumedFrame(generation: 1, verdict: .unknownInterest, sequence: 0)
-    let mark = MarkFrame(sequence: 1, commitCheck: 2, policyPrint: 3, asksReceived: 4)
+    let mark = MarkFrame(sequence: 1, commitCheck: 2, policyHash: 3, asksReceived: 4)
     for lag in [nil, 0, 1, 300, .max] as [UInt64?] {
       var frame = resume
       frame.lag = lag

@@ -63,7 +63,7 @@ import Testing
     var motion = Self.motion()
     motion.insert(key, hash: 1, transaction: 10, isWhole: true)
     motion.meet(key, from: 1, to: 2)
-    #expect(motion.judge(key, hash: 2, seen: 0) == .met(hash: 2))
+    #expect(motion.judge(key, hash: 2, seen: 0) == .converged(hash: 2))
     // It is no answer to a request: the peer may have evicted its own since.
     #expect(motion.transaction(with: key, hash: 2, seen: 0) == nil)
     motion.meet(key, from: 3, to: 4)

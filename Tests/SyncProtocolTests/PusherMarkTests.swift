@@ -49,7 +49,7 @@ import Testing
     #expect(try marks(raw).isEmpty)
     finish(raw, 1)
     #expect(raw.sent(.settled).count == 1)
-    #expect(try marks(raw).map(\.policyPrint) == [raw.peer.scopes.fingerprint(toward: .small)])
+    #expect(try marks(raw).map(\.policyHash) == [raw.peer.scopes.fingerprint(toward: .small)])
   }
 
   @Test func `what is compared while the policy changes tells nothing`() throws {
@@ -64,7 +64,7 @@ import Testing
     begin(raw, 2)
     finish(raw, 2)
     #expect(raw.sent(.settled).count == 2)
-    #expect(try marks(raw).map(\.policyPrint) == [raw.peer.scopes.fingerprint(toward: .small)])
+    #expect(try marks(raw).map(\.policyHash) == [raw.peer.scopes.fingerprint(toward: .small)])
   }
 
   @Test func `who begins to compare before it can hear that all is lost hears so, and begins again`() throws {
@@ -105,7 +105,7 @@ import Testing
     finish(raw, 3)
     #expect(raw.sent(.fragment).count == sent + 1)
     #expect(
-      try marks(raw).dropFirst().map(\.policyPrint) == [raw.peer.scopes.fingerprint(toward: .small)])
+      try marks(raw).dropFirst().map(\.policyHash) == [raw.peer.scopes.fingerprint(toward: .small)])
   }
 
   @Test func `a receiver says that it has heard of a changed policy before it compares`() throws {

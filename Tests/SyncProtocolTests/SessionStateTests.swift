@@ -8,7 +8,7 @@ import Testing
 /// Which states may follow which: the tables of `Documentation/Sync.md`.
 @Suite struct SessionStateTests {
   private static let checkpoint = SyncCheckpoint(
-    epoch: 1, sequence: 2, commitCheck: 3, policyPrint: 4, interest: 5, own: 6, compared: 7)
+    epoch: 1, sequence: 2, commitCheck: 3, policyHash: 4, interest: 5, own: 6, compared: 7)
 
   private static let phases: [PullState.Phase] = [
     .idle, .resuming(checkpoint, isRepeated: false), .following(through: 9), .asking, .settling, .done,

@@ -13,7 +13,7 @@ package struct SyncCheckpoint: Hashable, Sendable {
   /// The low word of the id of the sender's commit at ``sequence``.
   package var commitCheck: UInt32
   /// A hash of the policy that decides what the sender may send.
-  package var policyPrint: UInt64
+  package var policyHash: UInt64
   /// A hash of the receiver's interest and of the collections that it accepted.
   package var interest: UInt64
   /// The receiver's own sequence number at that time.
@@ -24,13 +24,13 @@ package struct SyncCheckpoint: Hashable, Sendable {
   package var compared: UInt64
 
   package init(
-    epoch: UInt64, sequence: UInt64, commitCheck: UInt32, policyPrint: UInt64, interest: UInt64, own: UInt64,
+    epoch: UInt64, sequence: UInt64, commitCheck: UInt32, policyHash: UInt64, interest: UInt64, own: UInt64,
     compared: UInt64
   ) {
     self.epoch = epoch
     self.sequence = sequence
     self.commitCheck = commitCheck
-    self.policyPrint = policyPrint
+    self.policyHash = policyHash
     self.interest = interest
     self.own = own
     self.compared = compared
@@ -43,7 +43,7 @@ package struct SyncCheckpoint: Hashable, Sendable {
     out.writeFixed(epoch)
     out.writeVarint(sequence)
     out.writeFixed(commitCheck)
-    out.writeFixed(policyPrint)
+    out.writeFixed(policyHash)
     out.writeFixed(interest)
     out.writeVarint(own)
     out.writeVarint(compared)
@@ -60,7 +60,7 @@ package struct SyncCheckpoint: Hashable, Sendable {
       epoch = try reader.readFixed()
       sequence = try reader.readVarint()
       commitCheck = try reader.readFixed()
-      policyPrint = try reader.readFixed()
+      policyHash = try reader.readFixed()
       interest = try reader.readFixed()
       own = try reader.readVarint()
       compared = try reader.readVarint()

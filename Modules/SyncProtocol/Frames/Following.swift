@@ -164,28 +164,28 @@ package struct MarkFrame: Hashable, Sendable {
   /// The low word of the commit's id at that position.
   package var commitCheck: UInt32
   /// The fingerprint of what the sender may send to such a peer.
-  package var policyPrint: UInt64
+  package var policyHash: UInt64
   /// How many of the receiver's `want` and `have` frames in the session have been answered completely.
   package var asksReceived: UInt64
 
-  package init(sequence: UInt64, commitCheck: UInt32, policyPrint: UInt64, asksReceived: UInt64) {
+  package init(sequence: UInt64, commitCheck: UInt32, policyHash: UInt64, asksReceived: UInt64) {
     self.sequence = sequence
     self.commitCheck = commitCheck
-    self.policyPrint = policyPrint
+    self.policyHash = policyHash
     self.asksReceived = asksReceived
   }
 
   package func encode(to out: inout ByteWriter) {
     out.writeVarint(sequence)
     out.writeFixed(commitCheck)
-    out.writeFixed(policyPrint)
+    out.writeFixed(policyHash)
     out.writeVarint(asksReceived)
   }
 
   package init(from reader: inout ByteReader) throws(CodecError) {
     sequence = try reader.readVarint()
     commitCheck = try reader.readFixed()
-    policyPrint = try reader.readFixed()
+    policyHash = try reader.readFixed()
     asksReceived = try reader.readVarint()
   }
 }

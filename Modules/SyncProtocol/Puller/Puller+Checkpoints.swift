@@ -36,8 +36,8 @@ struct Following {
   var isSpoiled = false
   /// What the sender was asked to push eagerly.
   var promise: PullScheduler.Promise?
-  /// A hash of what this peer asks for and accepts; see `interestPrint(_:)`.
-  var interestPrint: UInt64 = 0
+  /// A hash of what this peer asks for and accepts; see `interestHash(_:)`.
+  var interestHash: UInt64 = 0
 }
 
 /// A scan of this peer's own log that is to go on.
@@ -67,7 +67,7 @@ extension Puller {
     }
     pull.interest = interest
     pull.generation += 1
-    following.interestPrint = interestPrint(interest)
+    following.interestHash = interestHash(interest)
     following.stored = checkpoint
     following.compared = checkpoint.compared
     following.own = checkpoint.own
@@ -81,7 +81,7 @@ extension Puller {
     following.promise = lag.flatMap { promise(of: $0) }
     let frame = ResumeFrame(
       generation: pull.generation, interest: pull.interest.hash, sequence: checkpoint.sequence,
-      commitCheck: checkpoint.commitCheck, policyCheck: ResumeFrame.check(policy: checkpoint.policyPrint),
+      commitCheck: checkpoint.commitCheck, policyCheck: ResumeFrame.check(policy: checkpoint.policyHash),
       lag: lag)
     context.send(.resume) { frame.encode(to: &$0) }
   }
@@ -114,7 +114,7 @@ extension Puller {
   }
 
   /// Returns a hash of the interest, of its collections that the policy accepts, and of the store's epoch.
-  func interestPrint(_ interest: Interest) -> UInt64 {
+  func interestHash(_ interest: Interest) -> UInt64 {
     let gatekeeper = context.gatekeeper
     let accepted = interest.names.filter { gatekeeper?.mayAccept($0) ?? false }
     // A store that takes a new site may have the same versions as its clone with other contents. So the
@@ -132,11 +132,11 @@ extension Puller {
     guard let peer = context.peer else { return nil }
     // A sender that follows this peer's log receives local writes by that, and needs no notices of them.
     let isFollowed = mayGetUnasked && context.shared.interests.hasInterest(of: peer.site)
-    let print = interestPrint(interest)
+    let hash = interestHash(interest)
     let gatekeeper = context.gatekeeper
     return try context.readLog { snapshot in
       guard let checkpoint = try snapshot.checkpoint(of: peer.site).flatMap({ SyncCheckpoint($0) }),
-        checkpoint.epoch == peer.logEpoch, checkpoint.interest == print,
+        checkpoint.epoch == peer.logEpoch, checkpoint.interest == hash,
         checkpoint.own >= snapshot.logStart && checkpoint.own <= snapshot.sequence
       else { return nil }
       let room = try noticeRoom(snapshot, interest)
@@ -170,7 +170,7 @@ extension Puller {
         // Nothing has happened since the checkpoint, so it counts as a high-water mark.
         let mark = MarkFrame(
           sequence: checkpoint.sequence, commitCheck: checkpoint.commitCheck,
-          policyPrint: checkpoint.policyPrint,
+          policyHash: checkpoint.policyHash,
           asksReceived: 0)
         pull.queue.receive(.mark(mark, own: checkpoint.own))
       }
@@ -212,7 +212,7 @@ extension Puller {
     guard let mark = following.mark, isSettled(mark) else { return nil }
     return SyncCheckpoint(
       epoch: peer.logEpoch, sequence: mark.frame.sequence, commitCheck: mark.frame.commitCheck,
-      policyPrint: mark.frame.policyPrint, interest: following.interestPrint, own: mark.own,
+      policyHash: mark.frame.policyHash, interest: following.interestHash, own: mark.own,
       compared: following.compared ?? mark.frame.sequence)
   }
 

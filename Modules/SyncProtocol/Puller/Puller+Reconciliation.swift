@@ -63,7 +63,7 @@ extension Puller {
     case .following: pull.enter(.idle)
     case .idle, .asking, .settling, .done: break
     }
-    following.interestPrint = interestPrint(pull.interest)
+    following.interestHash = interestHash(pull.interest)
   }
 
   /// Processes a local commit: sends notices of documents that are new here, and requests evicted ones again.

@@ -17,7 +17,7 @@ final class Puller {
   /// Decides, for each collection, which side sends notices of the documents that it holds.
   private(set) lazy var noticeExchange = NoticeExchange(.haves, HaveNotices(self), context)
   var reconciler = RangeReconciler()
-  var early = EarlyComparison()
+  var early = EarlyReconciliation()
   /// Whether the current reconciliation compares every collection.
   var isFullReconciliation = false
   /// Whether the application is still to be notified that this peer has caught up.
@@ -112,7 +112,7 @@ final class Puller {
     ownLogScans.removeAll()
     noticeExchange.removeTasks()
     reconciler.removeTasks()
-    following.interestPrint = interestPrint(interest)
+    following.interestHash = interestHash(interest)
     // A peer that never had an interest does not send an empty one.
     if !interest.isEmpty || pull.generation > 1 { sendInterest(isContinued: changed != nil) }
     pull.enter(.idle)

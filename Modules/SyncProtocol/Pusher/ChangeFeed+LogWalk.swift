@@ -221,9 +221,9 @@ extension ChangeFeed {
   /// Live changes follow the same rule.
   private func offer(_ id: DocumentID, _ summary: Summary, _ source: Source) throws -> DocumentOffer? {
     let collection = source.collection.name
-    let isWatched =
+    let isPossibleHolder =
       peer.mayHold(source.key(of: id.bytes.span.bytes), in: collection)
-    guard try isWatched || offers.noticeExchange.reports(event: id, of: collection) else { return nil }
+    guard try isPossibleHolder || offers.noticeExchange.reports(event: id, of: collection) else { return nil }
     return makeOffer(id, summary, source)
   }
 

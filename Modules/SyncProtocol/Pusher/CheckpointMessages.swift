@@ -16,7 +16,7 @@ struct CheckpointMessages {
   /// The number of request and have frames received.
   private(set) var asksReceived: UInt64 = 0
   /// Identifies the policy under which the receiver has followed the log.
-  private(set) var policyPrint: UInt64 = 0
+  private(set) var policyHash: UInt64 = 0
   private var last: (mark: Mark, at: Duration)?
   private var waiting: Mark?
 
@@ -24,7 +24,7 @@ struct CheckpointMessages {
   mutating func countAsk() { asksReceived += 1 }
 
   /// Records the policy under which the receiver begins to follow the log; 0 while it does not.
-  mutating func begin(under policy: UInt64) { policyPrint = policy }
+  mutating func begin(under policy: UInt64) { policyHash = policy }
 
   /// Returns when a message for a commit is due; `nil` if none is to be sent.
   ///

@@ -117,8 +117,8 @@ final class DocumentSender {
   ///
   /// The state is offered later, when the link is idle: if tombstones were forgotten, the peer may reach
   /// another state.
-  func isMet(_ request: DocumentRequest, _ key: DocumentKey, _ source: Source) -> Bool {
-    guard request.isReply, case .met(let hash) = motion.judge(key, hash: 0, seen: request.seen),
+  func isConverged(_ request: DocumentRequest, _ key: DocumentKey, _ source: Source) -> Bool {
+    guard request.isReply, case .converged(let hash) = motion.judge(key, hash: 0, seen: request.seen),
       let cleared = context.gatekeeper?.clear(source.collection.name)
     else { return false }
     SyncPoint.metInMotion.reached()

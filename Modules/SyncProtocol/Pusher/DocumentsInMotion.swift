@@ -14,7 +14,7 @@ struct DocumentsInMotion {
     /// The name of the latest transaction with the document.
     var transaction: UInt64
     /// Whether the peer reaches the state by merging the transaction with its own write.
-    var isMet = false
+    var isConverged = false
     /// Whether the peer is sent the full state, which it can use with any local state.
     var isWhole = false
   }
@@ -30,7 +30,7 @@ struct DocumentsInMotion {
     /// It merges its own write with a transaction that it had not applied.
     ///
     /// If tombstones were forgotten, it may reach another state.
-    case met(hash: UInt64)
+    case converged(hash: UInt64)
   }
 
   private let tuning: SyncTuning
@@ -81,9 +81,9 @@ struct DocumentsInMotion {
   ///
   /// The peer computes the same state once it has the data in flight.
   mutating func meet(_ key: DocumentKey, from before: UInt64?, to after: UInt64?) {
-    guard let state = sent[key], !(state.isMet && state.hash == after) else { return }
+    guard let state = sent[key], !(state.isConverged && state.hash == after) else { return }
     guard let before, let after, state.hash == before else { return sent[key] = nil }
-    sent[key] = Sent(hash: after, transaction: state.transaction, isMet: true)
+    sent[key] = Sent(hash: after, transaction: state.transaction, isConverged: true)
   }
 
   /// Records transactions that were sent completely; the first has this place among the direction's
@@ -117,7 +117,7 @@ struct DocumentsInMotion {
     check(
       .sync(2), isAhead(state, of: seen), phase: "judging",
       "a transaction counts as on its way that the peer had applied, with \(seen) others")
-    if state.isMet { return .met(hash: state.hash) }
+    if state.isConverged { return .converged(hash: state.hash) }
     return state.hash == hash ? .coming : .lacking
   }
 

@@ -43,11 +43,11 @@ final class OfferSender {
     if isOwn, !isLeading { return nil }
     let isNew = change.before == nil || !isOwn && !matched && (peer.isResumed || peer.watch.isBlind)
     let hasLeft = matched && isLeading && !SyncDefect.leaverNotOffered.isPlanted
-    let isWatched =
+    let isPossibleHolder =
       !isOwn && !matched && (peer.mayHold(change.key, in: collection))
     // A possible holder gets the offer immediately: the document may have arrived there just before the peer
     // made its filter.
-    if !isWatched {
+    if !isPossibleHolder {
       guard isNew || hasLeft, try noticeExchange.reports(event: change.id, of: collection) else { return nil }
     }
     let hash = Fingerprint.hash(id: change.id.bytes.span.bytes, summary: summary)

@@ -9,7 +9,7 @@ extension Pusher {
   /// Local writes after the HLC timestamp `unaskedAfter` are sent without an announcement.
   func resume(_ frame: ResumeFrame, unaskedAfter: ClockReading?) throws(SyncError) {
     try context.checkOwnLog(at: SeenFrame.Place(sequence: frame.sequence, commitCheck: frame.commitCheck))
-    let policy = context.policyPrint
+    let policy = context.policyHash
     let end =
       peer.subscribed.wasOwedBefore || renewal.isOpen
       ? nil : try context.readLog { try walkEnd(frame, policy, $0) }
@@ -94,7 +94,7 @@ extension Pusher {
     feed.isMoved = false
     guard let commit = try context.readLog({ try $0.commitCheck(at: mark.sequence) }) else { return }
     let frame = MarkFrame(
-      sequence: mark.sequence, commitCheck: commit, policyPrint: checkpoints.policyPrint,
+      sequence: mark.sequence, commitCheck: commit, policyHash: checkpoints.policyHash,
       asksReceived: mark.asksReceived)
     context.send(.mark) { frame.encode(to: &$0) }
   }

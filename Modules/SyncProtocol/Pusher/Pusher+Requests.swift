@@ -42,7 +42,7 @@ extension Pusher {
     if !isVoid { peer.holding.follow() }
     let (sequence, last) = try context.read { ($0.sequence, $0.lastNumber) }
     peer.reconciliation.begin(number, isVoid: isVoid, start: sequence, lastDocument: last)
-    checkpoints.begin(under: context.policyPrint)
+    checkpoints.begin(under: context.policyHash)
     feed.reconcile(isOfAll: isOfAll)
   }
 

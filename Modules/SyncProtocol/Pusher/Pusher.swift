@@ -24,7 +24,7 @@ final class Pusher {
   private var settledTransactions: UInt64 = 0
   /// Whether a batch from the peer is being applied here: the merged documents may have to be sent back.
   var isApplying = false
-  private var turn = 0
+  private var selection = 0
 
   /// Creates the sending half.
   ///
@@ -182,7 +182,7 @@ final class Pusher {
     while plain > 0, queue.window.hasRoom || queue.canSend {
       try fill(budget: &budget)
       let sent = try queue.sendNext()
-      turn &+= 1
+      selection &+= 1
       if sent == 0 { break }
       plain -= sent
     }
@@ -206,7 +206,7 @@ final class Pusher {
   /// turn.
   private func fill(budget: inout Int) throws(SyncError) {
     while queue.streamBytes < queue.fragmentBytes {
-      if turn % 4 != 3, try addLive() { continue }
+      if selection % 4 != 3, try addLive() { continue }
       if try server.addOfReconciliation(budget: &budget) { continue }
       if try addLive() { continue }
       return

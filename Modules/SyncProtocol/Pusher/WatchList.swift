@@ -15,10 +15,10 @@ struct WatchList {
   mutating func insert(_ key: DocumentKey) {
     guard !isBlind else { return }
     hashes.insert(key.hash64)
-    if hashes.count > tuning.watchedDocuments { loseTrack() }
+    if hashes.count > tuning.possibleHolders { loseTrack() }
     let count = hashes.count
     check(
-      .sync(9), count <= tuning.watchedDocuments, phase: "sending", "\(count) possible holders are remembered"
+      .sync(9), count <= tuning.possibleHolders, phase: "sending", "\(count) possible holders are remembered"
     )
   }
 

@@ -135,7 +135,7 @@ final class TransactionAssembly {
       !range.isEmpty, range.count <= frame.totalBytes - frame.offset
     else { throw SyncError(.malformed, "a stretch that was not staged") }
     let source = staged[frame.stage]
-    guard let bytes = try stretch(range, of: source) else {
+    guard let bytes = try reusedBytes(range, of: source) else {
       // No peer is to blame: in a long session the store may have dropped the staged bytes. The next session
       // sends all of them again.
       context.shared.stage.remove(source.number)
@@ -160,7 +160,7 @@ final class TransactionAssembly {
     return try advance(current)
   }
 
-  private func stretch(
+  private func reusedBytes(
     _ range: Range<Int>, of source: StagedTransfer
   ) throws(SyncError) -> ArraySlice<UInt8>? {
     do {
@@ -196,7 +196,7 @@ final class TransactionAssembly {
     guard current.bytes.count == current.totalBytes else {
       SyncPoint.cameInChunks.reached()
       var current = current
-      putAside(&current)
+      stageTransfer(&current)
       transfer = current
       return nil
     }
@@ -264,7 +264,7 @@ final class TransactionAssembly {
   }
 
   /// Queues the received bytes of a slow large transaction for staging.
-  private func putAside(_ transfer: inout IncomingTransfer) {
+  private func stageTransfer(_ transfer: inout IncomingTransfer) {
     guard let peer = context.peer, pieces.isEmpty,
       context.now - transfer.keptAt >= context.tuning.transfers.stagingSpan,
       transfer.bytes.count - transfer.keptBytes >= context.tuning.transfers.leastStagedBytes

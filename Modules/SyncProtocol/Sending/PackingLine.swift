@@ -35,7 +35,7 @@ struct PackingLine {
     /// Compressed bytes; `nil` for a chunk that is sent uncompressed.
     case piece([UInt8]?, PiecePacking)
     /// The receiver has these bytes staged.
-    case reuse(PeerStages.Stretch, isLearnt: Bool)
+    case reuse(PeerStages.ReusableRange, isLearnt: Bool)
 
     /// The content after deflate; `nil` bytes mean that deflate did not make it smaller.
     static func deflated(_ packed: [UInt8]?) -> Content {

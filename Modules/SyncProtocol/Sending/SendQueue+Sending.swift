@@ -7,27 +7,27 @@ extension SendQueue {
   }
 
   /// Plain bytes of the next fragment.
-  var fragmentBytes: Int { plainBytes(turns.fragments) }
+  var fragmentBytes: Int { plainBytes(scheduler.fragments) }
 
   /// Plain bytes of the next chunk.
-  private var chunkBytes: Int { plainBytes(turns.chunks) }
+  private var chunkBytes: Int { plainBytes(scheduler.chunks) }
 
   private var mayChunk: Bool {
     guard !transfers.isEmpty, !packing.isFull else { return false }
-    let spared = turns.sparedBytes(window, context.now)
+    let spared = scheduler.sparedBytes(window, context.now)
     return window.hasRoom(for: chunkWireBytes + packing.reservedBytes + spared)
   }
 
   private var chunkWireBytes: Int {
     guard let transfer = transfers.first else { return 0 }
-    return turns.chunks.wireBytes(min(transfer.bytes.count - transfer.offset, chunkBytes))
+    return scheduler.chunks.wireBytes(min(transfer.bytes.count - transfer.offset, chunkBytes))
   }
 
   private func plainBytes(_ ratio: PackingRatio) -> Int {
     // On the same machine only the receiver can be slow, and small pieces make it slower.
     if context.configuration.isLocal { return SyncLimits.smallTransactionBytes }
     return min(
-      max(ratio.plainBytes(window.pieceBytes(LinkTurns.pieceSpan)), SyncLimits.pieceBytes),
+      max(ratio.plainBytes(window.pieceBytes(LinkScheduler.pieceSpan)), SyncLimits.pieceBytes),
       packer.pieceLimit(rate: window.rate))
   }
 
@@ -38,7 +38,7 @@ extension SendQueue {
     let mayChunk = mayChunk
     if !transfers.isEmpty, !mayChunk, !packing.isFull { window.noteFull() }
     guard streamBytes > 0, window.hasRoom else { return mayChunk ? try sendChunk() : 0 }
-    if mayChunk, turns.isChunkDue { return try sendChunk() }
+    if mayChunk, scheduler.isChunkDue { return try sendChunk() }
     return try sendFragment()
   }
 
@@ -52,7 +52,7 @@ extension SendQueue {
     context.statistics.documentsSent += UInt64(documents)
     let packed = try packer.fragment(
       piece.bytes.span.bytes, rate: window.rate, for: use(of: count, documents: documents, isLive: isLive))
-    turns.didSendFragment(
+    scheduler.didSendFragment(
       plain: count, wire: packed.frame.count, besideTransfers: hasTransfers, now: context.now)
     finish(packed.frame, packed: packed.packedBytes, plain: count, transactions: piece.transactions.count)
     return count
@@ -71,7 +71,7 @@ extension SendQueue {
   private func sendChunk() throws(SyncError) -> Int {
     guard var transfer = transfers.removeFirst() else { return 0 }
     lastPacked = context.now
-    if transfer.offset == 0 { transfer.stretches = peerStages.plan(transfer.bytes)[...] }
+    if transfer.offset == 0 { transfer.reusableRanges = peerStages.plan(transfer.bytes)[...] }
     let (range, content) = try pack(&transfer)
     let bytes = transfer.bytes
     transfer.offset = range.upperBound
@@ -80,7 +80,7 @@ extension SendQueue {
       PackingLine.Entry(
         transfer.number, bytes, range, collections: transfer.collections,
         end: isWhole ? (transfer.documents, transfer.sequence) : nil,
-        reservedBytes: turns.chunks.wireBytes(range.count), content: content))
+        reservedBytes: scheduler.chunks.wireBytes(range.count), content: content))
     if !isWhole { transfers.prepend(transfer) }
     sendPacked()
     if case .reuse = content { return SyncLimits.pieceBytes }
@@ -92,13 +92,13 @@ extension SendQueue {
     _ transfer: inout Transfer
   ) throws(SyncError) -> (range: Range<Int>, content: PackingLine.Content?) {
     let bytes = transfer.bytes
-    if let stretch = transfer.stretches.first, stretch.range.lowerBound == transfer.offset {
-      transfer.stretches.removeFirst()
-      let learnt = Array(bytes[stretch.range].suffix(SyncLimits.learntBytes))
+    if let reusableRange = transfer.reusableRanges.first, reusableRange.range.lowerBound == transfer.offset {
+      transfer.reusableRanges.removeFirst()
+      let learnt = Array(bytes[reusableRange.range].suffix(SyncLimits.learntBytes))
       let isLearnt = packing.isEmpty && packer.learn(learnt.span.bytes, rate: window.rate)
-      return (stretch.range, .reuse(stretch, isLearnt: isLearnt))
+      return (reusableRange.range, .reuse(reusableRange, isLearnt: isLearnt))
     }
-    let end = transfer.stretches.first?.range.lowerBound ?? bytes.count
+    let end = transfer.reusableRanges.first?.range.lowerBound ?? bytes.count
     let range = transfer.offset..<transfer.offset + min(end - transfer.offset, chunkBytes)
     let chunk = try packer.chunk(
       of: bytes.span.bytes, offset: range.lowerBound, plainBytes: range.count, rate: window.rate,
@@ -137,13 +137,13 @@ extension SendQueue {
           packing, transfer: transferNumber, totalBytes: entry.transaction.count,
           offset: entry.range.lowerBound, plainBytes: entry.range.count)
         let piece = packer.frame(head, packed, of: entry.transaction.span.bytes)
-        turns.didSendChunk(plain: entry.range.count, wire: piece.frame.count)
+        scheduler.didSendChunk(plain: entry.range.count, wire: piece.frame.count)
         finish(piece.frame, packed: piece.packedBytes, plain: entry.range.count, transactions: transactions)
-      case .reuse(let stretch, let isLearnt):
+      case .reuse(let reusableRange, let isLearnt):
         let frame = ReuseFrame(
           transfer: transferNumber, totalBytes: entry.transaction.count, offset: entry.range.lowerBound,
-          stage: stretch.stage, first: stretch.first, count: stretch.count,
-          includesTail: stretch.includesTail, isLearnt: isLearnt,
+          stage: reusableRange.stage, first: reusableRange.first, count: reusableRange.count,
+          includesTail: reusableRange.includesTail, isLearnt: isLearnt,
           hash: ContentChunks.hash(of: entry.transaction[entry.range]))
         context.statistics.resumedBytes += UInt64(entry.range.count)
         reusedBytes += entry.range.count

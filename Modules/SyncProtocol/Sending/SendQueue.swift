@@ -15,7 +15,7 @@ final class SendQueue {
     /// The bytes that are compressed or being compressed.
     var offset = 0
     /// The remaining ranges that the receiver has staged.
-    var stretches: ArraySlice<PeerStages.Stretch> = []
+    var reusableRanges: ArraySlice<PeerStages.ReusableRange> = []
   }
 
   let context: SessionContext
@@ -41,7 +41,7 @@ final class SendQueue {
   private(set) var added = Progress()
   var gone = Progress()
   private var notices = Waiting<SentNotice, Progress>()
-  var turns = LinkTurns()
+  var scheduler = LinkScheduler()
   /// The last time that something was sent; `nil` once the send buffers and compressors are freed.
   var lastPacked: Duration?
   /// What the receiver has staged of large transactions whose links broke.
@@ -132,7 +132,7 @@ final class SendQueue {
     let span = context.tuning.transfers.slowSpan
     guard peerStages.isEmpty, span > .zero else { return true }
     guard let rate = window.rate else { return packer.policy.isLongLink }
-    return Double(turns.chunks.wireBytes(byteCount)) > rate * (span / .seconds(1))
+    return Double(scheduler.chunks.wireBytes(byteCount)) > rate * (span / .seconds(1))
   }
 
   /// The size limit of transactions in the stream.

@@ -327,7 +327,7 @@ public final class Session {
     // The puller may have been waiting for what the pusher has just done.
     puller.reportCaughtUp()
     puller.announcements.reportSettled()
-    statements.work(pieceBytes: pusher.queue.window.pieceBytes(LinkTurns.pieceSpan))
+    statements.work(pieceBytes: pusher.queue.window.pieceBytes(LinkScheduler.pieceSpan))
     context.shared.memory.noteAnswers(statements.waitingBytes, of: id)
     // After the requests that follow from what is acknowledged: rule 3 in `Documentation/Sync.md`.
     puller.pull.queue.sendAcknowledgement()

@@ -90,7 +90,7 @@ final class SessionContext {
   var pingInterval: Duration { min(configuration.silence / 3, max(peerSilence / 3, .milliseconds(500))) }
 
   /// The fingerprint of the policy toward this peer; never 0.
-  var policyPrint: UInt64 {
+  var policyHash: UInt64 {
     guard let peer else { return 0 }
     if SyncDefect.policyPrintForgotten.isPlanted { return 1 }
     return max(gate.fingerprint(toward: peer.kind), 1)

@@ -26,7 +26,7 @@ struct PeerStages {
   }
 
   /// A range of a transaction that the receiver has staged.
-  struct Stretch {
+  struct ReusableRange {
     let stage: Int
     var range: Range<Int>
     let first: Int
@@ -38,44 +38,44 @@ struct PeerStages {
   /// it.
   ///
   /// - Complexity: O(*n*) in the transaction's bytes, for each stage.
-  func plan(_ transaction: [UInt8]) -> [Stretch] {
-    var best: [Stretch] = []
+  func plan(_ transaction: [UInt8]) -> [ReusableRange] {
+    var best: [ReusableRange] = []
     var most = 0
     for index in stages.indices {
-      let stretches = stretches(of: transaction, in: index)
-      let bytes = stretches.reduce(0) { $0 + $1.range.count }
-      if bytes > most { (best, most) = (stretches, bytes) }
+      let reusableRanges = reusableRanges(of: transaction, in: index)
+      let bytes = reusableRanges.reduce(0) { $0 + $1.range.count }
+      if bytes > most { (best, most) = (reusableRanges, bytes) }
     }
     return best
   }
 
-  private func stretches(of transaction: [UInt8], in index: Int) -> [Stretch] {
+  private func reusableRanges(of transaction: [UInt8], in index: Int) -> [ReusableRange] {
     let stage = stages[index]
-    var stretches: [Stretch] = []
+    var reusableRanges: [ReusableRange] = []
     var start = 0
     if stage.notice.names.isEmpty, hasTail(stage, transaction, at: 0) {
       return [
-        Stretch(stage: index, range: 0..<stage.notice.tailBytes, first: 0, count: 0, includesTail: true)
+        ReusableRange(stage: index, range: 0..<stage.notice.tailBytes, first: 0, count: 0, includesTail: true)
       ]
     }
     for end in ContentChunks.ends(of: transaction[...], grain: stage.notice.grain, isWhole: true) {
       defer { start = end }
       guard let place = stage.places[ContentChunks.name(of: transaction[start..<end])] else { continue }
-      if let last = stretches.last, last.range.upperBound == start, last.first + last.count == place {
-        stretches[stretches.count - 1].range = last.range.lowerBound..<end
-        stretches[stretches.count - 1].count += 1
+      if let last = reusableRanges.last, last.range.upperBound == start, last.first + last.count == place {
+        reusableRanges[reusableRanges.count - 1].range = last.range.lowerBound..<end
+        reusableRanges[reusableRanges.count - 1].count += 1
       } else {
-        stretches.append(Stretch(stage: index, range: start..<end, first: place, count: 1))
+        reusableRanges.append(ReusableRange(stage: index, range: start..<end, first: place, count: 1))
       }
       if place == stage.notice.names.count - 1, hasTail(stage, transaction, at: end) {
-        let last = stretches.count - 1
-        stretches[last].range = stretches[last].range.lowerBound..<end + stage.notice.tailBytes
-        stretches[last].includesTail = true
+        let last = reusableRanges.count - 1
+        reusableRanges[last].range = reusableRanges[last].range.lowerBound..<end + stage.notice.tailBytes
+        reusableRanges[last].includesTail = true
         // The next chunk of this transaction begins inside the tail.
-        return stretches
+        return reusableRanges
       }
     }
-    return stretches
+    return reusableRanges
   }
 
   private func hasTail(_ stage: Stage, _ transaction: [UInt8], at start: Int) -> Bool {

@@ -187,9 +187,9 @@ struct StagedSegments {
     try chunks.handOut(visit)
   }
 
-  private func transaction(of slice: ArraySlice<UInt8>) throws -> IncomingTransaction {
+  private func transaction(of staged: ArraySlice<UInt8>) throws -> IncomingTransaction {
     let transaction: IncomingTransaction
-    let bytes = Array(slice)
+    let bytes = Array(staged)
     do throws(CodecError) {
       transaction = try IncomingTransaction(bytes, 0..<bytes.count, accepts: accepts)
     } catch {

@@ -38,7 +38,7 @@ extension PeerPlan {
     if draws.oneIn(3) { tuning.applying.documents = draws.int(in: 1...20) }
     if draws.oneIn(3) { tuning.applying.bytes = draws.logarithmic(in: 100...100_000) }
     if draws.oneIn(3) { tuning.evictedDocuments = draws.int(in: 1...8) }
-    if draws.oneIn(4) { tuning.watchedDocuments = draws.int(in: 1...20) }
+    if draws.oneIn(4) { tuning.possibleHolders = draws.int(in: 1...20) }
     if draws.oneIn(4) { tuning.waitingOffers = draws.int(in: 1...20) }
     if draws.oneIn(4) { tuning.contendedDocuments = draws.int(in: 1...8) }
     if draws.oneIn(4) { tuning.operationDeltaRecordBytes = draws.logarithmic(in: 1...10_000) }

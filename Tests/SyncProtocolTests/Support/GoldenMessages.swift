@@ -41,7 +41,7 @@ struct GoldenMessages {
     generation: 2, interest: 0x0102_0304_0506_0708, sequence: 812,
     commitCheck: 0x9F3A_0001, policyCheck: ResumeFrame.check(policy: 7), lag: 1_500)
   let resumed = ResumedFrame(generation: 2, verdict: .follows, sequence: 815)
-  let mark = MarkFrame(sequence: 815, commitCheck: 0x9F3A_0002, policyPrint: 7, asksReceived: 3)
+  let mark = MarkFrame(sequence: 815, commitCheck: 0x9F3A_0002, policyHash: 7, asksReceived: 3)
   let prune = Prune(forwards: true, settled: 300)
   let presence = SignedPresence(
     PeerPresence(

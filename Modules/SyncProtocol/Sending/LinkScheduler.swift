@@ -2,7 +2,7 @@
 /// beside them.
 ///
 /// Source: Shreedhar and Varghese, "Efficient Fair Queuing Using Deficit Round Robin", SIGCOMM 1995.
-struct LinkTurns {
+struct LinkScheduler {
   /// How long one chunk or fragment may occupy the link.
   ///
   /// As much is lost when the link breaks.

@@ -5,7 +5,7 @@ import CRDTCore
 /// Those answers may arrive only after the comparison. The sender may not send later changes to them, because
 /// this peer had stopped asking for them or the sender dropped its queue. So these collections are compared
 /// once more.
-struct EarlyComparison {
+struct EarlyReconciliation {
   private var narrowed: Set<TextKey> = []
   private var due = PullState.Due.nothing
 
@@ -22,7 +22,7 @@ struct EarlyComparison {
   ///
   /// - Returns: The collections of `interest` to compare once more.
   mutating func settle(_ interest: Interest) -> PullState.Due {
-    defer { self = EarlyComparison() }
+    defer { self = EarlyReconciliation() }
     guard case .collections(let names) = due else { return due }
     let covered = names.filter { interest.covers($0.text) }
     return covered.isEmpty ? .nothing : .collections(covered)
