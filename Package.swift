@@ -79,6 +79,7 @@ let package = Package(
   products: [
     .library(name: "CRDTCore", targets: ["CRDTCore"]),
     .library(name: "DocStore", targets: ["DocStore"]),
+    .library(name: "QueryLanguage", targets: ["QueryLanguage"]),
     .library(name: "QueryEngine", targets: ["QueryEngine"]),
     .library(name: "SyncProtocol", targets: ["SyncProtocol"]),
     .library(name: "ScopePolicy", targets: ["ScopePolicy"]),
@@ -127,13 +128,14 @@ let package = Package(
     layer("CRDTCore", below: ["Failpoints"]),
     layer(
       "DocStore", below: ["Platform", "Failpoints", "CRDTCore", "CLMDB"], extra: [.strictMemorySafety()]),
-    layer("QueryEngine", below: ["Platform", "Failpoints", "CRDTCore", "DocStore"]),
-    layer("SyncProtocol", below: ["Failpoints", "CRDTCore", "DocStore", "QueryEngine", "CZlib"]),
-    layer("ScopePolicy", below: ["CRDTCore", "DocStore", "QueryEngine", "SyncProtocol"]),
+    layer("QueryLanguage", below: ["Platform", "Failpoints", "CRDTCore"]),
+    layer("QueryEngine", below: ["Failpoints", "CRDTCore", "DocStore", "QueryLanguage"]),
+    layer("SyncProtocol", below: ["Failpoints", "CRDTCore", "DocStore", "QueryLanguage", "CZlib"]),
+    layer("ScopePolicy", below: ["CRDTCore", "DocStore", "SyncProtocol"]),
     layer(
       "Transports",
       below: [
-        "Platform", "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol",
+        "Platform", "CRDTCore", "DocStore", "QueryLanguage", "SyncProtocol",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -40,23 +40,10 @@ package enum QueryDefect: UInt8, Failpoint {
   /// A group misses its first document.
   case groupMissesDocument
 
-  // MARK: Tests in place
-
-  /// A list of integers lacks its greatest one.
-  case listOfIntegersShort
-  /// A hashed list lacks its last value.
-  case hashedListShort
-  /// A negated test of a hashed list with a null is true.
-  case hashedListForgetsNull
-  /// A program compares integers as doubles.
-  case programComparesDoubles
-  /// The automaton does not treat the end of a word as a boundary.
-  case automatonIgnoresPlaces
-
   // MARK: Writes and live queries
 
   /// UPDATE leaves out the last document.
-  case updateMissesDocument
+  case updateMissesDocument = 52
   /// DELETE leaves out the last document.
   case removalMissesDocument
   /// RETURNING shows one row too few.
@@ -71,6 +58,4 @@ package enum QueryDefect: UInt8, Failpoint {
   case observerIndexForgetsBefore
   /// Observers do not follow changes from peers.
   case observerMissesMerges
-  /// Not all of a subscription's terms are tested.
-  case subscriptionDropsTerm
 }

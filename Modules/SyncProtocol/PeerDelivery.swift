@@ -1,6 +1,6 @@
 import CRDTCore
 package import DocStore
-package import QueryEngine
+package import QueryLanguage
 
 /// A snapshot of what this peer delivers to another.
 package struct PeerDelivery: Hashable, Sendable {

@@ -125,8 +125,3 @@ public struct Row: Sendable {
     do { return try values() == other.values() } catch { return false }
   }
 }
-
-extension DocumentID {
-  /// Copies an id out of the store's memory, which contains only canonical ids.
-  init(copying bytes: RawSpan) { self.init(trusted: unsafe bytes.withUnsafeBytes { unsafe Array($0) }) }
-}

@@ -10,10 +10,10 @@ public final class StatementContext: Sendable {
   private let timeout: Duration
   private let readWallClock: (@Sendable () -> Int64)?
   private let firstWallClock = Atomic(Int64.min)
-  let zoneOffset: (@Sendable (_ zone: String, _ milliseconds: Int64) -> Int?)?
-  let appID: String?
+  package let zoneOffset: (@Sendable (_ zone: String, _ milliseconds: Int64) -> Int?)?
+  package let appID: String?
   /// Whether an operand of a wrong type is an error, and not MISSING.
-  let strictTypes: Bool
+  package let strictTypes: Bool
   private let request = Atomic<UInt64>(0)
   private let profiling = Mutex<StatementProfile?>(nil)
   private let noted = Mutex<[UnknownField]>([])
@@ -66,7 +66,7 @@ public final class StatementContext: Sendable {
   ///
   /// It is read when the statement first needs it, and stays the same until its end. It is `nil` where there
   /// is no clock.
-  var wallClock: Int64? {
+  package var wallClock: Int64? {
     let known = firstWallClock.load(ordering: .relaxed)
     guard known == .min, let readWallClock else { return known == .min ? nil : known }
     let now = readWallClock()
@@ -78,7 +78,7 @@ public final class StatementContext: Sendable {
   public static let defaultMemoryBytes = 512 << 20
 
   /// The statement's number among those of its store, from 1; 0 where it has none.
-  var requestNumber: UInt64 { request.load(ordering: .relaxed) }
+  package var requestNumber: UInt64 { request.load(ordering: .relaxed) }
 
   /// The context itself, for the statement with this number.
   func numbered(_ number: UInt64) -> StatementContext {

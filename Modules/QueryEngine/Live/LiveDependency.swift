@@ -40,32 +40,9 @@ extension Statement {
       return false
     }
   }
-
-  /// All queries of the statement, also inner ones.
-  var selects: [Select] {
-    switch self {
-    case .select(let select): select.allQueries
-    case .compound(let compound): compound.body.selects.flatMap(\.allQueries)
-    case .insert, .update, .delete, .evict, .createIndex, .dropIndex, .alterSystem, .show, .explain, .profile,
-      .advise:
-      []
-    }
-  }
-}
-
-extension CompoundSelect.Operand {
-  var selects: [Select] {
-    switch self {
-    case .select(let select): [select]
-    case .combined(_, _, let left, let right): left.selects + right.selects
-    }
-  }
 }
 
 extension Select {
-  /// This query and its inner queries.
-  fileprivate var allQueries: [Select] { [self] + expressions.flatMap(\.queries).flatMap(\.allQueries) }
-
   /// The sources, counted from 0 in the order of the text.
   fileprivate func source(_ index: Int) -> Source { index == 0 ? source : joins[index - 1].source }
 
@@ -84,17 +61,6 @@ extension Select {
     return terms.compactMap { term in
       guard term.isDeterministic, term.sources == [index] else { return nil }
       return term.onlySource(index)
-    }
-  }
-}
-
-extension Expression {
-  /// The inner queries of the expression, without the queries inside of them.
-  fileprivate var queries: [Select] {
-    switch self {
-    case .inQuery(let subject, let query, _): subject.queries + [query]
-    case .existsQuery(let query): [query]
-    default: children.flatMap(\.queries)
     }
   }
 }

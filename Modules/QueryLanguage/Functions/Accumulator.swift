@@ -190,7 +190,7 @@ package struct Accumulator: Sendable {
 
 extension Value {
   /// The value, with a counter replaced by its integer.
-  var withoutCounter: Value {
+  package var withoutCounter: Value {
     if case .counter(let number) = self { .int(number) } else { self }
   }
 }

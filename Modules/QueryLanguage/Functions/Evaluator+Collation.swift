@@ -35,7 +35,7 @@ extension Evaluator {
 
 extension Collation {
   /// The rule of a comparison: the collation of either operand.
-  static func ruling(_ operands: [Expression]) -> Collation? {
+  package static func ruling(_ operands: [Expression]) -> Collation? {
     var ruling: Collation?
     for operand in operands {
       if case .collate(_, let rule) = operand, ruling != .caseInsensitive { ruling = rule }

@@ -24,7 +24,7 @@ package struct Evaluator {
     self.arguments = arguments
     self.scope = scope
     matching = MatchingBudget(scope.context)
-    isStrict = scope.context?.strictTypes ?? false
+    isStrict = scope.isStrict
   }
 
   /// The value of an expression for one row.
@@ -43,7 +43,7 @@ package struct Evaluator {
   }
 
   /// The value of a bound expression for one row of a statement.
-  static func evaluate(
+  package static func evaluate(
     _ expression: Expression, row: (FieldPath) -> Value?, in scope: EvaluationScope
   ) throws(QueryError) -> Value? {
     var evaluator = Evaluator(scope)
@@ -52,7 +52,7 @@ package struct Evaluator {
 
   /// The value of an expression that reads no fields.
   package static func evaluate(
-    constant expression: Expression, arguments: [TextKey: Value] = [:], context: StatementContext? = nil
+    constant expression: Expression, arguments: [TextKey: Value] = [:], context: (any EvaluationContext)? = nil
   ) throws(QueryError) -> Value? {
     var evaluator = Evaluator(arguments: arguments, EvaluationScope(expression, context))
     return try evaluator.value(of: expression) { _ in nil }

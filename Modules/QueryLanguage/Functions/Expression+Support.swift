@@ -20,7 +20,7 @@ extension Expression {
 
 extension QueryError {
   /// The error for a feature that this engine does not support.
-  static func unsupported(_ feature: String) -> QueryError {
+  package static func unsupported(_ feature: String) -> QueryError {
     QueryError(.unsupported, "\(feature) is not supported")
   }
 }

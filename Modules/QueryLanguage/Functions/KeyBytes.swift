@@ -1,15 +1,15 @@
-import CRDTCore
+package import CRDTCore
 
 /// Values as bytes that are equal where queries find the values equal.
 ///
 /// They are the keys of groups and of distinct rows. Numbers are equal by value whatever their kind, strings
 /// by their bytes. Null equals only null, and MISSING only MISSING.
-enum KeyBytes {
+package enum KeyBytes {
   private enum Tag: UInt8 {
     case no, yes, whole, fraction, bytes, string, array, object, attachment, null, missing, decimal
   }
 
-  static func append(_ value: Value?, to key: inout [UInt8]) {
+  package static func append(_ value: Value?, to key: inout [UInt8]) {
     switch value {
     case .bool(let flag): append(flag, to: &key)
     case .int(let number), .counter(let number): append(number, to: &key)

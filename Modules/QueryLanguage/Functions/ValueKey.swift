@@ -1,19 +1,19 @@
-import CRDTCore
+package import CRDTCore
 
 /// A value as a key of sets and groups: keys are equal where queries find the values equal.
 ///
 /// This includes null and MISSING. Numbers are equal by value whatever their kind, strings by their bytes,
 /// and NaN is equal to itself.
-struct ValueKey: Hashable, Sendable {
-  let value: Value?
+package struct ValueKey: Hashable, Sendable {
+  package let value: Value?
 
-  init(_ value: Value?) { self.value = value }
+  package init(_ value: Value?) { self.value = value }
 
-  static func == (left: ValueKey, right: ValueKey) -> Bool {
+  package static func == (left: ValueKey, right: ValueKey) -> Bool {
     SortOrder.compare(left.value, right.value) == 0
   }
 
-  func hash(into hasher: inout Hasher) { Self.hash(value, into: &hasher) }
+  package func hash(into hasher: inout Hasher) { Self.hash(value, into: &hasher) }
 
   private static func hash(_ value: Value?, into hasher: inout Hasher) {
     switch value {
@@ -47,7 +47,7 @@ struct ValueKey: Hashable, Sendable {
 
 extension Value {
   /// About the bytes of memory that the value uses.
-  var memoryBytes: Int {
+  package var memoryBytes: Int {
     switch self {
     case .null, .bool, .int, .double, .counter: 32
     case .string(let text): 32 + text.utf8.count

@@ -1,7 +1,7 @@
 import CRDTCore
 
 /// The texts of one record in lower case, each made when the first predicate reads it.
-final class FoldedTexts {
+package final class FoldedTexts {
   /// The folded texts, by their offset in the record.
   private var known: [(start: Int, bytes: [UInt8])] = []
 

@@ -14,7 +14,7 @@ struct RecordExpression: Sendable {
   /// - Parameters:
   ///   - expression: The bound expression to evaluate.
   ///   - context: The context of the statement that evaluates it.
-  init(_ expression: Expression, _ context: StatementContext? = nil) {
+  init(_ expression: Expression, _ context: (any EvaluationContext)? = nil) {
     scope = EvaluationScope(expression, context)
     var paths: [FieldPath] = []
     let numbered = expression.rewritten { (node) throws(Never) -> Expression in

@@ -153,7 +153,7 @@ extension RecordMatcher {
     if strings.isEmpty {
       node.constants = ConstantRange(start: Int32(ints.count), count: Int32(numbers.count))
       ints += numbers.sorted()
-      if QueryDefect.listOfIntegersShort.isPlanted, node.constants.count > 0 { node.constants.count -= 1 }
+      if LanguageDefect.listOfIntegersShort.isPlanted, node.constants.count > 0 { node.constants.count -= 1 }
     } else {
       let sorted = strings.sorted { $0.span.bytes.compare($1.span.bytes) < 0 }.map { addText($0) }
       node.operation = .inStrings

@@ -15,7 +15,7 @@ public struct RecordMatcher: Sendable {
   var patterns: [LikePattern] = []
   var programs: [RegularProgram] = []
   var generals: [ScalarProgram] = []
-  let context: StatementContext?
+  let context: (any EvaluationContext)?
   /// The evaluator's results for the last comparison, while the predicate is compiled.
   var lastAnswers: ComparisonAnswers?
   private var keys = KeyTable()
@@ -26,10 +26,20 @@ public struct RecordMatcher: Sendable {
   /// - Parameters:
   ///   - predicate: The condition on documents; `nil` accepts every document.
   ///   - arguments: The values of the predicate's parameters.
-  ///   - context: The context of the statement to which the predicate belongs.
   /// - Throws: `argument` when a parameter has no value, `limit` when one is nested too deeply.
-  public init(
-    _ predicate: Expression?, arguments: [TextKey: Value] = [:], context: StatementContext? = nil
+  public init(_ predicate: Expression?, arguments: [TextKey: Value] = [:]) throws(QueryError) {
+    try self.init(predicate, arguments: arguments, evaluation: nil)
+  }
+
+  /// Compiles a predicate of a statement.
+  ///
+  /// - Parameters:
+  ///   - predicate: The condition on documents; `nil` accepts every document.
+  ///   - arguments: The values of the predicate's parameters.
+  ///   - evaluation: What evaluations take from the statement; `nil` outside of statements.
+  /// - Throws: `argument` when a parameter has no value, `limit` when one is nested too deeply.
+  package init(
+    _ predicate: Expression?, arguments: [TextKey: Value], evaluation context: (any EvaluationContext)?
   ) throws(QueryError) {
     self.context = context
     guard let predicate else { return }
@@ -75,7 +85,7 @@ public struct RecordMatcher: Sendable {
   }
 
   /// Like `matches`, for callers that report a predicate that fails.
-  func accepts(
+  package func accepts(
     _ id: RawSpan, _ record: borrowing RecordView, _ folded: FoldedTexts? = nil
   ) throws(QueryError) -> Bool {
     guard !nodes.isEmpty else { return true }

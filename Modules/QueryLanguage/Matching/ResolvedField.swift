@@ -1,15 +1,15 @@
-import CRDTCore
+package import CRDTCore
 
 /// One path of a query, resolved to read records of one collection.
-struct ResolvedField: Sendable {
+package struct ResolvedField: Sendable {
   /// Whether the path begins at `_id`, which is the record's key and not in the record.
   let isIdentifier: Bool
   /// The part that is read in place: up to the first array index.
-  private(set) var path: ResolvedPath
+  package private(set) var path: ResolvedPath
   /// The rest of the path, which is followed on values.
   let rest: [PathComponent]
 
-  init(_ whole: FieldPath) {
+  package init(_ whole: FieldPath) {
     isIdentifier = whole.first == .key("_id")
     let inPlace = isIdentifier ? 1 : whole.firstIndex(where: \.isIndex) ?? whole.count
     path = ResolvedPath(Array(whole.prefix(inPlace)))
@@ -17,11 +17,11 @@ struct ResolvedField: Sendable {
   }
 
   /// Whether the whole path is read in place.
-  var isInPlace: Bool { rest.isEmpty && !isIdentifier }
+  package var isInPlace: Bool { rest.isEmpty && !isIdentifier }
 
-  mutating func resolve(_ keys: KeyTable) { path.resolve(in: keys) }
+  package mutating func resolve(_ keys: KeyTable) { path.resolve(in: keys) }
 
-  func value(
+  package func value(
     _ id: RawSpan, _ record: borrowing RecordView, _ keys: KeyTable
   ) throws(QueryError) -> Value? {
     do {
@@ -45,7 +45,7 @@ extension PathComponent {
 
 extension QueryError {
   /// The error for a record or an id in the store that cannot be decoded.
-  static func unreadable(_ error: CodecError) -> QueryError {
+  package static func unreadable(_ error: CodecError) -> QueryError {
     QueryError(.runtime, "a stored document cannot be read: \(error.message)")
   }
 }

@@ -1,8 +1,8 @@
-import CRDTCore
+package import CRDTCore
 import Failpoints
 
 /// A value while a program runs, without memory of its own: a number, or the location of bytes.
-struct Scalar: BitwiseCopyable {
+package struct Scalar: BitwiseCopyable {
   enum Kind: UInt8 {
     case missing, null, bool, int, double, counter, string, bytes, array, object, attachment,
       decimal
@@ -79,7 +79,7 @@ struct Scalar: BitwiseCopyable {
   /// The value, if it is stored here completely: a number, a truth value, or null; otherwise `nil`.
   ///
   /// It is also `nil` for MISSING.
-  var plainValue: Value? {
+  package var plainValue: Value? {
     switch kind {
     case .null: .null
     case .bool: .bool(bool)
@@ -90,7 +90,7 @@ struct Scalar: BitwiseCopyable {
     }
   }
 
-  var isPlain: Bool { kind.rawValue <= Kind.counter.rawValue }
+  package var isPlain: Bool { kind.rawValue <= Kind.counter.rawValue }
 
   /// The order of two numbers or truth values, by ``SortOrder``; zero if they are equal.
   static func comparePlain(_ left: Scalar, _ right: Scalar) -> Int {
@@ -98,7 +98,7 @@ struct Scalar: BitwiseCopyable {
     case (.double, .double): return SortOrder.compare(left.double, right.double)
     case (.double, _): return -SortOrder.compare(right.int, left.double)
     case (_, .double): return SortOrder.compare(left.int, right.double)
-    case _ where QueryDefect.programComparesDoubles.isPlanted:
+    case _ where LanguageDefect.programComparesDoubles.isPlanted:
       return SortOrder.compare(Double(left.int), Double(right.int))
     default: return left.int < right.int ? -1 : left.int > right.int ? 1 : 0
     }
@@ -129,12 +129,12 @@ extension Truth {
 }
 
 /// The document on which a program runs.
-struct DocumentView: ~Escapable {
+package struct DocumentView: ~Escapable {
   let id: RawSpan
   let record: RecordView
 
   @_lifetime(copy id, copy record)
-  init(_ id: RawSpan, _ record: borrowing RecordView) {
+  package init(_ id: RawSpan, _ record: borrowing RecordView) {
     self.id = id
     self.record = copy record
   }

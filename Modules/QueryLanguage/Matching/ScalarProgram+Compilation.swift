@@ -4,7 +4,7 @@ extension ScalarProgram {
   mutating func compile(_ expression: Expression) {
     // Operations in place do not distinguish types.
     let hasForm = expression.runsInPlace && !(hasDecimals && expression.makesDecimals)
-    guard scope.context?.strictTypes != true, hasForm else {
+    guard !scope.isStrict, hasForm else {
       generals.append(RecordExpression(expression, scope.context))
       append(ScalarNode(operation: .general, operand: Int32(generals.count - 1)), [])
       return
@@ -172,7 +172,7 @@ extension Expression {
   }
 
   /// Whether it computes with decimals somewhere, for which there is no form in place.
-  var makesDecimals: Bool {
+  package var makesDecimals: Bool {
     if case .call(.decimal, _) = self { return true }
     return children.contains(where: \.makesDecimals)
   }

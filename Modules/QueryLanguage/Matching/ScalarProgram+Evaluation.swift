@@ -2,7 +2,7 @@ import CRDTCore
 
 extension ScalarProgram {
   /// The result of the node at `index`.
-  func scalar(
+  package func scalar(
     _ index: Int, _ document: borrowing DocumentView, _ scratch: inout ScalarScratch
   ) throws(QueryError) -> Scalar {
     let node = nodes.span[index]

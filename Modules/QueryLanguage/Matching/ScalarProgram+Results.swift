@@ -3,7 +3,7 @@ import CRDTCore
 /// Keys of groups and of distinct rows, without owned values where possible.
 extension ScalarProgram {
   /// Appends the value's ``KeyBytes``.
-  func appendKey(
+  package func appendKey(
     of scalar: Scalar, _ document: borrowing DocumentView, _ scratch: borrowing ScalarScratch,
     to key: inout [UInt8]
   ) throws(QueryError) {

@@ -1,10 +1,10 @@
-import CRDTCore
+package import CRDTCore
 
 /// A bound expression, compiled to run on records in place.
 ///
 /// Numbers, strings and arrays are used in place. Owned values are made only for the program's result, and
 /// for calls that have no form in place. The results are those of ``Evaluator`` on values.
-struct ScalarProgram: Sendable {
+package struct ScalarProgram: Sendable {
   let expression: Expression
   var nodes: ContiguousArray<ScalarNode> = []
   var fields: [ResolvedField] = []
@@ -25,7 +25,7 @@ struct ScalarProgram: Sendable {
   /// - Parameters:
   ///   - expression: The bound expression to evaluate.
   ///   - context: The context of the statement that evaluates it.
-  init(_ expression: Expression, _ context: StatementContext? = nil) {
+  package init(_ expression: Expression, _ context: (any EvaluationContext)? = nil) {
     self.expression = expression
     scope = EvaluationScope(expression, context)
     hasDecimals = expression.makesDecimals
@@ -33,10 +33,10 @@ struct ScalarProgram: Sendable {
   }
 
   /// Whether every document gives the same value, apart from functions such as `clock()`.
-  var isConstant: Bool { expression.paths.isEmpty }
+  package var isConstant: Bool { expression.paths.isEmpty }
 
   /// Resolves the names of the fields.
-  mutating func resolve(_ keys: KeyTable) {
+  package mutating func resolve(_ keys: KeyTable) {
     self.keys = keys
     for index in fields.indices { fields[index].resolve(keys) }
     for index in generals.indices { generals[index].resolve(keys) }
@@ -50,7 +50,7 @@ struct ScalarProgram: Sendable {
   }
 
   /// The expression's value for one document; `nil` is MISSING.
-  func evaluate(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> Value? {
+  package func evaluate(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> Value? {
     if nodes.count == 1, let field = fields.first { return try field.value(id, record, keys) }
     var scratch = ScalarScratch()
     let document = DocumentView(id, record)
@@ -69,7 +69,7 @@ struct ScalarProgram: Sendable {
   }
 
   /// The expression's value for a row of values.
-  func evaluate(_ fields: [TextKey: Value]) throws(QueryError) -> Value? {
+  package func evaluate(_ fields: [TextKey: Value]) throws(QueryError) -> Value? {
     try Evaluator.evaluate(expression, row: { Value.map(fields).value(at: $0) }, in: scope)
   }
 
@@ -90,7 +90,7 @@ struct ScalarProgram: Sendable {
   }
 
   /// An owned value; `nil` for MISSING.
-  func value(
+  package func value(
     of scalar: Scalar, _ document: borrowing DocumentView, _ scratch: borrowing ScalarScratch
   ) throws(QueryError) -> Value? {
     switch scalar.place {

@@ -1,7 +1,7 @@
 import CRDTCore
 
 /// The memory of one run of a program: bytes, whole values, and their remaining budgets.
-struct ScalarScratch {
+package struct ScalarScratch {
   private(set) var bytes: [UInt8] = []
   private(set) var boxes: [Value] = []
   /// The variables that the comprehensions around the current node have bound, by slot.
@@ -9,6 +9,8 @@ struct ScalarScratch {
   /// The steps that remain to this run for pattern matching; `nil` before the first.
   var matching: MatchingBudget?
   private var remainingBytes = Evaluator.producedBytes
+
+  package init() {}
 
   /// Deducts bytes from those that this run may still produce.
   mutating func charge(_ count: Int) throws(QueryError) {
@@ -19,7 +21,7 @@ struct ScalarScratch {
   }
 
   /// Deducts steps from those that remain to this run for pattern matching and iteration.
-  mutating func spend(_ steps: Int, _ context: StatementContext?) throws(QueryError) {
+  mutating func spend(_ steps: Int, _ context: (any EvaluationContext)?) throws(QueryError) {
     var budget = matching ?? MatchingBudget(context)
     defer { matching = budget }
     try budget.spend(steps)

@@ -1,4 +1,4 @@
-import CRDTCore
+package import CRDTCore
 
 extension Parser {
   /// Takes the hints of the comments before the current token that no source has taken yet.
@@ -26,7 +26,7 @@ extension Hints {
   }
 
   /// Reads directives by their keys.
-  init(directives: [TextKey: Value]) throws(QueryError) {
+  package init(directives: [TextKey: Value]) throws(QueryError) {
     self.init()
     if let value = directives["#index"] { indexes = try Self.indexes(value) }
     if let value = directives["#prefer_order"] {

@@ -142,7 +142,7 @@ extension QueryError {
   /// The same error, as one about a document.
   ///
   /// An error that is already about a document, a timeout and a cancellation stay as they are.
-  func about(_ id: RawSpan) -> QueryError {
+  package func about(_ id: RawSpan) -> QueryError {
     if document != nil || code == .timeout || code == .cancelled { return self }
     var copy = self
     copy.document = DocumentID(copying: id)

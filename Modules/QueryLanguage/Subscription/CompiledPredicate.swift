@@ -122,7 +122,7 @@ extension Expression {
     encoded.sort { $0.bytes.span.bytes.compare($1.bytes.span.bytes) < 0 }
     var distinct: [(bytes: [UInt8], term: Expression)] = []
     for pair in encoded where distinct.last?.bytes != pair.bytes { distinct.append(pair) }
-    if distinct.count > 1, QueryDefect.subscriptionDropsTerm.isPlanted { distinct.removeLast() }
+    if distinct.count > 1, LanguageDefect.subscriptionDropsTerm.isPlanted { distinct.removeLast() }
     return distinct.map(\.term)
   }
 }

@@ -50,7 +50,7 @@ extension Expression {
   ///   - mayBeDocument: Whether it may be a document or an array of documents; their own levels do not count.
   /// - Returns: The value.
   /// - Throws: `argument` where it has no value, `limit` where it is nested too deeply.
-  static func argument(
+  package static func argument(
     _ name: TextKey, in arguments: [TextKey: Value], mayBeDocument: Bool = false
   ) throws(QueryError) -> Value {
     guard let value = arguments[name] else {

@@ -12,7 +12,7 @@ extension Expression {
   }
 
   /// The same node with each of its children replaced by the result of `transform`.
-  func mapChildren<Failure: Error>(
+  package func mapChildren<Failure: Error>(
     _ transform: (Expression) throws(Failure) -> Expression
   ) throws(Failure) -> Expression {
     switch self {

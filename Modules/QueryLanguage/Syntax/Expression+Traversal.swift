@@ -72,7 +72,7 @@ extension Expression {
 
 extension Select {
   /// Every expression of the query, in the order of the text.
-  var expressions: [Expression] {
+  package var expressions: [Expression] {
     projection.expressions + joins.map(\.condition) + (predicate.map { [$0] } ?? []) + groups
       + (having.map { [$0] } ?? []) + order.map(\.expression) + [limit, offset].compactMap { $0 }
   }

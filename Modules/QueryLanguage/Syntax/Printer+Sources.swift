@@ -1,5 +1,4 @@
 import CRDTCore
-package import DocStore
 
 extension Printer {
   static func text(of source: Source) -> String {
@@ -54,7 +53,7 @@ extension Printer {
 
 extension CreateIndex.Key {
   /// The key as in CREATE INDEX.
-  fileprivate var text: String {
+  package var text: String {
     let path = Printer.text(of: path.map(PathComponent.key))
     let indexed =
       switch part {
@@ -66,14 +65,7 @@ extension CreateIndex.Key {
   }
 }
 
-extension IndexDefinition {
-  /// The keys as in CREATE INDEX, for example `km DESC`.
-  package var keyTexts: [String] {
-    fields.map { CreateIndex.Key($0.term, descending: $0.isDescending).text }
-  }
-}
-
 extension Source {
   /// The name of the source in the statement.
-  var name: String { alias?.text ?? collection }
+  package var name: String { alias?.text ?? collection }
 }

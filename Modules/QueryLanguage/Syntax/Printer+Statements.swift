@@ -73,7 +73,7 @@ extension Printer {
     return Self.text(of: [.key(TextKey(qualifier))] + path) + (key.descending ? " DESC" : "")
   }
 
-  func text(of projection: Select.Projection, _ names: [String]) -> String {
+  package func text(of projection: Select.Projection, _ names: [String]) -> String {
     switch projection {
     case .all: return "*"
     case .countAll(let alias): return "COUNT(*)" + (alias == "($1)" ? "" : " AS \(Self.name(alias.text))")
@@ -187,7 +187,7 @@ extension Printer {
     return text + clause("LIMIT", limit) + clause("OFFSET", offset)
   }
 
-  func text(of key: SortKey) -> String { text(of: key.expression) + (key.descending ? " DESC" : "") }
+  package func text(of key: SortKey) -> String { text(of: key.expression) + (key.descending ? " DESC" : "") }
 }
 
 extension Expression {

@@ -1,10 +1,10 @@
-import CRDTCore
+package import CRDTCore
 
 /// Turns syntax trees back into DQL, with every operator in parentheses, as in plans.
 ///
 /// The text parses back to the same tree, unless only the builder language or bound arguments can produce
 /// that tree.
-struct Printer {
+package struct Printer {
   /// The names of the joined sources in the statement.
   var sources: [String] = []
   /// The name that the parser removes from the front of paths; `nil` outside statements on one source.
@@ -14,7 +14,7 @@ struct Printer {
   /// The variables of the comprehensions around the current expression.
   private var variables: Set<TextKey> = []
 
-  init(sources: [String] = [], qualifier: String? = nil, hidesValues: Bool = false) {
+  package init(sources: [String] = [], qualifier: String? = nil, hidesValues: Bool = false) {
     self.sources = sources
     self.qualifier = qualifier
     self.hidesValues = hidesValues
@@ -142,7 +142,7 @@ struct Printer {
 // MARK: - Values and names
 
 extension Printer {
-  func text(of value: Value) -> String {
+  package func text(of value: Value) -> String {
     if hidesValues { return "?" }
     return switch value {
     case .null: "NULL"
@@ -163,7 +163,7 @@ extension Printer {
   }
 
   /// A path as the parser accepts it.
-  static func text(of path: FieldPath) -> String {
+  package static func text(of path: FieldPath) -> String {
     var text = ""
     for component in path {
       switch component {
@@ -190,7 +190,7 @@ extension Printer {
   }
 
   /// A string literal.
-  static func quoted(_ text: String) -> String {
+  package static func quoted(_ text: String) -> String {
     var result = "'"
     for scalar in text.unicodeScalars {
       switch scalar {

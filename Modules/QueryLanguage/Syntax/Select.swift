@@ -128,7 +128,7 @@ public struct CompoundSelect: Hashable, Sendable {
 
 extension Select.Projection {
   /// The projection with the expression of each column replaced by the result of `transform`.
-  func mapColumns<Failure: Error>(
+  package func mapColumns<Failure: Error>(
     _ transform: (Expression) throws(Failure) -> Expression
   ) throws(Failure) -> Select.Projection {
     switch self {

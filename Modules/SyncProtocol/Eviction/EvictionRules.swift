@@ -1,6 +1,6 @@
 import CRDTCore
 import DocStore
-import QueryEngine
+import QueryLanguage
 
 /// The subscriptions of a store, as far as they decide which documents stay.
 struct EvictionRules: Sendable {

@@ -1,6 +1,6 @@
 import CRDTCore
 import DocStore
-import QueryEngine
+import QueryLanguage
 import Synchronization
 
 /// Evicts documents that have left subscriptions with eviction, for all sessions of a store.

@@ -1,5 +1,5 @@
 import CRDTCore
-import QueryEngine
+import QueryLanguage
 
 /// A peer's subscriptions, in as many frames as necessary.
 struct InterestFrame {

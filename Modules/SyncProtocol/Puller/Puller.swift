@@ -1,6 +1,6 @@
 import CRDTCore
 import DocStore
-import QueryEngine
+import QueryLanguage
 
 /// The receiving half of a session.
 ///

@@ -1,6 +1,6 @@
 import CRDTCore
 import DocStore
-public import QueryEngine
+public import QueryLanguage
 import Synchronization
 
 /// A statement of the other peer, to be run on a thread that may block.
@@ -20,7 +20,7 @@ public final class QueryJob: Sendable {
 
   private enum Course {
     case waiting
-    case running(StatementContext)
+    case running(any RemoteQueryRun)
     case cancelled
   }
 
@@ -36,7 +36,7 @@ public final class QueryJob: Sendable {
   /// Cancels the job soon, from any thread.
   func cancel() {
     course.withLock { course in
-      if case .running(let context) = course { context.cancel() }
+      if case .running(let run) = course { run.cancel() }
       course = .cancelled
     }
   }
@@ -49,8 +49,8 @@ public final class QueryJob: Sendable {
   ///   - engine: Runs the statement on the session's store.
   ///   - deliver: Passes pieces to `Session.queried`, in order, on the same thread; the last one ends the
   ///     answer.
-  public func run(on engine: Engine, _ deliver: (Piece) -> Void) {
-    let start = engine.environment.now()
+  public func run(on engine: some RemoteQueryRunner, _ deliver: (Piece) -> Void) {
+    let start = engine.remoteQueryTime
     var rows = 0
     var failure: RemoteQueryError?
     do {
@@ -67,11 +67,11 @@ public final class QueryJob: Sendable {
     } catch {
       failure = RemoteQueryError(.storage, "The peer's store failed")
     }
-    let time = Duration.nanoseconds(Int64(clamping: engine.environment.now() - start))
+    let time = Duration.nanoseconds(Int64(clamping: engine.remoteQueryTime - start))
     deliver(Piece(number: number, end: QueryEnd(error: failure, rows: rows, time: time)))
   }
 
-  private func run(on engine: Engine, rows: inout Int, _ deliver: (Piece) -> Void) throws {
+  private func run(on engine: some RemoteQueryRunner, rows: inout Int, _ deliver: (Piece) -> Void) throws {
     let statement = try DQL.parse(question.text)
     guard statement.isQuery else {
       throw RemoteQueryError(.unsupported, "only SELECT and EXPLAIN of one are run for another peer")
@@ -80,36 +80,32 @@ public final class QueryJob: Sendable {
       throw RemoteQueryError(.unsupported, "collections of the system are not read for another peer")
     }
     let limits = question.limits
-    let context = StatementContext(
-      engine.environment, timeout: limits.time, memoryBytes: SyncLimits.remoteQueryMemoryBytes)
+    let run = engine.makeRemoteQueryRun(
+      timeout: limits.time, memoryBytes: SyncLimits.remoteQueryMemoryBytes)
     let begins = course.withLock { course in
       guard case .waiting = course else { return false }
-      course = .running(context)
+      course = .running(run)
       return true
     }
     guard begins else { throw RemoteQueryError(.cancelled, "the statement was cancelled") }
     var out = ByteWriter()
     var (count, bytes) = (0, 0)
     defer { rows = count }
-    try engine.store.read { snapshot in
-      try engine.forEachRow(
-        of: statement, arguments: question.arguments, in: snapshot, context: context
-      ) { row in
-        let before = out.count
-        QueryRow.encode(row.id, try row.values(), to: &out)
-        guard count < limits.rows, bytes + out.count - before <= limits.bytes else {
-          let what = count < limits.rows ? "\(limits.bytes) bytes" : "\(limits.rows) rows"
-          if before > 0 { deliver(Piece(number: number, bytes: Array(out.bytes[..<before]))) }
-          throw RemoteQueryError(.limit, "the answer has more than \(what)")
-        }
-        count += 1
-        bytes += out.count - before
-        if out.count >= Self.pieceBytes {
-          deliver(Piece(number: number, bytes: out.bytes))
-          out = ByteWriter()
-        }
-        return true
+    try run.forEachRow(of: statement, arguments: question.arguments) { id, values in
+      let before = out.count
+      QueryRow.encode(id, values, to: &out)
+      guard count < limits.rows, bytes + out.count - before <= limits.bytes else {
+        let what = count < limits.rows ? "\(limits.bytes) bytes" : "\(limits.rows) rows"
+        if before > 0 { deliver(Piece(number: number, bytes: Array(out.bytes[..<before]))) }
+        throw RemoteQueryError(.limit, "the answer has more than \(what)")
       }
+      count += 1
+      bytes += out.count - before
+      if out.count >= Self.pieceBytes {
+        deliver(Piece(number: number, bytes: out.bytes))
+        out = ByteWriter()
+      }
+      return true
     }
     if out.count > 0 { deliver(Piece(number: number, bytes: out.bytes)) }
   }

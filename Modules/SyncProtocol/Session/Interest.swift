@@ -1,6 +1,6 @@
 import CRDTCore
 import DocStore
-import QueryEngine
+import QueryLanguage
 import Synchronization
 
 /// The interest of a peer: for each collection, the union of the peer's queries.

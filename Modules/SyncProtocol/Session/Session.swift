@@ -1,7 +1,7 @@
 import CRDTCore
 public import DocStore
 import Failpoints
-public import QueryEngine
+public import QueryLanguage
 
 /// The sync conversation of two peers, as a pure state machine: bytes and events in, actions out.
 ///

@@ -1,5 +1,5 @@
 public import DocStore
-public import QueryEngine
+public import QueryLanguage
 import Synchronization
 
 /// The state that all sessions of one store share.

@@ -1,6 +1,6 @@
 import CRDTCore
 import DocStore
-import QueryEngine
+import QueryLanguage
 import SyncProtocol
 
 /// The state of a network of peers, protected by its lock.

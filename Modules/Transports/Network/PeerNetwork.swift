@@ -1,7 +1,7 @@
 import DocStore
 public import Logging
 import NIOConcurrencyHelpers
-public import QueryEngine
+public import QueryLanguage
 import SyncProtocol
 
 /// All connections of one store: listens, connects, and runs a session on each link.

@@ -1,5 +1,5 @@
 import NIOConcurrencyHelpers
-import QueryEngine
+import QueryLanguage
 package import SyncProtocol
 
 extension SessionDriver {

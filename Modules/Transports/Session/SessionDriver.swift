@@ -1,6 +1,6 @@
 public import DocStore
 import NIOConcurrencyHelpers
-public import QueryEngine
+public import QueryLanguage
 public import SyncProtocol
 
 /// Drives one session over one link: passes it bytes, commits and time, and carries out its actions.
@@ -26,7 +26,7 @@ public final class SessionDriver: Sendable {
     let shared = SessionShared()
     let nudges = SessionNudges()
     let bell = StatusBell()
-    let engine: Engine?
+    let engine: (any RemoteQueryRunner)?
 
     /// Combines what sessions need.
     ///
@@ -38,7 +38,7 @@ public final class SessionDriver: Sendable {
     ///   - engine: Runs statements for other peers; without one, statements are refused.
     public init(
       store: Store, gate: any SyncGate, configuration: SessionConfiguration,
-      clock: TransportClock = .continuous, engine: Engine? = nil
+      clock: TransportClock = .continuous, engine: (any RemoteQueryRunner)? = nil
     ) {
       self.store = store
       self.gate = gate

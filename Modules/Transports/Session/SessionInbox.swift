@@ -1,7 +1,7 @@
 import CRDTCore
 package import DocStore
 import NIOConcurrencyHelpers
-package import QueryEngine
+package import QueryLanguage
 package import SyncProtocol
 
 /// The mailbox of a session: input that it has not processed, and who may process it.

@@ -30,7 +30,7 @@ package enum DateText {
   }
 
   /// The text of a moment, with milliseconds unless they are zero.
-  static func text(of instant: Instant) -> String {
+  package static func text(of instant: Instant) -> String {
     let fields = instant.fields
     let milliseconds = fields.millisecond == 0 ? "" : "." + padded(fields.millisecond, 3)
     return padded(fields.year, 4) + "-" + padded(fields.month, 2) + "-" + padded(fields.day, 2) + "T"

@@ -1,7 +1,7 @@
 /// A moment, with the offset of the time zone in which its fields are read.
 ///
 /// The calendar is the Gregorian one, also before its introduction. Days have 86,400 seconds.
-struct Instant: Hashable, Sendable {
+package struct Instant: Hashable, Sendable {
   /// The first and the last moment of the years 0 to 9999, in milliseconds.
   ///
   /// Four digits can show these years.
@@ -14,7 +14,7 @@ struct Instant: Hashable, Sendable {
   private(set) var offset: Int
 
   /// - Returns: `nil` for a moment that is out of bounds at this offset.
-  init?(milliseconds: Int64, offset: Int = 0) {
+  package init?(milliseconds: Int64, offset: Int = 0) {
     guard abs(offset) < 86_400 else { return nil }
     let (local, isBeyond) = milliseconds.addingReportingOverflow(Int64(offset) * 1_000)
     guard !isBeyond, Self.bounds.contains(local) else { return nil }

@@ -33,9 +33,9 @@ final class ConstantList: Sendable {
     var fractions: Set<UInt64> = []
     var texts = KeySet()
     var others: Set<ValueKey> = []
-    for element in elements.dropLast(QueryDefect.hashedListShort.isPlanted ? 1 : 0) {
+    for element in elements.dropLast(LanguageDefect.hashedListShort.isPlanted ? 1 : 0) {
       switch element {
-      case .null: hasNull = !QueryDefect.hashedListForgetsNull.isPlanted
+      case .null: hasNull = !LanguageDefect.hashedListForgetsNull.isPlanted
       case .bool(let flag): flags.insert(flag)
       case .int(let number), .counter(let number): wholeNumbers.insert(number)
       case .double(let number):

@@ -159,7 +159,7 @@ extension RegularSyntax.Place {
     case .textEnd: next == .none
     case .lineStart: previous == .none || previous == .newline
     case .lineEnd: next == .none || next == .newline
-    case .wordBoundary: previous.isWord != next.isWord && !QueryDefect.automatonIgnoresPlaces.isPlanted
+    case .wordBoundary: previous.isWord != next.isWord && !LanguageDefect.automatonIgnoresPlaces.isPlanted
     case .noWordBoundary: previous.isWord == next.isWord
     }
   }

@@ -8,11 +8,11 @@ struct MatchingBudget {
   static let steps = 1 << 28
   private static let stepsBetweenPolls = 1 << 16
 
-  private let context: StatementContext?
+  private let context: (any EvaluationContext)?
   private var remaining = steps
   private var sinceLast = 0
 
-  init(_ context: StatementContext? = nil) { self.context = context }
+  init(_ context: (any EvaluationContext)? = nil) { self.context = context }
 
   /// - Throws: `limit` when the steps are used up; what the statement's context throws.
   mutating func spend(_ steps: Int) throws(QueryError) {

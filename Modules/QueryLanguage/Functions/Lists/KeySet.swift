@@ -1,7 +1,7 @@
 import CRDTCore
 
 /// Byte strings, each kept once and numbered in order of arrival: a hash table with open addressing.
-struct KeySet: Sendable {
+package struct KeySet: Sendable {
   private var bytes: [UInt8] = []
   private var ends: [Int] = []
   private var hashes: [UInt64] = []
@@ -10,10 +10,12 @@ struct KeySet: Sendable {
   /// A random seed, so that the author of the values cannot provoke collisions.
   private let seed = UInt64.random(in: .min ... .max)
 
-  var count: Int { ends.count }
+  package init() {}
+
+  package var count: Int { ends.count }
 
   /// The number of a key; the key is added if it is new.
-  mutating func insert(_ key: [UInt8]) -> (number: Int, isNew: Bool) {
+  package mutating func insert(_ key: [UInt8]) -> (number: Int, isNew: Bool) {
     let hash = HashLanes(key.span.bytes, seed: seed).first
     var place = Int(truncatingIfNeeded: hash) & (slots.count - 1)
     while slots[place] != 0 {

@@ -1,18 +1,18 @@
-import CRDTCore
+package import CRDTCore
 
 /// The ids of the documents that a predicate may accept.
 ///
 /// The predicate is still applied, so a constraint may be too wide and must never be too narrow.
-enum IDConstraint: Equatable {
+package enum IDConstraint: Equatable {
   /// These ids, ascending, each once.
   case ids([DocumentID])
   /// Id bytes from `from` (inclusive) to `to` (exclusive); `nil` means no bound.
   case range(from: [UInt8]?, to: [UInt8]?)
 
-  static let everything = IDConstraint.range(from: nil, to: nil)
+  package static let everything = IDConstraint.range(from: nil, to: nil)
 
   /// - Complexity: O(*n* log *n*) in the predicate's nodes and constants.
-  init(_ predicate: Expression) {
+  package init(_ predicate: Expression) {
     switch predicate {
     case .and(let terms):
       self = terms.reduce(.everything) { $0.intersection(IDConstraint($1)) }
@@ -36,20 +36,12 @@ enum IDConstraint: Equatable {
   /// Whether a predicate is only a condition on ids that are strings and integers.
   ///
   /// Then it accepts every document that the ids find.
-  static func saysAll(_ predicate: Expression) -> Bool {
+  package static func saysAll(_ predicate: Expression) -> Bool {
     switch predicate {
     case .binary(.equal, identifier, .literal(let value)), .binary(.equal, .literal(let value), identifier):
       value.isOrderedAsBytes
     case .in(identifier, .literal(.array(let values)), negated: false): values.allSatisfy(\.isOrderedAsBytes)
     default: false
-    }
-  }
-
-  /// The access path to the documents with these ids, by ascending id.
-  var access: AccessPath {
-    switch self {
-    case .ids(let ids): .ids(ids)
-    case .range(let from, let to): .idRange(from: from, to: to)
     }
   }
 
@@ -119,7 +111,7 @@ extension BinaryOperator {
   fileprivate var isEquality: Bool { self == .equal || self == .same }
 
   /// The operator with its sides exchanged.
-  var mirrored: BinaryOperator {
+  package var mirrored: BinaryOperator {
     switch self {
     case .less: .greater
     case .lessOrEqual: .greaterOrEqual
@@ -134,7 +126,7 @@ extension Value {
   /// The id that equals this value in queries, where numbers compare by value.
   ///
   /// - Returns: `nil` when there may be several, or when it is hard to find: arrays and maps with doubles.
-  var asIdentifier: Value? {
+  package var asIdentifier: Value? {
     switch self {
     case .double(let number): Int64(exactly: number).map { .int($0) } ?? self
     case .counter(let number): .int(number)

@@ -1,9 +1,9 @@
-import CRDTCore
+package import CRDTCore
 
 /// A necessary condition on a document for a predicate to be true, in a form for lookups.
 ///
 /// A condition may accept too many documents, and must never accept too few.
-enum ObserverCondition: Equatable {
+package enum ObserverCondition: Equatable {
   /// Any document.
   case anything
   /// One of these documents.
@@ -16,7 +16,7 @@ enum ObserverCondition: Equatable {
   /// The narrowest known condition that a bound predicate implies.
   ///
   /// - Complexity: O(*n* log *n*) in the predicate's nodes and constants.
-  init(_ predicate: Expression?) {
+  package init(_ predicate: Expression?) {
     guard let predicate else {
       self = .anything
       return
@@ -88,7 +88,7 @@ enum ObserverCondition: Equatable {
 }
 
 /// A text that a field must contain for a predicate to be true.
-struct SoughtText: Hashable, Sendable {
+package struct SoughtText: Hashable, Sendable {
   let path: FieldPath
   /// UTF-8 in lower case, at least as long as the texts of a ``GramIndex``.
   let bytes: [UInt8]
@@ -119,7 +119,7 @@ struct SoughtText: Hashable, Sendable {
 }
 
 /// A hash that is equal for values that predicates find equal; each process has its own.
-struct ValueHash: Hashable, Sendable {
+package struct ValueHash: Hashable, Sendable {
   private enum Tag: UInt8 {
     case boolean, whole, fraction, binary, string
   }
@@ -130,7 +130,7 @@ struct ValueHash: Hashable, Sendable {
   var short: UInt32 { UInt32(truncatingIfNeeded: bits >> 32) }
 
   /// - Returns: `nil` for null, and for arrays, objects and attachments.
-  init?(_ value: Value) {
+  package init?(_ value: Value) {
     switch value {
     case .bool(let flag): self.init(flag)
     case .int(let number), .counter(let number): self.init(number)
@@ -142,7 +142,7 @@ struct ValueHash: Hashable, Sendable {
   }
 
   /// The hash of a stored value, read in place.
-  init?(_ value: borrowing ValueRef) {
+  package init?(_ value: borrowing ValueRef) {
     switch value.kind {
     case .bool: self.init(value.bool)
     case .int, .counter: self.init(value.int)
