@@ -1,4 +1,4 @@
-package import CRDTCore
+public import CRDTCore
 
 /// Evaluates expressions on values: the reference for faster paths, which must have the same results.
 ///
@@ -52,7 +52,8 @@ package struct Evaluator {
 
   /// The value of an expression that reads no fields.
   package static func evaluate(
-    constant expression: Expression, arguments: [TextKey: Value] = [:], context: (any EvaluationContext)? = nil
+    constant expression: Expression, arguments: [TextKey: Value] = [:],
+    context: (any EvaluationContext)? = nil
   ) throws(QueryError) -> Value? {
     var evaluator = Evaluator(arguments: arguments, EvaluationScope(expression, context))
     return try evaluator.value(of: expression) { _ in nil }
@@ -206,6 +207,7 @@ package struct Evaluator {
 
 extension Value {
   /// The value at the end of a path that starts here; `nil` when a step of the path does not exist.
+  @inlinable
   package func value(at path: some Collection<PathComponent>) -> Value? {
     var current = self
     for component in path {

@@ -39,13 +39,13 @@ public struct RecordMatcher: Sendable {
   ///   - evaluation: What evaluations take from the statement; `nil` outside of statements.
   /// - Throws: `argument` when a parameter has no value, `limit` when one is nested too deeply.
   package init(
-    _ predicate: Expression?, arguments: [TextKey: Value], evaluation context: (any EvaluationContext)?
+    _ predicate: Expression?, arguments: [TextKey: Value], evaluation: (any EvaluationContext)?
   ) throws(QueryError) {
-    self.context = context
+    context = evaluation
     guard let predicate else { return }
     let bound = try predicate.binding(arguments)
     // Tests in place do not distinguish types.
-    if context?.strictTypes == true { compileWhole(bound) } else { compile(bound) }
+    if evaluation?.strictTypes == true { compileWhole(bound) } else { compile(bound) }
     lastAnswers = nil
   }
 

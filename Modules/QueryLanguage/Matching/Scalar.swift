@@ -1,9 +1,11 @@
-package import CRDTCore
+public import CRDTCore
 import Failpoints
 
 /// A value while a program runs, without memory of its own: a number, or the location of bytes.
-package struct Scalar: BitwiseCopyable {
-  enum Kind: UInt8 {
+@usableFromInline
+package struct Scalar: BitwiseCopyable, Sendable {
+  @usableFromInline
+  enum Kind: UInt8, BitwiseCopyable, Sendable {
     case missing, null, bool, int, double, counter, string, bytes, array, object, attachment,
       decimal
   }
@@ -17,10 +19,10 @@ package struct Scalar: BitwiseCopyable {
     case constantBox
   }
 
-  let kind: Kind
+  @usableFromInline let kind: Kind
   let place: Place
   /// The bits of a number or a truth value, the offset and count of bytes, or the index of a box.
-  private let word: UInt64
+  @usableFromInline let word: UInt64
 
   private init(_ kind: Kind, _ word: UInt64 = 0, in place: Place = .none) {
     self.kind = kind
@@ -43,9 +45,9 @@ package struct Scalar: BitwiseCopyable {
   /// A whole value; `kind` is its kind.
   init(_ kind: Kind, box: Int, in place: Place = .box) { self.init(kind, UInt64(box), in: place) }
 
-  var bool: Bool { word != 0 }
-  var int: Int64 { Int64(bitPattern: word) }
-  var double: Double { Double(bitPattern: word) }
+  @inlinable var bool: Bool { word != 0 }
+  @inlinable var int: Int64 { Int64(bitPattern: word) }
+  @inlinable var double: Double { Double(bitPattern: word) }
   var box: Int { Int(word) }
   var range: Range<Int> {
     let start = Int(word >> 32)
@@ -79,7 +81,7 @@ package struct Scalar: BitwiseCopyable {
   /// The value, if it is stored here completely: a number, a truth value, or null; otherwise `nil`.
   ///
   /// It is also `nil` for MISSING.
-  package var plainValue: Value? {
+  @inlinable package var plainValue: Value? {
     switch kind {
     case .null: .null
     case .bool: .bool(bool)
@@ -90,7 +92,12 @@ package struct Scalar: BitwiseCopyable {
     }
   }
 
-  package var isPlain: Bool { kind.rawValue <= Kind.counter.rawValue }
+  @inlinable package var isPlain: Bool {
+    switch kind {
+    case .missing, .null, .bool, .int, .double, .counter: true
+    case .string, .bytes, .array, .object, .attachment, .decimal: false
+    }
+  }
 
   /// The order of two numbers or truth values, by ``SortOrder``; zero if they are equal.
   static func comparePlain(_ left: Scalar, _ right: Scalar) -> Int {
@@ -129,10 +136,12 @@ extension Truth {
 }
 
 /// The document on which a program runs.
+@usableFromInline
 package struct DocumentView: ~Escapable {
-  let id: RawSpan
-  let record: RecordView
+  @usableFromInline let id: RawSpan
+  @usableFromInline let record: RecordView
 
+  @inlinable
   @_lifetime(copy id, copy record)
   package init(_ id: RawSpan, _ record: borrowing RecordView) {
     self.id = id

@@ -5,7 +5,7 @@ public import DocStore
 extension Engine {
   /// Parses a statement that is to be executed many times.
   ///
-  /// - Throws: What ``DQL/parse(_:)`` throws.
+  /// - Throws: What `DQL.parse` throws.
   public func prepare(_ text: String) throws(QueryError) -> PreparedStatement {
     try statements.statement(text)
   }

@@ -13,7 +13,7 @@ public final class PreparedStatement: Sendable {
 
   /// Parses a statement.
   ///
-  /// - Throws: What ``DQL/parse(_:)`` throws.
+  /// - Throws: What `DQL.parse` throws.
   init(_ text: String) throws(QueryError) {
     self.text = text
     parsed = try DQL.parseLocated(text)

@@ -1,24 +1,5 @@
 package import CRDTCore
 
-extension RowOrder {
-  /// The rows in order.
-  ///
-  /// It sorts one number for each row. The numbers alone order most rows, so that few comparisons read
-  /// values, and no row moves before its position is known.
-  func sorted(_ rows: consuming [SortedRow]) -> [SortedRow] {
-    let rows = rows
-    guard let isDescending = isDescending.first else { return rows.sorted { precedes($0, $1) } }
-    var places = rows.indices.map { index in
-      let prefix = SortOrder.prefix(rows[index].keys[0])
-      return (prefix: isDescending ? ~prefix : prefix, index: index)
-    }
-    places.sort { left, right in
-      left.prefix != right.prefix ? left.prefix < right.prefix : precedes(rows[left.index], rows[right.index])
-    }
-    return places.map { rows[$0.index] }
-  }
-}
-
 extension SortOrder {
   /// The beginning of a value as a number: where the numbers of two values differ, they order the values.
   package static func prefix(_ value: Value?) -> UInt64 {
@@ -26,7 +7,7 @@ extension SortOrder {
   }
 
   /// The same for a value in a record, in place.
-  static func prefix(of value: borrowing ValueRef) -> UInt64 {
+  package static func prefix(of value: borrowing ValueRef) -> UInt64 {
     switch value.kind {
     case .bool: word(.boolean, value.bool ? .max : 0)
     case .int, .counter: word(.number, beginning(Double(value.int)))
