@@ -27,7 +27,8 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [library],
   targets: [
-    consumer(of: "CRDTCore"), consumer(of: "DocStore"), consumer(of: "QueryEngine", with: "DocStore"),
+    consumer(of: "CRDTCore"), consumer(of: "DocStore"), consumer(of: "QueryLanguage", with: "CRDTCore"),
+    consumer(of: "QueryEngine", with: "DocStore"),
     consumer(of: "SyncProtocol", with: "DocStore", "QueryEngine"),
     consumer(of: "Transports", with: "DocStore", "QueryEngine", "SyncProtocol"), consumer(of: "DunlinKit"),
   ]

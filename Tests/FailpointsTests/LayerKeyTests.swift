@@ -10,7 +10,8 @@ import Testing
 /// The keys that the layers declare, together.
 @Suite struct LayerKeyTests {
   private static let failpoints: [any Failpoint] =
-    CRDTDefect.allCases + StoreDefect.allCases + QueryDefect.allCases + SyncDefect.allCases
+    CRDTDefect.allCases + StoreDefect.allCases + LanguageDefect.allCases + QueryDefect.allCases
+    + SyncDefect.allCases
   private static let points: [any CoveragePoint] = StorePoint.allCases + SyncPoint.allCases
 
   @Test func `no two layers give one number or name to two keys`() {

@@ -7,7 +7,8 @@ package import TestKit
 package enum QueryComparison {
   /// The defects that it must find; the simulator looks for the others.
   package static let defects: [any Failpoint] =
-    QueryDefect.allCases.filter { $0 != .observerMissesMerges } + [StoreDefect.longKeysVisitedTwice]
+    LanguageDefect.allCases + QueryDefect.allCases.filter { $0 != .observerMissesMerges }
+    + [StoreDefect.longKeysVisitedTwice]
 
   /// Makes a store, and compares queries, writes, observers and subscriptions on it.
   ///

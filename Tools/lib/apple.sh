@@ -5,7 +5,7 @@
 # The releases of one autumn: what one of them has, the other has.
 readonly macos=15 ios=18
 # The modules that are checked as for macOS, the lowest first: they import neither Foundation nor other packages.
-readonly core=(Platform Failpoints CRDTCore DocStore QueryEngine SyncProtocol ScopePolicy)
+readonly core=(Platform Failpoints CRDTCore DocStore QueryLanguage QueryEngine SyncProtocol ScopePolicy)
 readonly triple=$(uname -m)-unknown-linux-gnu
 # The processor of the Mac is that of this system: the standard library's interface files are for no other.
 readonly processor=$(uname -m | sed s/aarch64/arm64/)
