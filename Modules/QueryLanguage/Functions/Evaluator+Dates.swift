@@ -1,42 +1,90 @@
 import CRDTCore
 
-/// Functions of dates, which are ISO 8601 texts with a time zone or milliseconds since 1970.
-///
-/// The result for a text is a text with the same offset; the result for a number is a number.
+extension FunctionDefinition {
+  /// The functions of dates and of the statement itself.
+  ///
+  /// Dates are ISO 8601 texts with a time zone or milliseconds since 1970. The result for a text is a text
+  /// with the same offset; the result for a number is a number.
+  static let dates: [FunctionDefinition] = [
+    .init(
+      .clock, [.string], arity: 0...2, traits: .dependsOnMachine,
+      on: .values { (evaluator, operands) throws(QueryError) in try evaluator.clock(operands) }),
+    .init(
+      .dateAdd, [.date, .part, .integer, .string], arity: 3...5,
+      on: .date { (evaluator, instant, operands) throws(QueryError) in
+        try evaluator.moved(instant, operands, backwards: false)
+      }),
+    .init(
+      .dateSub, [.date, .part, .integer, .string], arity: 3...5,
+      on: .date { (evaluator, instant, operands) throws(QueryError) in
+        try evaluator.moved(instant, operands, backwards: true)
+      }),
+    .init(
+      .dateDiff, [.date, .date, .part],
+      on: .date { _, instant, operands in Evaluator.difference(instant, operands) }),
+    .init(
+      .datePart, [.date, .part, .string], arity: 2...3,
+      on: .date { (evaluator, instant, operands) throws(QueryError) in
+        try evaluator.part(of: instant, operands)
+      }),
+    .init(
+      .dateTrunc, [.date, .part], on: .date { _, instant, operands in Evaluator.truncated(instant, operands) }
+    ),
+    .init(
+      .dateFormat, [.date, .string], arity: 2...3,
+      on: .date { (evaluator, instant, operands) throws(QueryError) in
+        try evaluator.formatted(instant, operands, 1)
+      }),
+    .init(
+      .dateCast, [.string], arity: 1...2,
+      on: .values { (evaluator, operands) throws(QueryError) in try evaluator.dateCast(operands) }),
+    .init(
+      .dateRange, [.date, .date, .part, .integer, .string], arity: 3...6,
+      on: .values { (evaluator, operands) throws(QueryError) in try evaluator.dateRange(operands) }),
+    .init(
+      .zoneOffset, [.string], arity: 1...2, traits: .dependsOnMachine,
+      on: .values { (evaluator, operands) throws(QueryError) in try evaluator.zoneOffset(operands) }),
+    .init(
+      .durationCast, [.duration, .part], arity: 1...2,
+      on: .values { _, operands in Evaluator.durationCast(operands) }),
+    .init(
+      .durationFormat, [.integer, .part], arity: 1...2,
+      on: .values { _, operands in Evaluator.durationFormat(operands) }),
+    .init(
+      .requestInfo, [], traits: .dependsOnMachine,
+      on: .values { (evaluator, _) throws(QueryError) in try evaluator.requestInfo() }),
+  ]
+}
+
 extension Evaluator {
-  mutating func date(_ function: Function, _ operands: [Value]) throws(QueryError) -> Value? {
-    switch function {
-    case .clock: return try clock(operands)
-    case .zoneOffset: return try zoneOffset(operands)
-    case .durationCast: return Self.durationCast(operands)
-    case .durationFormat: return Self.durationFormat(operands)
-    case .dateCast: return try dateCast(operands)
-    case .dateRange: return try dateRange(operands)
-    default: break
-    }
-    guard let instant = Self.instant(operands[0]) else { return nil }
-    switch function {
-    case .dateAdd, .dateSub:
-      guard let part = Self.part(operands[1]), let count = operands[2].wholeNumber, count != .min else {
-        return nil
-      }
-      guard let result = part.added(to: instant, function == .dateAdd ? count : -count) else { return nil }
-      return try formatted(result, operands, 3)
-    case .dateDiff:
-      guard let other = Self.instant(operands[1]), let part = Self.part(operands[2]) else { return nil }
-      return part.difference(instant, other).map(Value.int)
-    case .datePart:
-      guard let part = Self.part(operands[1]) else { return nil }
-      return try inZone(instant, operands, 2).map(part.value)
-    case .dateTrunc:
-      return Self.part(operands[1])?.truncated(instant).map { Self.value($0, like: operands[0]) }
-    case .dateFormat:
-      return try formatted(instant, operands, 1)
-    default: return nil
-    }
+  /// `date_add` and `date_sub`: `(date, part, n[, format[, zone]])`.
+  fileprivate mutating func moved(
+    _ instant: Instant, _ operands: [Value], backwards: Bool
+  ) throws(QueryError) -> Value? {
+    guard let part = Self.part(operands[1]), let count = operands[2].wholeNumber, count != .min,
+      let result = part.added(to: instant, backwards ? -count : count)
+    else { return nil }
+    return try formatted(result, operands, 3)
   }
 
-  private static func instant(_ value: Value) -> Instant? {
+  /// `date_diff(date1, date2, part)`.
+  fileprivate static func difference(_ instant: Instant, _ operands: [Value]) -> Value? {
+    guard let other = Self.instant(operands[1]), let part = part(operands[2]) else { return nil }
+    return part.difference(instant, other).map(Value.int)
+  }
+
+  /// `date_part(date, part[, zone])`.
+  fileprivate func part(of instant: Instant, _ operands: [Value]) throws(QueryError) -> Value? {
+    guard let part = Self.part(operands[1]) else { return nil }
+    return try inZone(instant, operands, 2).map(part.value)
+  }
+
+  /// `date_trunc(date, part)`.
+  fileprivate static func truncated(_ instant: Instant, _ operands: [Value]) -> Value? {
+    part(operands[1])?.truncated(instant).map { value($0, like: operands[0]) }
+  }
+
+  static func instant(_ value: Value) -> Instant? {
     if case .string(let text) = value { return DateText.parse(text) }
     return value.wholeNumber.flatMap { Instant(milliseconds: $0) }
   }
@@ -47,7 +95,7 @@ extension Evaluator {
   }
 
   /// The moment in the format and the zone of the operands from `index` on, if there are such operands.
-  private mutating func formatted(
+  fileprivate mutating func formatted(
     _ instant: Instant, _ operands: [Value], _ index: Int
   ) throws(QueryError) -> Value? {
     guard operands.count > index else { return Self.value(instant, like: operands[0]) }
@@ -82,7 +130,7 @@ extension Evaluator {
   }
 
   /// `clock([format[, zone]])`: the statement's start, as a number unless there is a format.
-  private func clock(_ operands: [Value]) throws(QueryError) -> Value? {
+  fileprivate func clock(_ operands: [Value]) throws(QueryError) -> Value? {
     // Constants are evaluated before there is a statement; this function is evaluated later.
     guard let time = scope.context?.wallClock else { throw .unsupported("the function clock here") }
     guard let now = Instant(milliseconds: time), let instant = try inZone(now, operands, 1)
@@ -93,7 +141,7 @@ extension Evaluator {
   }
 
   /// `request_info()`: the statement itself, its start, and likely mistakes in it.
-  func requestInfo() throws(QueryError) -> Value {
+  fileprivate func requestInfo() throws(QueryError) -> Value {
     guard let context = scope.context, let time = context.wallClock else {
       throw .unsupported("the function request_info here")
     }
@@ -108,7 +156,7 @@ extension Evaluator {
   /// `tz_offset(date[, format])`, or `tz_offset(zone, 'TZN')` at the statement's start.
   ///
   /// The result is in minutes east of Greenwich.
-  private func zoneOffset(_ operands: [Value]) throws(QueryError) -> Value? {
+  fileprivate func zoneOffset(_ operands: [Value]) throws(QueryError) -> Value? {
     guard case .string(let text) = operands[0] else { return nil }
     guard operands.count > 1 else { return DateText.parse(text).map { .int(Int64($0.offset / 60)) } }
     guard case .string(let format) = operands[1] else { return nil }
@@ -122,7 +170,7 @@ extension Evaluator {
   }
 
   /// `date_cast(text[, format])` in milliseconds since 1970.
-  private func dateCast(_ operands: [Value]) throws(QueryError) -> Value? {
+  fileprivate func dateCast(_ operands: [Value]) throws(QueryError) -> Value? {
     guard case .string(let text) = operands[0] else { return nil }
     guard operands.count > 1 else { return DateText.parse(text).map { .int($0.milliseconds) } }
     guard case .string(let format) = operands[1] else { return nil }
@@ -130,7 +178,7 @@ extension Evaluator {
   }
 
   /// `date_range(start, end, part[, step[, format[, zone]]])`: from the start to before the end.
-  private mutating func dateRange(_ operands: [Value]) throws(QueryError) -> Value? {
+  fileprivate mutating func dateRange(_ operands: [Value]) throws(QueryError) -> Value? {
     let step = operands.count > 3 ? operands[3].wholeNumber : 1
     guard let start = Self.instant(operands[0]), let end = Self.instant(operands[1]),
       let part = Self.part(operands[2]), part.isUnit, let step, step != 0, step.magnitude < 1 << 31
@@ -150,7 +198,7 @@ extension Evaluator {
   }
 
   /// `duration_cast(duration[, part])` in milliseconds, or in whole parts.
-  private static func durationCast(_ operands: [Value]) -> Value? {
+  fileprivate static func durationCast(_ operands: [Value]) -> Value? {
     var milliseconds = operands[0].wholeNumber
     if case .string(let text) = operands[0] { milliseconds = DurationText.parse(text) }
     guard let milliseconds else { return nil }
@@ -159,7 +207,7 @@ extension Evaluator {
   }
 
   /// `duration_format(duration[, part])` of a number of milliseconds, or of parts.
-  private static func durationFormat(_ operands: [Value]) -> Value? {
+  fileprivate static func durationFormat(_ operands: [Value]) -> Value? {
     guard let number = operands[0].wholeNumber else { return nil }
     guard operands.count > 1 else { return .string(DurationText.text(milliseconds: number)) }
     guard let unit = part(operands[1])?.milliseconds else { return nil }

@@ -1,21 +1,39 @@
 import CRDTCore
 
-/// Functions of objects. Keys are in the order of their UTF-8 bytes.
+extension FunctionDefinition {
+  /// The functions of objects.
+  ///
+  /// Keys are in the order of their UTF-8 bytes.
+  static let objects: [FunctionDefinition] = [
+    .init(
+      .objectKeys, [.object],
+      on: .object { _, members, _ in .array(SortOrder.sorted(members).map { .string($0.key.text) }) }),
+    .init(
+      .objectValues, [.object],
+      on: .object { _, members, _ in .array(SortOrder.sorted(members).map(\.value)) }),
+    .init(.objectLength, [.object], on: .object { _, members, _ in .int(Int64(members.count)) }),
+    .init(
+      .objectSet, [.object, .string, .any, .boolean], arity: 3...4, traits: .takesNull,
+      on: .object { _, members, operands in Evaluator.set(members, operands) }),
+    .init(
+      .objectUnset, [.object, .string, .boolean], arity: 2...3,
+      on: .object { _, members, operands in Evaluator.unset(members, operands) }),
+    .init(
+      .objectConcat, [.object], arity: 1...Int.max, on: .values { _, operands in Evaluator.merged(operands) }),
+    .init(
+      .objectRename, [.object, .string, .string],
+      on: .object { _, members, operands in Evaluator.renamed(members, operands) }),
+    .init(
+      .objectSize, [.object],
+      on: .object { (evaluator, _, operands) throws(QueryError) in try evaluator.size(of: operands[0]) }),
+  ]
+}
+
 extension Evaluator {
-  mutating func object(_ function: Function, _ operands: [Value]) throws(QueryError) -> Value? {
-    guard case .map(let members) = operands[0] else { return nil }
-    switch function {
-    case .objectLength: return .int(Int64(members.count))
-    case .objectKeys: return .array(SortOrder.sorted(members).map { .string($0.key.text) })
-    case .objectValues: return .array(SortOrder.sorted(members).map(\.value))
-    case .objectSize:
-      let bytes = Self.encodedBytes(operands[0])
-      try charge(bytes)
-      return .int(Int64(bytes))
-    case .objectConcat: return Self.merged(operands)
-    case .objectSet, .objectUnset, .objectRename: return Self.changed(function, members, operands)
-    default: return nil
-    }
+  fileprivate mutating func size(of object: Value) throws(QueryError) -> Value {
+    let bytes = Self.encodedBytes(object)
+    try charge(bytes)
+    return .int(Int64(bytes))
   }
 
   private static func encodedBytes(_ value: Value) -> Int {
@@ -25,7 +43,7 @@ extension Evaluator {
   }
 
   /// All members of all objects; of two with the same key, the later one wins.
-  private static func merged(_ operands: [Value]) -> Value? {
+  fileprivate static func merged(_ operands: [Value]) -> Value? {
     var result: [TextKey: Value] = [:]
     for operand in operands {
       guard case .map(let members) = operand else { return nil }
@@ -34,32 +52,32 @@ extension Evaluator {
     return .map(result)
   }
 
-  /// The object after `object_set`, `object_unset` or `object_rename`.
-  ///
-  /// It is MISSING if the key to set already exists, or the key to unset does not; a last argument of true
-  /// allows that. A rename needs an old key that exists and a new key that does not.
-  private static func changed(_ function: Function, _ members: [TextKey: Value], _ operands: [Value])
-    -> Value?
-  {
+  /// `object_set(object, key, value[, replace])`: MISSING if the key exists, unless `replace` is true.
+  fileprivate static func set(_ members: [TextKey: Value], _ operands: [Value]) -> Value? {
+    guard case .string(let key) = operands[1] else { return nil }
+    guard members[key] == nil || operands.count > 3 && operands[3] == .bool(true) else { return nil }
+    var members = members
+    members[key] = operands[2]
+    return .map(members)
+  }
+
+  /// `object_unset(object, key[, ignore])`: MISSING if there is no such key, unless `ignore` is true.
+  fileprivate static func unset(_ members: [TextKey: Value], _ operands: [Value]) -> Value? {
     guard case .string(let key) = operands[1] else { return nil }
     var members = members
-    switch function {
-    case .objectSet:
-      guard members[key] == nil || operands.count > 3 && operands[3] == .bool(true) else { return nil }
-      members[key] = operands[2]
-    case .objectUnset:
-      guard
-        members.removeValue(forKey: TextKey(key)) != nil || operands.count > 2 && operands[2] == .bool(true)
-      else {
-        return nil
-      }
-    case .objectRename:
-      guard case .string(let name) = operands[2], let value = members.removeValue(forKey: TextKey(key)),
-        members[name] == nil
-      else { return nil }
-      members[name] = value
-    default: return nil
-    }
+    guard
+      members.removeValue(forKey: TextKey(key)) != nil || operands.count > 2 && operands[2] == .bool(true)
+    else { return nil }
+    return .map(members)
+  }
+
+  /// `object_rename(object, key, name)`: MISSING if there is no such key, or the name exists.
+  fileprivate static func renamed(_ members: [TextKey: Value], _ operands: [Value]) -> Value? {
+    var members = members
+    guard case .string(let key) = operands[1], case .string(let name) = operands[2],
+      let value = members.removeValue(forKey: TextKey(key)), members[name] == nil
+    else { return nil }
+    members[name] = value
     return .map(members)
   }
 }

@@ -8,7 +8,7 @@ extension Evaluator {
   func check(_ operands: [Value?], of operation: Expression) throws(QueryError) {
     switch operation {
     case .call(let function, _):
-      let types = function.operandTypes
+      let types = function.definition.operandTypes
       guard let last = types.last else { return }
       for (index, operand) in operands.enumerated() {
         let type = index < types.count ? types[index] : last

@@ -1,27 +1,44 @@
 import CRDTCore
 
-/// Functions that examine types and convert them.
+extension FunctionDefinition {
+  /// The functions that examine types and convert them.
+  static let types: [FunctionDefinition] = [
+    .init(
+      .type, [.any], inPlace: .call(.type),
+      on: .total { _, operands in .string(Evaluator.typeName(operands[0])) }),
+    .init(.jsonType, [.any], on: .total { _, operands in .string(Evaluator.jsonTypeName(operands[0])) }),
+    .init(.isBoolean, [.any], on: .values { _, operands in .bool(SortOrder.Class(operands[0]) == .boolean) }),
+    .init(
+      .isNumber, [.any], traits: .takesDecimals,
+      on: .values { _, operands in .bool(SortOrder.Class(operands[0]) == .number || operands[0].isDecimal) }),
+    .init(.isString, [.any], on: .values { _, operands in .bool(SortOrder.Class(operands[0]) == .string) }),
+    .init(.cast, [.any, .string], on: .values { _, operands in Evaluator.cast(operands) }),
+    .init(
+      .serializeJSON, [.any], traits: .takesNull,
+      on: .values { (evaluator, operands) throws(QueryError) in try evaluator.serialized(operands[0]) }),
+    .init(
+      .deserializeJSON, [.string],
+      on: .text { (evaluator, text, _) throws(QueryError) in try evaluator.deserialized(text) }),
+  ]
+}
+
 extension Evaluator {
-  mutating func type(_ function: Function, _ operands: [Value]) throws(QueryError) -> Value? {
-    switch function {
-    case .isBoolean: return .bool(SortOrder.Class(operands[0]) == .boolean)
-    case .isNumber: return .bool(SortOrder.Class(operands[0]) == .number)
-    case .isString: return .bool(SortOrder.Class(operands[0]) == .string)
-    case .cast:
-      guard case .string(let name) = operands[1], let type = CastType(name: name.lowercased()) else {
-        return nil
-      }
-      return Self.cast(operands[0], to: type)
-    case .serializeJSON:
-      let text = JSON.text(of: operands[0])
-      try charge(text.utf8.count)
-      return .string(text)
-    case .deserializeJSON:
-      guard case .string(let text) = operands[0] else { return nil }
-      try charge(text.utf8.count)
-      return Self.parsed(text)
-    default: return nil
+  fileprivate static func cast(_ operands: [Value]) -> Value? {
+    guard case .string(let name) = operands[1], let type = CastType(name: name.lowercased()) else {
+      return nil
     }
+    return cast(operands[0], to: type)
+  }
+
+  fileprivate mutating func serialized(_ value: Value) throws(QueryError) -> Value {
+    let text = JSON.text(of: value)
+    try charge(text.utf8.count)
+    return .string(text)
+  }
+
+  fileprivate mutating func deserialized(_ text: String) throws(QueryError) -> Value? {
+    try charge(text.utf8.count)
+    return Self.parsed(text)
   }
 
   /// The result of `type()`; never "number".

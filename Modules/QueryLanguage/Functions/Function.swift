@@ -1,4 +1,9 @@
+import CRDTCore
+
 /// The functions of the query languages, by their names in DQL.
+///
+/// A function has a case here, and one row in the array of its family. ``FunctionTable`` finds a case without
+/// a row when the first query is parsed.
 public enum Function: String, Hashable, Sendable, CaseIterable {
   // Numbers
   case abs, ceil, floor, round, trunc, sign, power, sqrt, exp, ln, log10, pi, decimal
@@ -71,13 +76,21 @@ public enum Function: String, Hashable, Sendable, CaseIterable {
   case durationFormat = "duration_format"
   // The statement itself
   case requestInfo = "request_info"
+}
+
+extension Function {
+  /// The function of a name in lower case, also by its other names.
+  package init?(name: String) {
+    guard let function = FunctionTable.named[TextKey(name)] else { return nil }
+    self = function
+  }
+
+  /// All names of the function, in lower case; the first one is written in subscriptions.
+  package var names: [String] { [rawValue] + definition.aliases }
+
+  /// The number of arguments of a call; `.max` means any number.
+  package var arity: ClosedRange<Int> { definition.arity }
 
   /// Whether equal arguments always give equal results: no clock, no chance, no settings of a machine.
-  package var isDeterministic: Bool {
-    switch self {
-    // They depend on the machine's time, on its time zones, or on the rounding of its mathematical library.
-    case .clock, .zoneOffset, .requestInfo, .power, .exp, .ln, .log10: false
-    default: true
-    }
-  }
+  package var isDeterministic: Bool { !definition.traits.contains(.dependsOnMachine) }
 }

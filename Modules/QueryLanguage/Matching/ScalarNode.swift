@@ -4,7 +4,7 @@ import CRDTCore
 ///
 /// Nodes are in preorder: the first child of a node follows it, and `end` is the index after its last child.
 struct ScalarNode {
-  enum Operation: UInt8 {
+  enum Operation: Equatable {
     // Without children.
     case constant, key, field, identifier, variable, general
     // With one child.
@@ -14,9 +14,27 @@ struct ScalarNode {
     // With three children: the subject and its bounds.
     case between
     // With any number of children.
-    case and, or, choose, firstKnown, firstPresent, firstNotNull, nvl, decode, call
+    case and, or, choose, firstKnown, firstPresent, firstNotNull, nvl, decode
+    // With the arguments of a function.
+    case call(Call)
     // With a source and a condition.
     case quantified
+  }
+
+  /// The form in place of a function that evaluates all its arguments.
+  enum Call: UInt8 {
+    // Of one argument, also a MISSING or NULL one.
+    case isMissingOrNull, type
+    // Of one argument.
+    case lower, upper, byteLength, charLength, arrayLength, arrayContainsNull
+    // Of two arguments, also MISSING or NULL ones.
+    case nullIf, missingIf
+    // Of two arguments.
+    case contains, startsWith, endsWith, arrayContains
+    // Of any number of arguments.
+    case concat, substr
+    /// The arguments become owned values, on which the function is evaluated as elsewhere.
+    case onValues
   }
 
   var operation: Operation

@@ -81,32 +81,42 @@ extension ScalarProgram {
     return Scalar(isDecided == decisive)
   }
 
-  /// The functions of arrays that make no array of their own; `nil` for others.
-  func arrayCall(
-    _ function: Function, _ array: Scalar, _ sought: Scalar, _ document: borrowing DocumentView,
-    _ scratch: inout ScalarScratch
+  /// `array_contains_null(array)`.
+  func arrayContainsNull(
+    _ array: Scalar, _ document: borrowing DocumentView, _ scratch: inout ScalarScratch
   ) throws(QueryError) -> Scalar {
-    guard array.kind == .array else { return .missing }
-    switch function {
-    case .arrayContainsNull:
-      return Scalar(
-        try contains(array, document, &scratch) { (element, _) throws(QueryError) in element.isNull })
-    case .arrayLength:
-      if case .array(let elements) = array.isBoxed ? try value(of: array, document, scratch) : nil {
-        return Scalar(Int64(elements.count))
-      }
-      do throws(CodecError) {
-        guard let elements = try EncodedArray(array, document) else { return .missing }
-        return Scalar(Int64(elements.count))
-      } catch {
-        throw .unreadable(error)
-      }
-    default:
-      return Scalar(
-        try contains(array, document, &scratch) {
-          (element, scratch: inout ScalarScratch) throws(QueryError) in
-          try order(element, sought, document, scratch) == 0
-        })
+    guard array.kind == .array else { return array.unfit }
+    return Scalar(
+      try contains(array, document, &scratch) { (element, _) throws(QueryError) in element.isNull })
+  }
+
+  /// `array_contains(array, value)`.
+  func arrayContains(
+    _ array: Scalar, _ sought: Scalar, _ document: borrowing DocumentView, _ scratch: inout ScalarScratch
+  ) throws(QueryError) -> Scalar {
+    guard array.kind == .array, !sought.isMissing, !sought.isNull else {
+      return Scalar.unfit(array, sought)
+    }
+    return Scalar(
+      try contains(array, document, &scratch) {
+        (element, scratch: inout ScalarScratch) throws(QueryError) in
+        try order(element, sought, document, scratch) == 0
+      })
+  }
+
+  /// `array_length(array)`.
+  func arrayLength(
+    _ array: Scalar, _ document: borrowing DocumentView, _ scratch: borrowing ScalarScratch
+  ) throws(QueryError) -> Scalar {
+    guard array.kind == .array else { return array.unfit }
+    if case .array(let elements) = array.isBoxed ? try value(of: array, document, scratch) : nil {
+      return Scalar(Int64(elements.count))
+    }
+    do throws(CodecError) {
+      guard let elements = try EncodedArray(array, document) else { return .missing }
+      return Scalar(Int64(elements.count))
+    } catch {
+      throw .unreadable(error)
     }
   }
 }

@@ -110,22 +110,16 @@ extension ScalarProgram {
   }
 
   private mutating func call(_ function: Function, _ expression: Expression) -> ScalarNode {
-    switch function {
-    case .coalesce: return ScalarNode(operation: .firstKnown)
-    case .ifMissing: return ScalarNode(operation: .firstPresent)
-    case .ifNull: return ScalarNode(operation: .firstNotNull)
-    case .nvl: return ScalarNode(operation: .nvl)
-    case .decode: return ScalarNode(operation: .decode)
-    case .isNull: return ScalarNode(operation: .isNull)
-    case .isMissing: return ScalarNode(operation: .isMissing)
-    case .regexpLike:
-      if let key = PatternTable.Key(expression), let program = try? scope.patterns.program(key) {
-        programs.append(program)
-        return ScalarNode(operation: .regular, operand: Int32(programs.count - 1))
+    let operation = function.definition.inPlace
+    // An automaton is compiled for a constant pattern only.
+    if operation == .regular {
+      guard let key = PatternTable.Key(expression), let program = try? scope.patterns.program(key) else {
+        return ScalarNode(operation: .call(.onValues), function: function)
       }
-    default: break
+      programs.append(program)
+      return ScalarNode(operation: .regular, operand: Int32(programs.count - 1))
     }
-    return ScalarNode(operation: .call, function: function)
+    return ScalarNode(operation: operation, function: function)
   }
 }
 
@@ -139,7 +133,7 @@ extension ScalarNode {
     case .xor: self.init(operation: .xor)
     case .add, .subtract, .multiply, .divide, .remainder, .shiftLeft, .shiftRight:
       self.init(operation: .arithmetic, symbol: symbol)
-    case .concatenate: self.init(operation: .call, function: .concat)
+    case .concatenate: self.init(operation: .call(.concat), function: .concat)
     }
   }
 }
@@ -173,7 +167,7 @@ extension Expression {
 
   /// Whether it computes with decimals somewhere, for which there is no form in place.
   package var makesDecimals: Bool {
-    if case .call(.decimal, _) = self { return true }
+    if case .call(let function, _) = self, function.definition.traits.contains(.makesDecimals) { return true }
     return children.contains(where: \.makesDecimals)
   }
 

@@ -37,7 +37,7 @@ extension ScalarProgram {
     case .firstNotNull: return try first(node, index, document, &scratch) { !$0.isNull }
     case .nvl: return try nvl(node, index, document, &scratch)
     case .decode: return try decode(node, index, document, &scratch)
-    case .call: return try call(node, index, document, &scratch)
+    case .call(let form): return try call(form, node, index, document, &scratch)
     case .quantified: return try quantified(node, index, document, &scratch)
     }
   }

@@ -3,74 +3,78 @@ import CRDTCore
 /// Calls of functions that evaluate all their arguments.
 extension ScalarProgram {
   func call(
-    _ node: ScalarNode, _ index: Int, _ document: borrowing DocumentView, _ scratch: inout ScalarScratch
+    _ form: ScalarNode.Call, _ node: ScalarNode, _ index: Int, _ document: borrowing DocumentView,
+    _ scratch: inout ScalarScratch
   ) throws(QueryError) -> Scalar {
-    switch node.function {
-    case .isMissingOrNull, .type, .lower, .upper, .byteLength, .charLength, .arrayLength, .arrayContainsNull:
-      return try unaryCall(node.function, try scalar(index + 1, document, &scratch), document, &scratch)
+    switch form {
+    case .isMissingOrNull:
+      let operand = try scalar(index + 1, document, &scratch)
+      return Scalar(operand.isMissing || operand.isNull)
+    case .type:
+      let operand = try scalar(index + 1, document, &scratch)
+      return scratch.scalar(of: .string(Self.typeName(operand.kind)))
+    case .lower, .upper:
+      let operand = try scalar(index + 1, document, &scratch)
+      return try changingCase(operand, toUpper: form == .upper, document, &scratch)
+    case .byteLength:
+      let operand = try scalar(index + 1, document, &scratch)
+      guard operand.kind == .string || operand.kind == .bytes else { return operand.unfit }
+      return Scalar(Int64(operand.range.count))
+    case .charLength:
+      let operand = try scalar(index + 1, document, &scratch)
+      guard operand.kind == .string else { return operand.unfit }
+      return Scalar(Int64(bytes(of: operand, document, scratch).scalarCount))
+    case .arrayLength: return try arrayLength(try scalar(index + 1, document, &scratch), document, scratch)
+    case .arrayContainsNull:
+      return try arrayContainsNull(try scalar(index + 1, document, &scratch), document, &scratch)
     case .nullIf, .missingIf:
-      let left = try scalar(index + 1, document, &scratch)
-      let right = try scalar(Int(nodes.span[index + 1].end), document, &scratch)
+      let (left, right) = try pair(index, document, &scratch)
       guard try compare(.equal, left, right, document, scratch).isTrue else { return left }
-      return node.function == .nullIf ? .null : .missing
-    case .contains, .startsWith, .endsWith, .arrayContains:
-      let left = try scalar(index + 1, document, &scratch)
-      let right = try scalar(Int(nodes.span[index + 1].end), document, &scratch)
-      if left.isMissing || right.isMissing { return .missing }
-      if left.isNull || right.isNull { return .null }
-      if node.function == .arrayContains {
-        return try arrayCall(.arrayContains, left, right, document, &scratch)
+      return form == .nullIf ? .null : .missing
+    case .contains:
+      let (left, right) = try pair(index, document, &scratch)
+      return search(left, right, document, scratch) { text, sought in text.contains(sought) }
+    case .startsWith:
+      let (left, right) = try pair(index, document, &scratch)
+      return search(left, right, document, scratch) { text, sought in text.hasPrefix(sought) }
+    case .endsWith:
+      let (left, right) = try pair(index, document, &scratch)
+      return search(left, right, document, scratch) { text, sought in text.hasSuffix(sought) }
+    case .arrayContains:
+      let (left, right) = try pair(index, document, &scratch)
+      return try arrayContains(left, right, document, &scratch)
+    case .concat:
+      return try concatenate(try operands(of: node, index, document, &scratch), document, &scratch)
+    case .substr: return try substring(try operands(of: node, index, document, &scratch), document, &scratch)
+    case .onValues:
+      let operands = try operands(of: node, index, document, &scratch)
+      var values: [Value?] = []
+      values.reserveCapacity(operands.count)
+      for operand in operands { values.append(try value(of: operand, document, scratch)) }
+      let result = try scratch.withEvaluator(scope) { (evaluator) throws(QueryError) in
+        try evaluator.eager(node.function, values)
       }
-      return search(node.function, left, right, document, scratch)
-    default: break
+      return scratch.scalar(of: result)
     }
+  }
+
+  private func pair(
+    _ index: Int, _ document: borrowing DocumentView, _ scratch: inout ScalarScratch
+  ) throws(QueryError) -> (Scalar, Scalar) {
+    let left = try scalar(index + 1, document, &scratch)
+    return (left, try scalar(Int(nodes.span[index + 1].end), document, &scratch))
+  }
+
+  private func operands(
+    of node: ScalarNode, _ index: Int, _ document: borrowing DocumentView, _ scratch: inout ScalarScratch
+  ) throws(QueryError) -> [Scalar] {
     var operands: [Scalar] = []
     var child = index + 1
     while child < node.end {
       operands.append(try scalar(child, document, &scratch))
       child = Int(nodes.span[child].end)
     }
-    switch node.function {
-    case .concat, .substr:
-      if operands.contains(where: \.isMissing) { return .missing }
-      if operands.contains(where: \.isNull) { return .null }
-      return try node.function == .concat
-        ? concatenate(operands, document, &scratch) : substring(operands, document, &scratch)
-    default: break
-    }
-    var values: [Value?] = []
-    values.reserveCapacity(operands.count)
-    for operand in operands { values.append(try value(of: operand, document, scratch)) }
-    let result = try scratch.withEvaluator(scope) { (evaluator) throws(QueryError) in
-      try evaluator.eager(node.function, values)
-    }
-    return scratch.scalar(of: result)
-  }
-
-  private func unaryCall(
-    _ function: Function, _ operand: Scalar, _ document: borrowing DocumentView,
-    _ scratch: inout ScalarScratch
-  ) throws(QueryError) -> Scalar {
-    switch function {
-    case .isMissingOrNull: return Scalar(operand.isMissing || operand.isNull)
-    case .type: return scratch.scalar(of: .string(Self.typeName(operand.kind)))
-    default: break
-    }
-    if operand.isMissing { return .missing }
-    if operand.isNull { return .null }
-    switch function {
-    case .arrayLength, .arrayContainsNull:
-      return try arrayCall(function, operand, .missing, document, &scratch)
-    case .byteLength:
-      guard operand.kind == .string || operand.kind == .bytes else { return .missing }
-      return Scalar(Int64(operand.range.count))
-    case .charLength:
-      guard operand.kind == .string else { return .missing }
-      return Scalar(Int64(bytes(of: operand, document, scratch).scalarCount))
-    default:
-      guard operand.kind == .string else { return .missing }
-      return try changingCase(operand, toUpper: function == .upper, document, &scratch)
-    }
+    return operands
   }
 
   private static func typeName(_ kind: Scalar.Kind) -> String {
@@ -88,10 +92,13 @@ extension ScalarProgram {
     }
   }
 
-  /// Converts ASCII letter by letter, and other texts by the rules of Unicode, as owned strings.
+  /// `lower(s)` and `upper(s)`.
+  ///
+  /// ASCII is converted letter by letter, and other texts by the rules of Unicode, as owned strings.
   private func changingCase(
     _ operand: Scalar, toUpper: Bool, _ document: borrowing DocumentView, _ scratch: inout ScalarScratch
   ) throws(QueryError) -> Scalar {
+    guard operand.kind == .string else { return operand.unfit }
     guard bytes(of: operand, document, scratch).isASCII else {
       guard case .string(let text) = try value(of: operand, document, scratch) else { return .missing }
       let start = scratch.bytes.count
@@ -124,23 +131,27 @@ extension ScalarProgram {
     }
   }
 
-  private func search(
-    _ function: Function, _ subject: Scalar, _ sought: Scalar, _ document: borrowing DocumentView,
-    _ scratch: borrowing ScalarScratch
-  ) -> Scalar {
-    guard subject.kind == .string, sought.kind == .string else { return .missing }
-    let text = bytes(of: subject, document, scratch)
-    let sought = bytes(of: sought, document, scratch)
-    switch function {
-    case .startsWith: return Scalar(text.hasPrefix(sought))
-    case .endsWith: return Scalar(text.hasSuffix(sought))
-    default: return Scalar(text.contains(sought))
-    }
+  /// The result for operands of which one is MISSING or NULL.
+  private static func unknown(of operands: [Scalar]) -> Scalar? {
+    if operands.contains(where: \.isMissing) { return .missing }
+    return operands.contains(where: \.isNull) ? .null : nil
   }
 
+  /// A test of two strings by their bytes.
+  @inline(__always)
+  private func search(
+    _ subject: Scalar, _ sought: Scalar, _ document: borrowing DocumentView,
+    _ scratch: borrowing ScalarScratch, _ test: (RawSpan, RawSpan) -> Bool
+  ) -> Scalar {
+    guard subject.kind == .string, sought.kind == .string else { return Scalar.unfit(subject, sought) }
+    return Scalar(test(bytes(of: subject, document, scratch), bytes(of: sought, document, scratch)))
+  }
+
+  /// `concat(s, …)`.
   private func concatenate(
     _ operands: [Scalar], _ document: borrowing DocumentView, _ scratch: inout ScalarScratch
   ) throws(QueryError) -> Scalar {
+    if let unknown = Self.unknown(of: operands) { return unknown }
     let start = scratch.bytes.count
     for operand in operands {
       guard operand.kind == .string else { return .missing }
@@ -154,6 +165,7 @@ extension ScalarProgram {
   private func substring(
     _ operands: [Scalar], _ document: borrowing DocumentView, _ scratch: inout ScalarScratch
   ) throws(QueryError) -> Scalar {
+    if let unknown = Self.unknown(of: operands) { return unknown }
     let subject = operands[0]
     guard subject.kind == .string, let start = operands[1].wholeNumber else { return .missing }
     var length: Int64?
@@ -165,6 +177,17 @@ extension ScalarProgram {
     try scratch.charge(part.count)
     let begin = subject.range.lowerBound + part.lowerBound
     return Scalar(.string, begin..<begin + part.count, in: subject.place)
+  }
+}
+
+extension Scalar {
+  /// The result of a function for an operand of another type: NULL for NULL, otherwise MISSING.
+  var unfit: Scalar { isNull ? .null : .missing }
+
+  /// The result for two operands of which one has another type; MISSING decides before NULL.
+  static func unfit(_ left: Scalar, _ right: Scalar) -> Scalar {
+    if left.isMissing || right.isMissing { return .missing }
+    return left.isNull || right.isNull ? .null : .missing
   }
 }
 
