@@ -104,6 +104,37 @@ struct LanguagePage {
     }
   }
 
+  /// How functions and aggregates are called: the code in the first cells of their tables.
+  func signatures() -> [String] {
+    var signatures: [String] = []
+    var isInside = false
+    for row in tableRows {
+      if !row[0].hasPrefix("`") {
+        isInside = ["Function", "Aggregate"].contains(row[0])
+      } else if isInside {
+        signatures += row[0].split(separator: "`", omittingEmptySubsequences: false).enumerated()
+          .filter { $0.offset % 2 == 1 }.map { String($0.element) }
+      }
+    }
+    return signatures
+  }
+
+  /// The name of a function and the number of its arguments, where a signature has commas between them.
+  static func arity(of signature: String) -> (name: String, arity: ClosedRange<Int>)? {
+    guard let open = signature.firstIndex(of: "("), signature.last == ")", signature == signature.lowercased()
+    else { return nil }
+    let inside = signature[signature.index(after: open)...].dropLast()
+    let start = inside.firstIndex(of: "[") ?? inside.endIndex
+    let count = { (part: Substring) in
+      part.split(separator: ",").count { trimmed($0).contains { $0.isLetter || $0.isNumber } }
+    }
+    let least = count(inside[..<start])
+    return (
+      String(signature[..<open]),
+      least...(inside.contains("…") ? .max : least + count(inside[start...]))
+    )
+  }
+
   private static func unquoted(_ code: String) -> String {
     code.trimmingCharacters(in: CharacterSet(charactersIn: "` "))
   }

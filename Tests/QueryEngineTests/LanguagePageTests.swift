@@ -75,10 +75,29 @@ import Testing
     let page = try LanguagePage("Functions")
     let examples = try page.expectations().map(\.expression) + page.statements().map(\.text)
     let text = examples.joined(separator: "\n").lowercased()
-    let aliases = ["character_length", "ifmissingornull", "position"]
-    for name in Function.allCases.map(\.rawValue) + Aggregate.allCases.map(\.rawValue) + aliases {
+    for name in Function.allCases.flatMap(\.names) + Aggregate.allCases.map(\.rawValue) {
       let isCalled = text.contains(name + "(") || name == "exists" && text.contains("exists [")
       expect(isCalled, "'\(name)' has no example in Functions.md")
+    }
+  }
+
+  @Test func `the page describes every function, and no other`() throws {
+    let described = try LanguagePage("Functions").signatures().map { $0.prefix { $0 != "(" }.lowercased() }
+    let functions = Function.allCases.filter { $0 != .exists }.flatMap(\.names)
+    #expect(Set(described) == Set(functions + Aggregate.allCases.map(\.rawValue)))
+  }
+
+  @Test func `a signature on the page has as many arguments as the function takes`() throws {
+    var arities: [String: ClosedRange<Int>] = [:]
+    for signature in try LanguagePage("Functions").signatures() {
+      guard let (name, arity) = LanguagePage.arity(of: signature) else { continue }
+      let known = arities[name] ?? arity
+      arities[name] = min(known.lowerBound, arity.lowerBound)...max(known.upperBound, arity.upperBound)
+    }
+    #expect(arities.count > 60)
+    for (name, arity) in arities {
+      guard let function = Function(name: name) else { continue }
+      expectEqual(arity, function.arity, "\(name)")
     }
   }
 
