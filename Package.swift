@@ -243,7 +243,8 @@ let package = Package(
     tests(
       "FacadeTests",
       using: [
-        "CRDTCore", "DocStore", "DunlinKit", "DunlinTesting", "Facade", "LoginKit", "TestKit", "Transports",
+        "Platform", "CRDTCore", "DocStore", "DunlinKit", "DunlinTesting", "Facade", "LoginKit", "QueryEngine",
+        "ScopePolicy", "SyncProtocol", "TestKit", "Transports",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .target(
