@@ -1,6 +1,12 @@
 #if Server
+  public import CRDTCore
+
   /// Why the big peer does not start, or has stopped.
-  public struct BigPeerError: Error, Sendable, CustomStringConvertible {
+  public struct BigPeerError: CodedError, CustomStringConvertible {
+    package enum Code: String, Sendable {
+      case server
+    }
+
     /// One sentence without a full stop, which names what it is about.
     public let description: String
     /// The error of the layer below, if there is one.
@@ -15,5 +21,8 @@
       self.description = description
       self.underlying = underlying
     }
+
+    package var code: Code { .server }
+    package var message: String { description }
   }
 #endif

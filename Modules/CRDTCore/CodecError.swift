@@ -1,5 +1,5 @@
 /// An error for malformed bytes from disk, the network or a caller.
-public struct CodecError: Error, Hashable, Sendable {
+public struct CodecError: CodedError, Hashable {
   public enum Code: String, Sendable {
     case truncated, malformed, checksum, unsupportedVersion, limit, unknownName
   }
@@ -15,6 +15,10 @@ public struct CodecError: Error, Hashable, Sendable {
     self.message = message
     self.offset = offset
   }
+}
+
+extension CodecError {
+  package var context: [String: String] { ["byte": "\(offset)"] }
 }
 
 extension CodecError: CustomStringConvertible {

@@ -1,5 +1,5 @@
 /// An error for a write that is not possible; the document does not change.
-public struct DocumentError: Error, Hashable, Sendable {
+public struct DocumentError: CodedError, Hashable {
   public enum Code: String, Sendable {
     case invalidID, depth, size, invalidPath, notACounter, isACounter, notFound, corrupt
     /// The document would have more writers than `Limits.sitesPerDocument`.
@@ -33,8 +33,12 @@ public struct DocumentError: Error, Hashable, Sendable {
   }
 }
 
+extension DocumentError {
+  package var context: [String: String] { path.isEmpty ? [:] : ["path": pathText] }
+
+  private var pathText: String { path.map(\.text).joined(separator: ".") }
+}
+
 extension DocumentError: CustomStringConvertible {
-  public var description: String {
-    path.isEmpty ? message : "\(message) (at \(path.map(\.text).joined(separator: ".")))"
-  }
+  public var description: String { path.isEmpty ? message : "\(message) (at \(pathText))" }
 }

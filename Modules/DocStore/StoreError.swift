@@ -3,7 +3,7 @@ public import CRDTCore
 import Platform
 
 /// Why a store refused or failed an operation; the state before it is kept.
-public struct StoreError: Error, Hashable, Sendable {
+public struct StoreError: CodedError, Hashable {
   /// The kind of error, for callers that handle kinds differently.
   public struct Code: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
@@ -119,6 +119,14 @@ public struct StoreError: Error, Hashable, Sendable {
   /// Wraps a document's error.
   package init(_ error: DocumentError, operation: String) {
     self.init(.document, error.message, operation: operation, document: error)
+  }
+}
+
+extension StoreError {
+  package var context: [String: String] {
+    var context = ["operation": operation]
+    if let underlying { context["returned"] = "\(underlying)" }
+    return context
   }
 }
 

@@ -1,5 +1,7 @@
+public import CRDTCore
+
 /// An error for sync scopes that cannot be set; the previous scopes stay in force.
-public struct ScopeError: Error, Hashable, Sendable {
+public struct ScopeError: CodedError, Hashable {
   public enum Code: String, Sendable {
     /// The name belongs to a system collection, or is not a valid collection name.
     case collectionName
@@ -20,6 +22,10 @@ public struct ScopeError: Error, Hashable, Sendable {
     self.message = message
     self.collection = collection
   }
+}
+
+extension ScopeError {
+  package var context: [String: String] { collection.map { ["collection": $0] } ?? [:] }
 }
 
 extension ScopeError: CustomStringConvertible {

@@ -1,5 +1,7 @@
+public import CRDTCore
+
 /// Why a session ended, or rejected its input; the database is unchanged.
-public struct SyncError: Error, Hashable, Sendable {
+public struct SyncError: CodedError, Hashable {
   /// What went wrong, to branch on.
   public struct Code: RawRepresentable, Hashable, Sendable {
     public let rawValue: String

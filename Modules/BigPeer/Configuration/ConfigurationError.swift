@@ -1,6 +1,12 @@
 #if Server
+  public import CRDTCore
+
   /// A mistake in the configuration of the big peer, with its place.
-  public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
+  public struct ConfigurationError: CodedError, Hashable, CustomStringConvertible {
+    package enum Code: String, Sendable {
+      case configuration
+    }
+
     /// The file with the line, the flag or the environment variable.
     public let place: String
     /// What is wrong: one sentence without a full stop.
@@ -15,6 +21,9 @@
       self.place = place
       self.message = message
     }
+
+    package var code: Code { .configuration }
+    package var context: [String: String] { ["place": place] }
 
     public var description: String { "\(place): \(message)" }
   }

@@ -78,7 +78,7 @@
       // Messages of the disk or the system are only for the log.
       let detail = status.code == 500 ? "the server failed; its log says how" : error.message
       self.init(
-        status, error.code.rawValue, detail, members: members,
+        status, Code(rawValue: error.code.rawValue), detail, members: members,
         headers: status == .serviceUnavailable ? [.retryAfter: "1"] : [:])
       if status.code == 500 { underlying = error }
     }

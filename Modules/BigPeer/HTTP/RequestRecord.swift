@@ -47,7 +47,7 @@
     func abandon(_ problem: Problem) {
       let statement = state.withLock { state in
         if state.ending == nil { state.ending = problem }
-        if state.content.failure == nil { state.content.failure = problem.code }
+        if state.content.failure == nil { state.content.failure = problem.code.rawValue }
         return state.statement
       }
       statement?.cancel()

@@ -1,5 +1,5 @@
 /// An error in a JSON text, and its offset.
-public struct JSONError: Error, Hashable, Sendable {
+public struct JSONError: CodedError, Hashable {
   public struct Code: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

@@ -5,7 +5,7 @@ import QueryEngine
 /// Why a peer did not do what a client asked for over its control socket.
 ///
 /// Commands that open a store themselves use this error too.
-package struct ControlError: Error, CustomStringConvertible {
+package struct ControlError: CodedError, CustomStringConvertible {
   /// A place in a statement.
   package struct Place: Hashable, Sendable {
     /// The line, from 1.

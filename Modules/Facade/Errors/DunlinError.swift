@@ -1,8 +1,9 @@
+public import CRDTCore
 public import Foundation
 import Transports
 
 /// Why the database has refused or failed an operation; the state from before is kept.
-public struct DunlinError: Error, Sendable {
+public struct DunlinError: CodedError {
   /// The kind of failure, on which callers can branch.
   public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String

@@ -4,7 +4,7 @@ public import CRDTCore
 ///
 /// `message` never contains a document's contents or a literal of the query. `description` also shows the
 /// wrong line of the query, and the id of the document on which it failed.
-public struct QueryError: Error, Hashable, Sendable {
+public struct QueryError: CodedError, Hashable {
   /// The kind of the mistake, for use in code.
   public struct Code: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
@@ -147,6 +147,20 @@ extension QueryError {
     var copy = self
     copy.document = DocumentID(copying: id)
     return copy
+  }
+}
+
+extension QueryError {
+  package var context: [String: String] {
+    var context: [String: String] = [:]
+    if let position {
+      context["line"] = "\(position.line)"
+      context["column"] = "\(position.column)"
+    }
+    if let document { context["document"] = JSON.text(of: document.value) }
+    if !expected.isEmpty { context["expected"] = expected.joined(separator: ", ") }
+    context["excerpt"] = excerpt
+    return context
   }
 }
 

@@ -165,7 +165,7 @@ public struct QueryEnd: Hashable, Sendable {
 }
 
 /// Why another peer's answer is incomplete.
-public struct RemoteQueryError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct RemoteQueryError: CodedError, Hashable, CustomStringConvertible {
   /// What went wrong: one of the codes of queries, or one of these.
   public struct Code: RawRepresentable, Hashable, Sendable {
     public let rawValue: String

@@ -1,39 +1,43 @@
-/// Why a link could not be made, or why it ended.
-public struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kind of failure, to branch on.
-  public struct Code: Hashable, Sendable, CustomStringConvertible {
-    public let description: String
+public import CRDTCore
 
-    private init(_ description: String) { self.description = description }
+/// Why a link could not be made, or why it ended.
+public struct LinkError: CodedError, Hashable, CustomStringConvertible {
+  /// The kind of failure, to branch on.
+  public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public var description: String { rawValue }
 
     /// This end closed the link.
-    public static let closed = Code("closed")
+    public static let closed = Code(rawValue: "closed")
     /// The task that waited was cancelled.
-    public static let cancelled = Code("cancelled")
+    public static let cancelled = Code(rawValue: "cancelled")
     /// The other end disappeared without ending its direction first.
-    public static let disconnected = Code("disconnected")
+    public static let disconnected = Code(rawValue: "disconnected")
     /// No process listens at the address.
-    public static let refused = Code("refused")
+    public static let refused = Code(rawValue: "refused")
     /// The address does not name a host, or the host cannot be reached.
-    public static let unreachable = Code("unreachable")
+    public static let unreachable = Code(rawValue: "unreachable")
     /// The other end did not answer in time.
-    public static let timedOut = Code("timedOut")
+    public static let timedOut = Code(rawValue: "timedOut")
     /// Something else listens on the port already.
-    public static let portInUse = Code("portInUse")
+    public static let portInUse = Code(rawValue: "portInUse")
     /// The process may not listen on the port.
-    public static let permissionDenied = Code("permissionDenied")
+    public static let permissionDenied = Code(rawValue: "permissionDenied")
     /// One end did not accept the other's proof that it belongs to the application.
-    public static let untrusted = Code("untrusted")
+    public static let untrusted = Code(rawValue: "untrusted")
     /// The other end has sent invalid data.
-    public static let malformed = Code("malformed")
+    public static let malformed = Code(rawValue: "malformed")
     /// A certificate has expired.
-    public static let expired = Code("expired")
+    public static let expired = Code(rawValue: "expired")
     /// The peer's key was revoked.
-    public static let revoked = Code("revoked")
+    public static let revoked = Code(rawValue: "revoked")
     /// This peer's own credentials are invalid.
-    public static let credentials = Code("credentials")
+    public static let credentials = Code(rawValue: "credentials")
     /// A failure of the operating system without a code of its own here.
-    public static let system = Code("system")
+    public static let system = Code(rawValue: "system")
   }
 
   /// The kind of failure.

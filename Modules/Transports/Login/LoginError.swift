@@ -1,8 +1,10 @@
 #if TLS
+  import CRDTCore
+
   /// Why a login did not result in a certificate.
-  package struct LoginError: Error, Hashable, Sendable, CustomStringConvertible {
+  package struct LoginError: CodedError, Hashable, CustomStringConvertible {
     /// The kind of failure, by what can be done about it.
-    package enum Code: Hashable, Sendable {
+    package enum Code: String, Sendable {
       /// An address, a name or a token is invalid for a login.
       case argument
       /// The service refuses the token: another one is needed.
@@ -33,6 +35,10 @@
       self.code = code
       self.message = message
       self.retryAfter = retryAfter
+    }
+
+    package var context: [String: String] {
+      retryAfter.map { ["retryAfter": "\($0.components.seconds)"] } ?? [:]
     }
 
     package var description: String { message }

@@ -1,8 +1,10 @@
 #if TLS
+  import CRDTCore
+
   /// Why a web service has not answered.
-  package struct WebError: Error, Hashable, Sendable, CustomStringConvertible {
+  package struct WebError: CodedError, Hashable, CustomStringConvertible {
     /// The kind of failure, by what can be done about it.
-    package enum Code: Hashable, Sendable {
+    package enum Code: String, Sendable {
       /// The service cannot be reached.
       case unreachable
       /// The service does not answer in time.

@@ -65,7 +65,7 @@
     static func breaking(_ problem: Problem) -> [UInt8] {
       var bytes = Array("],\"error\":".utf8)
       JSON.write(
-        .map(["code": .string(problem.code), "detail": .string(problem.detail)]), to: &bytes)
+        .map(["code": .string(problem.code.rawValue), "detail": .string(problem.message)]), to: &bytes)
       bytes.append(UInt8(ascii: "}"))
       return bytes
     }

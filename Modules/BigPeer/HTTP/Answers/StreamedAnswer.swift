@@ -81,7 +81,7 @@
         // It is too late for a status. The connection ends without the end of the body, so that no client
         // takes the response for complete.
         let problem = Problem(any: error)
-        record.note(failure: problem.code)
+        record.note(failure: problem.code.rawValue)
         if let underlying = problem.underlying { record.note(error: underlying) }
         try await writer.write(ByteBuffer(bytes: text.bytes + Answer.breaking(problem)))
         throw problem

@@ -114,7 +114,8 @@
         ]), to: &bytes)
       if let failure {
         bytes.append(contentsOf: ",\"error\":".utf8)
-        JSON.write(.map(["code": .string(failure.code), "detail": .string(failure.detail)]), to: &bytes)
+        JSON.write(
+          .map(["code": .string(failure.code.rawValue), "detail": .string(failure.message)]), to: &bytes)
       }
       bytes.append(UInt8(ascii: "}"))
       return bytes
