@@ -69,6 +69,7 @@ enum Target {
     case .backup(let target): precondition(isText("target", target))
     case .why(let collection, let document, let peer, _):
       precondition(isText("collection", collection) && isText("document", document) && isText("peer", peer))
+    case .clock(let isTrusted): precondition((message["trust"] == .bool(true)) == isTrusted)
     case .statistics, .collections, .verify, .status: break
     }
   }
