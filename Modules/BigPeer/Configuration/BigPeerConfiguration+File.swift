@@ -1,4 +1,5 @@
 #if Server
+  import CRDTCore
   import Logging
 
   extension BigPeerConfiguration {
@@ -9,6 +10,7 @@
     ///   - other: The data directory, if given; it overrides the file.
     /// - Throws: The first mistake, with file and line.
     init(_ object: ConfigurationObject, data other: String?) throws(ConfigurationError) {
+      var object = object
       let named = try object.filePath("data")
       guard let data = other ?? named else {
         throw object.fault("data", "is missing: name the directory with all that the big peer keeps")
@@ -44,6 +46,7 @@
 
   extension BigPeerConfiguration.Application {
     fileprivate init(_ object: ConfigurationObject, data: String) throws(ConfigurationError) {
+      var object = object
       let id = try object.requiredText("id")
       guard id.utf8.count <= 128 else { throw object.fault("id", "must have at most 128 bytes") }
       let named = try object.filePath("folder")
@@ -61,7 +64,7 @@
       if let identity = try object.object("identity") {
         self.identity = try BigPeerConfiguration.Identity(identity)
       }
-      if let devices = try object.object("devices") {
+      if var devices = try object.object("devices") {
         self.devices = try devices.addresses("listen") ?? self.devices
         webSockets = try devices.addresses("webSocket") ?? webSockets
         webProxies = try devices.ipAddresses("webProxies") ?? []
@@ -93,6 +96,7 @@
 
   extension BigPeerConfiguration.Identity {
     fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+      var object = object
       switch try object.requiredText("kind") {
       case "sharedKey": self = .sharedKey(file: try object.existingFile("key"))
       case "certificate":
@@ -113,6 +117,7 @@
 
   extension BigPeerConfiguration.ApplicationLimits {
     fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+      var object = object
       self.init()
       sessions = try object.integer("sessions", in: 1...100_000) ?? sessions
       deviceMemoryBytes =
@@ -126,6 +131,7 @@
 
   extension BigPeerConfiguration.HTTP {
     fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+      var object = object
       self.init()
       listen = try object.listener(listen)
       if let tls = try object.object("tls") { self.tls = try BigPeerConfiguration.TLS(tls) }
@@ -157,6 +163,7 @@
 
   extension BigPeerConfiguration.TLS {
     fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+      var object = object
       guard let certificate = try object.existingFile("certificate") else {
         throw object.fault("certificate", "is missing: name the file with the certificate")
       }
@@ -170,6 +177,7 @@
 
   extension BigPeerConfiguration.Admin {
     fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+      var object = object
       listen = try object.listener(listen)
       try object.finish()
     }
@@ -177,6 +185,7 @@
 
   extension HTTPLimits {
     fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+      var object = object
       self.init()
       let times = Duration.milliseconds(100)...Duration.seconds(3_600)
       bodyBytes = try object.bytes("body", in: 1 << 10...1 << 30) ?? bodyBytes

@@ -1,107 +1,76 @@
 #if Server
-  import CRDTCore
+  package import CRDTCore
   import Foundation
   import Transports
 
   /// An object of a configuration file, whose members are read one by one.
   ///
-  /// A member that is never read is reported as a mistake. Each error names the file, the line and the
-  /// member.
-  package final class ConfigurationObject {
-    private let file: String
-    private let folder: String
-    private let path: String
-    private let line: Int
-    private var members: [String: ConfigurationValue.Member] = [:]
-    private var known: [String] = []
+  /// Each error names the file, the line and the member.
+  package typealias ConfigurationObject = JSONMembers<ConfigurationError>
 
+  extension ConfigurationError: JSONMemberError {
+    /// A text in a file is not empty.
+    package static var textBytes: ClosedRange<Int> { 1...Int.max }
+
+    package init(_ mistake: JSONMistake) {
+      let sentence =
+        switch mistake.reason {
+        case .noObject:
+          "\(mistake.path.isEmpty ? "the configuration" : mistake.path) must be an object: { … }"
+        case .unread(let known):
+          "\(mistake.path): there is no such setting; there are \(known.map(\.text).sorted().joined(separator: ", "))"
+        case .kind(.text), .bounds(.text): "\(mistake.path): must be a text that is not empty"
+        case .kind(.list): "\(mistake.path): must be a list of objects: [ { … } ]"
+        case .missing, .kind, .bounds, .words: "\(mistake.path): \(mistake.sentence)"
+        }
+      self.init("\(mistake.source):\(mistake.line ?? 1)", sentence)
+    }
+  }
+
+  extension ConfigurationObject {
     /// Reads a whole file as one object.
     ///
     /// - Parameters:
     ///   - text: The file's bytes.
     ///   - file: Its path. Messages name it, and paths in the file are relative to its folder.
     /// - Throws: Why the text is not JSON, or not an object.
-    package convenience init(text: [UInt8], file: String) throws(ConfigurationError) {
-      let value = try ConfigurationValue(text, file: file)
-      let folder = URL(filePath: file).deletingLastPathComponent().path(percentEncoded: false)
-      try self.init(value, file: file, folder: folder, path: "")
-    }
-
-    private init(
-      _ value: ConfigurationValue, file: String, folder: String, path: String
-    ) throws(ConfigurationError) {
-      self.file = file
-      self.folder = folder
-      self.path = path
-      line = value.line
-      guard case .object(let members) = value.content else {
-        let what = path.isEmpty ? "the configuration" : path
-        throw ConfigurationError("\(file):\(value.line)", "\(what) must be an object: { … }")
+    package init(text: [UInt8], file: String) throws(ConfigurationError) {
+      let (value, lines): (Value, JSONTextLines)
+      do {
+        (value, lines) = try JSON.parseWithLines(text)
+      } catch {
+        let line = 1 + text.prefix(error.offset).count { $0 == 0x0A }
+        throw ConfigurationError("\(file):\(line)", "this is not JSON: \(error.message)")
       }
-      for member in members { self.members[member.name] = member }
+      try self.init(value, of: file, lines: lines)
     }
 
     // MARK: - Members
 
-    /// A text; `nil` if the member is missing.
-    package func text(_ name: String) throws(ConfigurationError) -> String? {
-      guard let value = member(name) else { return nil }
-      guard case .scalar(.string(let text)) = value.content, !text.isEmpty else {
-        throw fault(name, "must be a text that is not empty")
-      }
-      return text
-    }
-
-    /// A required text.
-    package func requiredText(_ name: String) throws(ConfigurationError) -> String {
-      guard let text = try text(name) else { throw fault(name, "is missing") }
-      return text
-    }
-
-    /// A whole number within bounds; `nil` if the member is missing.
-    package func integer(_ name: String, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
-      guard let value = member(name) else { return nil }
-      guard case .scalar(.int(let number)) = value.content, let number = Int(exactly: number),
-        range.contains(number)
-      else { throw fault(name, "must be a whole number from \(range.lowerBound) to \(range.upperBound)") }
-      return number
-    }
-
-    /// True or false; `nil` if the member is missing.
-    package func flag(_ name: String) throws(ConfigurationError) -> Bool? {
-      guard let value = member(name) else { return nil }
-      guard case .scalar(.bool(let flag)) = value.content else {
-        throw fault(name, "must be true or false")
-      }
-      return flag
-    }
-
     /// A time: seconds, or a text such as `"250ms"`, `"30s"`, `"5m"`, `"24h"` or `"7d"`.
-    package func duration(
-      _ name: String, in range: ClosedRange<Duration>
+    package mutating func duration(
+      _ name: TextKey, in range: ClosedRange<Duration>
     ) throws(ConfigurationError) -> Duration? {
-      guard let value = member(name) else { return nil }
-      let duration: Duration? =
-        switch value.content {
-        case .scalar(.int(let seconds)): .seconds(seconds)
-        case .scalar(.string(let text)): Self.duration(text)
-        default: nil
-        }
-      guard let duration, range.contains(duration) else {
-        throw fault(
-          name,
+      try value(
+        name,
+        or:
           "must be a time from \(range.lowerBound) to \(range.upperBound), such as \"250ms\", \"30s\", \"5m\", \"24h\" or \"7d\""
-        )
+      ) { value in
+        let duration: Duration? =
+          switch value {
+          case .int(let seconds): .seconds(seconds)
+          case .string(let text): Self.duration(text)
+          default: nil
+          }
+        return duration.flatMap { range.contains($0) ? $0 : nil }
       }
-      return duration
     }
-
-    private static let timeUnits: [(suffix: String, milliseconds: Int64)] = [
-      ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
-    ]
 
     private static func duration(_ text: String) -> Duration? {
-      for (suffix, milliseconds) in timeUnits where text.hasSuffix(suffix) {
+      let units: [(suffix: String, milliseconds: Int64)] = [
+        ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
+      ]
+      for (suffix, milliseconds) in units where text.hasSuffix(suffix) {
         guard let count = Int64(text.dropLast(suffix.count)), 0...1_000_000_000 ~= count else { continue }
         return .milliseconds(count * milliseconds)
       }
@@ -109,21 +78,22 @@
     }
 
     /// A number of bytes: a whole number, or a text such as `"64 KiB"`, `"2 MiB"` or `"1 GiB"`.
-    package func bytes(_ name: String, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
-      guard let value = member(name) else { return nil }
-      let count: Int? =
-        switch value.content {
-        case .scalar(.int(let count)): Int(exactly: count)
-        case .scalar(.string(let text)): Self.bytes(text)
-        default: nil
-        }
-      guard let count, range.contains(count) else {
-        throw fault(
-          name,
+    package mutating func bytes(
+      _ name: TextKey, in range: ClosedRange<Int>
+    ) throws(ConfigurationError) -> Int? {
+      try value(
+        name,
+        or:
           "must be a number of bytes from \(range.lowerBound) to \(range.upperBound), such as 65536, \"64 KiB\" or \"2 MiB\""
-        )
+      ) { value in
+        let count: Int? =
+          switch value {
+          case .int(let count): Int(exactly: count)
+          case .string(let text): Self.bytes(text)
+          default: nil
+          }
+        return count.flatMap { range.contains($0) ? $0 : nil }
       }
-      return count
     }
 
     private static func bytes(_ text: String) -> Int? {
@@ -136,15 +106,16 @@
     }
 
     /// A list of texts; `nil` if the member is missing.
-    package func texts(_ name: String) throws(ConfigurationError) -> [String]? {
-      guard let value = member(name) else { return nil }
-      guard case .list(let elements) = value.content else {
-        throw fault(name, "must be a list of texts: [ \"…\" ]")
+    package mutating func texts(_ name: TextKey) throws(ConfigurationError) -> [String]? {
+      let elements = try value(name, or: "must be a list of texts: [ \"…\" ]") { value -> [Value]? in
+        if case .array(let elements) = value { elements } else { nil }
       }
+      guard let elements else { return nil }
       var texts: [String] = []
-      for element in elements {
-        guard case .scalar(.string(let text)) = element.content, !text.isEmpty else {
-          throw fault(name, line: element.line, "must be a list of texts that are not empty")
+      for (index, element) in elements.enumerated() {
+        guard case .string(let text) = element, !text.isEmpty else {
+          let line = lines?.members[name]?.elements[index].line
+          throw fault(name, .words("must be a list of texts that are not empty"), line: line)
         }
         texts.append(text)
       }
@@ -152,14 +123,14 @@
     }
 
     /// An address to listen on.
-    package func address(_ name: String) throws(ConfigurationError) -> ListenAddress? {
+    package mutating func address(_ name: TextKey) throws(ConfigurationError) -> ListenAddress? {
       guard let text = try text(name) else { return nil }
       guard let address = ListenAddress(text) else { throw fault(name, ListenAddress.expectation) }
       return address
     }
 
     /// Addresses to listen on.
-    package func addresses(_ name: String) throws(ConfigurationError) -> [ListenAddress]? {
+    package mutating func addresses(_ name: TextKey) throws(ConfigurationError) -> [ListenAddress]? {
       guard let texts = try texts(name) else { return nil }
       var addresses: [ListenAddress] = []
       for text in texts {
@@ -172,7 +143,7 @@
     }
 
     /// Addresses without ports, as connections report them for their other end.
-    package func ipAddresses(_ name: String) throws(ConfigurationError) -> Set<String>? {
+    package mutating func ipAddresses(_ name: TextKey) throws(ConfigurationError) -> Set<String>? {
       guard let texts = try texts(name) else { return nil }
       var addresses: Set<String> = []
       for text in texts {
@@ -185,21 +156,22 @@
     }
 
     /// The address of a listener with the settings `on` and `listen`; `nil` if it is off.
-    package func listener(_ address: ListenAddress?) throws(ConfigurationError) -> ListenAddress? {
+    package mutating func listener(_ address: ListenAddress?) throws(ConfigurationError) -> ListenAddress? {
       let isOn = try flag("on") ?? true
       let named = try self.address("listen")
       return isOn ? named ?? address : nil
     }
 
     /// A path, made absolute: paths in a file are relative to the file's folder.
-    package func filePath(_ name: String) throws(ConfigurationError) -> String? {
+    package mutating func filePath(_ name: TextKey) throws(ConfigurationError) -> String? {
       guard let text = try text(name) else { return nil }
+      let folder = URL(filePath: source).deletingLastPathComponent().path(percentEncoded: false)
       return URL(filePath: text, relativeTo: URL(filePath: folder, directoryHint: .isDirectory))
         .absoluteURL.path(percentEncoded: false)
     }
 
     /// A path of a file that must exist.
-    package func existingFile(_ name: String) throws(ConfigurationError) -> String? {
+    package mutating func existingFile(_ name: TextKey) throws(ConfigurationError) -> String? {
       guard let path = try filePath(name) else { return nil }
       guard FileManager.default.isReadableFile(atPath: path) else {
         throw fault(name, "the file \(path) is not there, or cannot be read")
@@ -207,75 +179,31 @@
       return path
     }
 
-    /// An object within this one; `nil` if the member is missing.
-    package func object(_ name: String) throws(ConfigurationError) -> ConfigurationObject? {
-      guard let value = member(name) else { return nil }
-      return try ConfigurationObject(value, file: file, folder: folder, path: path(to: name))
-    }
-
-    /// A list of objects; `nil` if the member is missing.
-    package func objects(_ name: String) throws(ConfigurationError) -> [ConfigurationObject]? {
-      guard let value = member(name) else { return nil }
-      guard case .list(let elements) = value.content else {
-        throw fault(name, "must be a list of objects: [ { … } ]")
-      }
-      var objects: [ConfigurationObject] = []
-      for (index, element) in elements.enumerated() {
-        objects.append(
-          try ConfigurationObject(
-            element, file: file, folder: folder, path: "\(path(to: name))[\(index)]"))
-      }
-      return objects
-    }
-
-    // MARK: - Mistakes
+    // MARK: - Places
 
     /// The places of all settings in the file, for checks that are made later.
     func places() -> SettingPlaces {
       var places = SettingPlaces()
-      places.record("", file: file, line: line)
-      for member in members.values { record(member.value, member.name, in: &places) }
+      if let lines { record(lines, nil, in: &places) }
       return places
     }
 
-    private func record(_ value: ConfigurationValue, _ path: String, in places: inout SettingPlaces) {
-      places.record(path, file: file, line: value.line)
-      switch value.content {
-      case .scalar: break
-      case .list(let elements):
-        for (index, element) in elements.enumerated() { record(element, "\(path)[\(index)]", in: &places) }
-      case .object(let members):
-        for member in members { record(member.value, "\(path).\(member.name)", in: &places) }
+    private func record(_ lines: JSONTextLines, _ path: String?, in places: inout SettingPlaces) {
+      places.record(path ?? "", file: source, line: lines.line)
+      for (index, element) in lines.elements.enumerated() {
+        record(element, "\(path ?? "")[\(index)]", in: &places)
+      }
+      for (name, member) in lines.members {
+        record(member, path.map { "\($0).\(name)" } ?? name.text, in: &places)
       }
     }
+  }
 
-    /// The error for a mistake in a member, or for a missing member.
-    package func fault(_ name: String, _ message: String) -> ConfigurationError {
-      fault(name, line: members[name]?.value.line ?? line, message)
+  extension Value {
+    /// The text of a string value; `nil` for any other value.
+    var stringValue: String? {
+      guard case .string(let text) = self else { return nil }
+      return text
     }
-
-    private func fault(_ name: String, line: Int, _ message: String) -> ConfigurationError {
-      ConfigurationError("\(file):\(line)", "\(path(to: name)): \(message)")
-    }
-
-    /// Ends the reading.
-    ///
-    /// - Throws: The first member that was not read, with the names of the valid members.
-    package func finish() throws(ConfigurationError) {
-      let unread = members.values.filter { !known.contains($0.name) }.min { $0.line < $1.line }
-      guard let unread else { return }
-      let names = known.sorted().joined(separator: ", ")
-      throw ConfigurationError(
-        "\(file):\(unread.line)", "\(path(to: unread.name)): there is no such setting; there are \(names)")
-    }
-
-    private func member(_ name: String) -> ConfigurationValue? {
-      known.append(name)
-      guard let value = members[name]?.value else { return nil }
-      if case .scalar(.null) = value.content { return nil }
-      return value
-    }
-
-    private func path(to name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
   }
 #endif

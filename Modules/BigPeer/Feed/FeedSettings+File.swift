@@ -1,9 +1,12 @@
 #if Server
+  import CRDTCore
+
   extension FeedSettings {
     /// Reads the member `feed` of an application in a configuration file.
     ///
     /// - Throws: The first mistake, with file and line.
     init(_ object: ConfigurationObject) throws(ConfigurationError) {
+      var object = object
       self.init()
       let times = Duration.milliseconds(100)...Duration.seconds(3_600)
       // Streams and webhooks are readers of one database, which can have at most 4,096.

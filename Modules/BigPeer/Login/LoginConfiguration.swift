@@ -1,4 +1,5 @@
 #if Server
+  import CRDTCore
   import Transports
 
   extension BigPeerConfiguration {
@@ -76,6 +77,7 @@
     static let webhookBytes = 256 << 10
 
     init(_ object: ConfigurationObject) throws(ConfigurationError) {
+      var object = object
       let url = try object.requiredText("url")
       let webhook = try object.requiredText("webhook")
       guard let source = try object.object("authority") else {
@@ -130,6 +132,7 @@
 
   extension BigPeerConfiguration.Login.AuthoritySource {
     fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+      var object = object
       switch (try object.existingFile("file"), try object.texts("command")) {
       case (let file?, nil): self = .file(file)
       case (nil, let command?):
@@ -146,6 +149,7 @@
 
   extension BigPeerConfiguration.Login.SecretSource {
     fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+      var object = object
       switch (try object.existingFile("file"), try object.text("environment")) {
       case (let file?, nil): self = .file(file)
       case (nil, let name?): self = .environment(name)
@@ -158,6 +162,7 @@
 
   extension BigPeerConfiguration.LoginLimits {
     fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+      var object = object
       requestsByAddress = try object.integer("requestsByAddress", in: 2...1_000_000) ?? requestsByAddress
       requestsPerSecondByAddress =
         try object.integer("requestsPerSecondByAddress", in: 1...1_000_000) ?? requestsPerSecondByAddress

@@ -1,5 +1,5 @@
 #if TLS
-  import CRDTCore
+  package import CRDTCore
   import Crypto
   import Foundation
 
@@ -111,29 +111,24 @@
     ///
     /// - Throws: `argument`, saying what is wrong.
     package init(json: [UInt8]) throws(LoginError) {
-      guard let fields = JSON.object(json) else {
+      guard let object = JSON.object(json) else {
         throw LoginError(.argument, "A login is a JSON object")
       }
-      func text(_ name: TextKey, _ limit: Int) throws(LoginError) -> String {
-        guard case .string(let text)? = fields[name], text.utf8.count <= limit else {
-          throw LoginError(
-            .argument, "A login has the text \"\(name.wrappedValue)\" of at most \(limit) bytes")
-        }
-        return text
-      }
-      guard fields["version"] == .int(Self.version) else {
+      var fields = JSONMembers<LoginError>(object)
+      guard fields.value("version") == .int(Self.version) else {
         throw LoginError(.argument, "A login has the version \(Self.version)")
       }
-      application = try text("application", PeerExtension.textBytes)
-      provider = try text("provider", Self.providerBytes)
-      token = try text("token", Self.tokenBytes)
-      challenge = try text("challenge", Self.challengeBytes)
-      guard let signature = Data(base64Encoded: try text("signature", 128)) else {
+      application = try fields.requiredText("application", bytes: PeerExtension.textBytes)
+      provider = try fields.requiredText("provider", bytes: Self.providerBytes)
+      token = try fields.requiredText("token", bytes: Self.tokenBytes)
+      challenge = try fields.requiredText("challenge", bytes: Self.challengeBytes)
+      guard let signature = Data(base64Encoded: try fields.requiredText("signature", bytes: 128)) else {
         throw LoginError(.argument, "A login's signature is written in Base64")
       }
       self.signature = Array(signature)
       do {
-        deviceKey = try PeerKey(hexadecimal: try text("deviceKey", 2 * PeerKey.byteCount))
+        deviceKey = try PeerKey(
+          hexadecimal: try fields.requiredText("deviceKey", bytes: 2 * PeerKey.byteCount))
       } catch let error as LinkError {
         throw LoginError(.argument, error.message)
       } catch {
@@ -141,6 +136,19 @@
       }
       try Self.check(application, "an application's id", PeerExtension.textBytes)
       try Self.check(provider, "a provider's name", Self.providerBytes)
+    }
+  }
+
+  extension LoginError: JSONMemberError {
+    package init(_ mistake: JSONMistake) {
+      let sentence =
+        switch mistake.reason {
+        case .missing(.text(let bytes)), .kind(.text(let bytes)), .bounds(.text(let bytes)):
+          "A login has the text \"\(mistake.name.text)\" of at most \(bytes.upperBound) bytes"
+        case .noObject, .missing, .kind, .bounds, .unread, .words:
+          "In a login, \(mistake.path) \(mistake.sentence)"
+        }
+      self.init(.argument, sentence)
     }
   }
 

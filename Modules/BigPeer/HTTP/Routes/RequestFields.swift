@@ -7,89 +7,17 @@
   /// The members of a JSON object in a request, read one by one.
   ///
   /// A member that is never read is reported as a mistake.
-  package struct RequestFields {
-    private var fields: [TextKey: Value]
-    private let place: String
+  package typealias RequestFields = JSONMembers<Problem>
 
-    /// The members of an object.
-    ///
-    /// - Parameters:
-    ///   - value: The object.
-    ///   - place: Its place in the request, for messages.
-    /// - Throws: `request` when the value is not an object.
-    package init(_ value: Value, at place: String = "") throws(Problem) {
-      guard case .map(let fields) = value else {
-        throw Problem.request("\(place.isEmpty ? "the body" : place) must be a JSON object")
+  extension Problem: JSONMemberError {
+    package static var textBytes: ClosedRange<Int> { 0...1 << 20 }
+    package static var areDoublesIntegers: Bool { true }
+
+    package init(_ mistake: JSONMistake) {
+      switch mistake.reason {
+      case .noObject where mistake.path.isEmpty: self = .request("the body \(mistake.sentence)")
+      default: self = .request("\(mistake.path) \(mistake.sentence)")
       }
-      self.fields = fields
-      self.place = place
-    }
-
-    private mutating func take(_ name: TextKey) -> Value? {
-      guard let value = fields.removeValue(forKey: name) else { return nil }
-      return value == .null ? nil : value
-    }
-
-    private func fault(_ name: TextKey, _ message: String) -> Problem {
-      Problem.request("\(place.isEmpty ? "" : "\(place).")\(name) \(message)")
-    }
-
-    /// Any value; `nil` if the member is missing, or null.
-    package mutating func value(_ name: TextKey) -> Value? { take(name) }
-
-    /// A text; `nil` if the member is missing.
-    package mutating func text(_ name: TextKey, bytes: Int = 1 << 20) throws(Problem) -> String? {
-      guard let value = take(name) else { return nil }
-      guard case .string(let text) = value else { throw fault(name, "must be a text") }
-      guard text.utf8.count <= bytes else { throw fault(name, "must have at most \(bytes) bytes") }
-      return text
-    }
-
-    /// A required text.
-    package mutating func requiredText(_ name: TextKey, bytes: Int = 1 << 20) throws(Problem) -> String {
-      guard let text = try text(name, bytes: bytes) else { throw fault(name, "is missing") }
-      return text
-    }
-
-    /// True or false; `nil` if the member is missing.
-    package mutating func flag(_ name: TextKey) throws(Problem) -> Bool? {
-      guard let value = take(name) else { return nil }
-      guard case .bool(let flag) = value else { throw fault(name, "must be true or false") }
-      return flag
-    }
-
-    /// A whole number within bounds; `nil` if the member is missing.
-    package mutating func integer(_ name: TextKey, in range: ClosedRange<Int>) throws(Problem) -> Int? {
-      guard let value = take(name) else { return nil }
-      guard let number = value.wholeNumber.flatMap({ Int(exactly: $0) }), range.contains(number) else {
-        throw fault(name, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
-      }
-      return number
-    }
-
-    /// The members of an object, such as arguments; `nil` if the member is missing.
-    package mutating func map(_ name: TextKey) throws(Problem) -> [TextKey: Value]? {
-      guard let value = take(name) else { return nil }
-      guard case .map(let map) = value else { throw fault(name, "must be an object") }
-      return map
-    }
-
-    /// A list; `nil` if the member is missing.
-    package mutating func list(_ name: TextKey, count: ClosedRange<Int>) throws(Problem) -> [Value]? {
-      guard let value = take(name) else { return nil }
-      guard case .array(let list) = value else { throw fault(name, "must be a list") }
-      guard count.contains(list.count) else {
-        throw fault(name, "must have from \(count.lowerBound) to \(count.upperBound) elements")
-      }
-      return list
-    }
-
-    /// Ends the reading.
-    ///
-    /// - Throws: `request` with a member that was not read.
-    package func finish() throws(Problem) {
-      guard let unknown = fields.keys.min() else { return }
-      throw fault(unknown, "is no member that is known here")
     }
   }
 

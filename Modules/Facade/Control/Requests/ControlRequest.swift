@@ -38,7 +38,7 @@ enum ControlLine {
   ///
   /// - Throws: `argument` for a field that is missing or has another type, and for an unknown action.
   init(_ message: [TextKey: Value]) throws(ControlError) {
-    let line = ControlFields(of: "a request", message)
+    var line = ControlFields(message, of: "a request")
     if let id = try line.integer("cancel") {
       self = .cancel(id: id)
       return
@@ -47,54 +47,56 @@ enum ControlLine {
       throw ControlError(
         .argument, "a request needs an integer \"id\", or \"cancel\" with that of another one")
     }
-    guard let name = try line.optionalText("do") else {
+    guard let name = try line.text("do") else {
       guard let documents = try line.list("documents") else {
         throw ControlError(.argument, "a request needs a text \"do\"")
       }
-      self = .documents(id: id, documents, isLast: try !line.flag("more"))
+      self = .documents(id: id, documents, isLast: try line.flag("more") != true)
       return
     }
-    let fields = ControlFields(of: name, message)
-    let request = ControlRequest(id: id, action: try ControlRequest.Action(name, fields))
+    var fields = ControlFields(message, of: name)
+    let request = ControlRequest(id: id, action: try ControlRequest.Action(name, &fields))
     guard case .insert = request.action else {
       self = .request(request, [], isLast: true)
       return
     }
-    self = .request(request, try fields.list("documents") ?? [], isLast: try !fields.flag("more"))
+    self = .request(request, try fields.list("documents") ?? [], isLast: try fields.flag("more") != true)
   }
 }
 
 extension ControlRequest.Action {
-  fileprivate init(_ name: String, _ fields: ControlFields) throws(ControlError) {
+  fileprivate init(_ name: String, _ fields: inout ControlFields) throws(ControlError) {
     switch name {
-    case "query": self = .query(try fields.text("query"), arguments: try fields.map("arguments"))
+    case "query":
+      self = .query(try fields.requiredText("query"), arguments: try fields.map("arguments") ?? [:])
     case "watch":
       self = .watch(
-        try fields.text("query"), arguments: try fields.map("arguments"),
-        limit: try fields.count("limit") ?? ControlRequest.watchedRows)
+        try fields.requiredText("query"), arguments: try fields.map("arguments") ?? [:],
+        limit: try fields.integer("limit", in: 0...Int.max) ?? ControlRequest.watchedRows)
     case "insert":
       self = .insert(
-        collection: try fields.text("collection"),
-        strategy: try WriteStrategy(named: fields.optionalText("strategy") ?? "merge"))
+        collection: try fields.requiredText("collection"),
+        strategy: try WriteStrategy(named: fields.text("strategy") ?? "merge"))
     case "evict":
-      self = .evict(collection: try fields.text("collection"), document: try fields.text("document"))
+      self = .evict(
+        collection: try fields.requiredText("collection"), document: try fields.requiredText("document"))
     case "statistics": self = .statistics
     case "collections": self = .collections
     case "schema":
       self = .schema(
-        collection: try fields.optionalText("collection"),
-        documents: try fields.count("documents"))
+        collection: try fields.text("collection"),
+        documents: try fields.integer("documents", in: 0...Int.max))
     case "inspect":
       self = .inspect(
-        collection: try fields.optionalText("collection"), document: try fields.optionalText("document"))
+        collection: try fields.text("collection"), document: try fields.text("document"))
     case "verify": self = .verify
-    case "backup": self = .backup(target: try fields.text("target"))
+    case "backup": self = .backup(target: try fields.requiredText("target"))
     case "status": self = .status
-    case "clock": self = .clock(isTrusted: try fields.flag("trust"))
+    case "clock": self = .clock(isTrusted: try fields.flag("trust") ?? false)
     case "why":
       self = .why(
-        collection: try fields.text("collection"), document: try fields.text("document"),
-        peer: try fields.text("peer"), isIncoming: try fields.flag("isIncoming"))
+        collection: try fields.requiredText("collection"), document: try fields.requiredText("document"),
+        peer: try fields.requiredText("peer"), isIncoming: try fields.flag("isIncoming") ?? false)
     default: throw ControlError(.argument, "there is no action \"\(name)\"")
     }
   }
