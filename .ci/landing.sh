@@ -6,6 +6,7 @@ landing() {
   step "format" check_format
   step "expectations in loops" Tools/lint/expectations
   step "plain comments" Tools/lint/comments
+  step "words of sync" Tools/lint/words
   step "layers" Tools/lint/layers
   step "build" build_check
   export DUNLIN_PROGRAMS=$PWD/.build/release

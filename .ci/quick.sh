@@ -12,6 +12,7 @@ quick() {
   step "format" check_format_of_changes
   step "expectations in loops" Tools/lint/expectations
   step "plain comments" Tools/lint/comments
+  step "words of sync" Tools/lint/words
   mapfile -t targets < <(changed_files | .ci/affected)
   if ((${#targets[@]} == 0)); then echo "No test stands on what has changed."; return; fi
   echo "Tests that stand on what has changed: ${targets[*]}"
