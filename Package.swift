@@ -80,6 +80,7 @@ let package = Package(
     .library(name: "CRDTCore", targets: ["CRDTCore"]),
     .library(name: "DocStore", targets: ["DocStore"]),
     .library(name: "QueryEngine", targets: ["QueryEngine"]),
+    .library(name: "DunlinFeed", targets: ["DunlinFeed"]),
     .library(name: "SyncProtocol", targets: ["SyncProtocol"]),
     .library(name: "ScopePolicy", targets: ["ScopePolicy"]),
     .library(name: "Transports", targets: ["Transports"]),
@@ -128,6 +129,7 @@ let package = Package(
     layer(
       "DocStore", below: ["Platform", "Failpoints", "CRDTCore", "CLMDB"], extra: [.strictMemorySafety()]),
     layer("QueryEngine", below: ["Platform", "Failpoints", "CRDTCore", "DocStore"]),
+    layer("DunlinFeed", below: ["CRDTCore", "DocStore", "QueryEngine"]),
     layer("SyncProtocol", below: ["Failpoints", "CRDTCore", "DocStore", "QueryEngine", "CZlib"]),
     layer("ScopePolicy", below: ["CRDTCore", "DocStore", "QueryEngine", "SyncProtocol"]),
     layer(
@@ -144,7 +146,7 @@ let package = Package(
     layer(
       "Facade",
       below: [
-        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy", "Transports",
+        "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "ScopePolicy", "Transports",
         .product(name: "Logging", package: "swift-log"),
       ]),
     layer("DunlinKit", below: ["CRDTCore", "DocStore", "Facade", "SyncProtocol", "Transports"]),
@@ -153,7 +155,7 @@ let package = Package(
     layer(
       "BigPeer",
       below: [
-        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "Facade",
+        "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "Transports", "Facade",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
@@ -224,8 +226,8 @@ let package = Package(
     tests(
       "BigPeerTests",
       using: [
-        "Platform", "BigPeer", "BigPeerProgram", "CRDTCore", "DocStore", "Facade", "LoginKit", "TestKit",
-        "Transports",
+        "Platform", "BigPeer", "BigPeerProgram", "CRDTCore", "DocStore", "DunlinFeed", "Facade", "LoginKit",
+        "TestKit", "Transports",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
       ] + security + server),
@@ -238,6 +240,7 @@ let package = Package(
         "TestKit", "Transports",
         .product(name: "Logging", package: "swift-log"),
       ]),
+    tests("DunlinFeedTests", using: ["CRDTCore", "DocStore", "DunlinFeed", "QueryEngine", "TestKit"]),
     tests(
       "FacadeTests",
       using: [

@@ -1,8 +1,9 @@
-package import CRDTCore
+public import CRDTCore
 
 /// The change of one document, for a reader of changes.
-package struct FeedChange: Hashable, Sendable {
-  package enum Method: String, Sendable {
+public struct FeedChange: Hashable, Sendable {
+  /// How a document has changed for the reader.
+  public enum Method: String, Sendable {
     /// The document is new to the reader's queries; or the change comes from the log, without old value.
     case upsert
     /// The document matched before, and still matches.
@@ -12,29 +13,34 @@ package struct FeedChange: Hashable, Sendable {
   }
 
   /// A value that may be unknown.
-  package enum Known: Hashable, Sendable {
+  public enum Known: Hashable, Sendable {
     case unknown
     /// The document did not exist, or no longer exists, or does not match.
     case none
     case fields([TextKey: Value])
   }
 
-  package let method: Method
-  package let collection: String
-  package let id: DocumentID
-  package let oldValue: Known
-  package let newValue: Known
+  /// How the document has changed for the reader.
+  public let method: Method
+  /// The name of the collection.
+  public let collection: String
+  /// The document.
+  public let id: DocumentID
+  /// The document before the change.
+  public let oldValue: Known
+  /// The document after the change.
+  public let newValue: Known
   /// The transaction that made the change.
-  package let transaction: FeedPosition
+  public let transaction: FeedPosition
   /// Whether the change was read from the log.
   ///
   /// It then represents all changes of the document since the reader's position, and the old value is
   /// unknown. A removed document may be one that never matched.
-  package let isResumed: Bool
+  public let isResumed: Bool
 }
 
 /// Why a reader has to read all documents of its queries again.
-package enum FeedGap: String, Sendable {
+public enum FeedGap: String, Sendable {
   /// The log no longer reaches back to the position.
   case truncated
   /// The position belongs to another store, or to a log that this one does not continue.
@@ -46,7 +52,7 @@ package enum FeedGap: String, Sendable {
 }
 
 /// An event for a reader of changes.
-package enum FeedEvent: Hashable, Sendable {
+public enum FeedEvent: Hashable, Sendable {
   case change(FeedChange)
   /// The reader may have missed changes.
   ///
@@ -57,21 +63,24 @@ package enum FeedEvent: Hashable, Sendable {
 }
 
 /// An event, and the position to continue from after it was processed.
-package struct FeedItem: Hashable, Sendable {
-  package let event: FeedEvent
-  package internal(set) var position: FeedPosition
+public struct FeedItem: Hashable, Sendable {
+  /// What has happened.
+  public let event: FeedEvent
+  /// Where to continue once the event was processed.
+  public internal(set) var position: FeedPosition
 }
 
 /// Events that are delivered together.
-package struct FeedBatch: Hashable, Sendable {
+public struct FeedBatch: Hashable, Sendable {
   /// The events; empty when the wait ended without any.
-  package internal(set) var items: [FeedItem]
+  public internal(set) var items: [FeedItem]
   /// The position to continue from after all events were processed.
   ///
   /// It also advances over changes that do not concern the reader.
-  package internal(set) var position: FeedPosition
+  public internal(set) var position: FeedPosition
 
-  package init(items: [FeedItem] = [], position: FeedPosition) {
+  /// Makes a batch.
+  public init(items: [FeedItem] = [], position: FeedPosition) {
     self.items = items
     self.position = position
   }
@@ -82,7 +91,7 @@ extension FeedEvent {
   ///
   /// `name` gives each transaction the name that clients know; by default that is its position. A change
   /// without its values has the field `valuesOmitted`.
-  package func fields(
+  public func fields(
     withValues hasValues: Bool = true, naming name: (FeedPosition) -> String = { $0.token }
   ) -> [TextKey: Value] {
     switch self {
@@ -100,7 +109,7 @@ extension FeedEvent {
   }
 
   /// The event as JSON text on one line; see ``fields(withValues:naming:)``.
-  package func json(
+  public func json(
     withValues hasValues: Bool = true, naming name: (FeedPosition) -> String = { $0.token }
   ) -> [UInt8] {
     var bytes: [UInt8] = []

@@ -1,21 +1,22 @@
-package import CRDTCore
+public import CRDTCore
 import DocStore
-package import QueryEngine
+public import QueryEngine
 
 /// Selects the documents for a reader of changes: those that match any of its queries.
-package struct FeedFilter: Sendable {
+public struct FeedFilter: Sendable {
   /// The greatest number of queries.
-  package static let queryLimit = 16
+  public static let queryLimit = 16
 
-  package let queries: [SubscriptionQuery]
+  /// The queries, each of one collection.
+  public let queries: [SubscriptionQuery]
 
   /// Makes a filter of queries, each of one collection.
   ///
   /// - Throws: `argument` for no queries, `limit` for too many.
-  package init(_ queries: [SubscriptionQuery]) throws(DunlinError) {
-    guard !queries.isEmpty else { throw DunlinError(.argument, "a change feed needs a query") }
+  public init(_ queries: [SubscriptionQuery]) throws(FeedError) {
+    guard !queries.isEmpty else { throw FeedError(.argument, "a change feed needs a query") }
     guard queries.count <= Self.queryLimit else {
-      throw DunlinError(
+      throw FeedError(
         .limit, "a change feed takes at most \(Self.queryLimit) queries, and \(queries.count) are given")
     }
     self.queries = queries
@@ -24,11 +25,8 @@ package struct FeedFilter: Sendable {
   /// Makes a filter of DQL statements, as a subscription has them: `SELECT * FROM cars WHERE …`.
   ///
   /// - Throws: The codes of queries; `argument`, `limit`.
-  package init(dql statements: [String], arguments: [TextKey: Value] = [:]) throws {
-    try self.init(
-      statements.map { statement in
-        try translatingErrors { try SubscriptionQuery(dql: statement, arguments: arguments) }
-      })
+  public init(dql statements: [String], arguments: [TextKey: Value] = [:]) throws {
+    try self.init(statements.map { try SubscriptionQuery(dql: $0, arguments: arguments) })
   }
 }
 

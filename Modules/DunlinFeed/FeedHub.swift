@@ -1,6 +1,6 @@
 import CRDTCore
 import Dispatch
-package import DocStore
+public import DocStore
 import QueryEngine
 import Synchronization
 
@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// The writer only looks into an index, however many readers there are. A reader that does not keep up loses
 /// the queued commits, and reads the log instead.
-package final class FeedHub: Sendable {
+public final class FeedHub: Sendable {
   /// The queue of one reader.
   fileprivate struct Mailbox {
     let collections: Set<TextKey>
@@ -56,12 +56,13 @@ package final class FeedHub: Sendable {
   let store: Store
   private let state = Mutex(State())
 
-  package init(store: Store) { self.store = store }
+  /// Makes the hub of a store; close it before the store.
+  public init(store: Store) { self.store = store }
 
   /// Starts to read changes after a position, or from the next commit on.
   ///
   /// - Throws: `closed`, `limit`, `io`.
-  package func read(_ filter: FeedFilter, after position: FeedPosition? = nil) throws -> FeedReader {
+  public func read(_ filter: FeedFilter, after position: FeedPosition? = nil) throws -> FeedReader {
     try FeedReader(filter, after: position, self)
   }
 
@@ -72,9 +73,9 @@ package final class FeedHub: Sendable {
   /// - Throws: `closed`, `limit`.
   func add(_ filter: FeedFilter) throws -> UInt64 {
     try state.withLock { state in
-      guard !state.isClosed else { throw DunlinError(.closed, "the database is closed") }
+      guard !state.isClosed else { throw FeedError(.closed, "the database is closed") }
       guard state.mailboxes.count < FeedLimits.readers else {
-        throw DunlinError(.limit, "more than \(FeedLimits.readers) readers of changes")
+        throw FeedError(.limit, "more than \(FeedLimits.readers) readers of changes")
       }
       let id = state.nextID
       state.nextID += 1
@@ -107,7 +108,7 @@ package final class FeedHub: Sendable {
   }
 
   /// Ends all readers.
-  package func close() {
+  public func close() {
     let (waiters, listener) = state.withLock { state in
       state.isClosed = true
       let waiters = state.mailboxes.keys.compactMap { state.mailboxes[$0]?.takeWaiter() }
@@ -122,7 +123,8 @@ package final class FeedHub: Sendable {
   /// Whether a mailbox exists and may receive more.
   func isOpen(_ id: UInt64) -> Bool { state.withLock { !$0.isClosed && $0.mailboxes[id] != nil } }
 
-  package var readerCount: Int { state.withLock { $0.mailboxes.count } }
+  /// The number of readers that have not ended.
+  public var readerCount: Int { state.withLock { $0.mailboxes.count } }
 
   // MARK: - Commits
 

@@ -5,10 +5,10 @@ import DocStore
 ///
 /// It has the log's epoch, the last commit that the reader has, and a part of that commit's random id. These
 /// distinguish it from a position of another store, or of a log that was restored from a backup.
-package struct FeedPosition: Hashable, Sendable {
+public struct FeedPosition: Hashable, Sendable {
   let epoch: UInt64
   /// The last commit that is included.
-  package let sequence: UInt64
+  public let sequence: UInt64
   let check: UInt32
 
   init(epoch: UInt64, sequence: UInt64, check: UInt32) {
@@ -16,13 +16,13 @@ package struct FeedPosition: Hashable, Sendable {
   }
 
   /// A position in no log; a reader that starts there gets `requeryRequired`.
-  package static let unknown = FeedPosition(epoch: 0, sequence: .max, check: 0)
+  public static let unknown = FeedPosition(epoch: 0, sequence: .max, check: 0)
 
   private static let version: UInt8 = 1
   private static let byteCount = 21
 
   /// The position as text: 28 letters, digits, hyphens and underscores.
-  package var token: String {
+  public var token: String {
     var bytes = ByteWriter(capacity: Self.byteCount)
     bytes.write(Self.version)
     bytes.writeFixed(epoch)
@@ -34,9 +34,9 @@ package struct FeedPosition: Hashable, Sendable {
   /// Reads a position from its text.
   ///
   /// - Throws: `argument` for a text that no store creates.
-  package init(token: String) throws(DunlinError) {
+  public init(token: String) throws(FeedError) {
     guard let bytes = Self.bytes(of: token), let position = Self(bytes) else {
-      throw DunlinError(.argument, "this is no position in a change feed")
+      throw FeedError(.argument, "this is no position in a change feed")
     }
     self = position
   }
@@ -79,5 +79,5 @@ package struct FeedPosition: Hashable, Sendable {
 }
 
 extension FeedPosition: CustomStringConvertible {
-  package var description: String { token }
+  public var description: String { token }
 }

@@ -1,10 +1,10 @@
-package import DocStore
+public import DocStore
 import Synchronization
 
 /// Reads the changes of one database, in the order of its log and at least once.
 ///
 /// Only one task at a time may use it. It ends when it is released.
-package final class FeedReader: Sendable {
+public final class FeedReader: Sendable {
   private enum Mode {
     /// Starts after a position that has not been checked yet.
     case starting(FeedPosition)
@@ -19,7 +19,8 @@ package final class FeedReader: Sendable {
     var commit: FeedCommit?
   }
 
-  package let filter: FeedFilter
+  /// The queries that select the documents.
+  public let filter: FeedFilter
   private let hub: FeedHub
   private let id: UInt64
   private let state: Mutex<State>
@@ -36,7 +37,7 @@ package final class FeedReader: Sendable {
       mode = try position.map { .starting($0) } ?? .live(hub.store.read { FeedLogReader.Progress($0) })
     } catch {
       hub.remove(id)
-      throw DunlinError.translating(error)
+      throw error
     }
     state = Mutex(State(mode: mode, matcher: FeedMatcher(filter)))
   }
@@ -44,18 +45,18 @@ package final class FeedReader: Sendable {
   deinit { hub.remove(id) }
 
   /// Ends the reader; a task that waits for changes or asks for more gets `nil`.
-  package func end() { hub.remove(id) }
+  public func end() { hub.remove(id) }
 
   /// Waits for the next changes.
   ///
   /// - Parameter limit: The longest wait; after it the batch is empty, and has the position to continue from.
   /// - Returns: `nil` when the database is closed.
   /// - Throws: `CancellationError`; what reading the store throws.
-  package func next(waiting limit: Duration? = nil) async throws -> FeedBatch? {
+  public func next(waiting limit: Duration? = nil) async throws -> FeedBatch? {
     let deadline = limit.map { ContinuousClock.now + $0 }
     while true {
       try Task.checkCancellation()
-      switch try translatingErrors({ try step() }) {
+      switch try step() {
       case .batch(let batch): return batch
       case .again: continue
       case .closed: return nil
@@ -67,7 +68,7 @@ package final class FeedReader: Sendable {
   }
 
   /// The position for a reader that starts now and has everything that this one has returned.
-  package var position: FeedPosition {
+  public var position: FeedPosition {
     let epoch = hub.store.epoch
     return state.withLock { state in
       switch state.mode {
@@ -164,41 +165,15 @@ extension FeedLogReader.Progress {
   }
 }
 
-extension DunlinStore {
-  /// Reads the changes of documents that match any of the given queries, as they are committed.
-  ///
-  /// - Parameters:
-  ///   - filter: The queries.
-  ///   - position: The position to continue from; by default the next commit is the first.
-  /// - Returns: The reader; if the log does not reach back to the position, its first batch reports that.
-  /// - Throws: `closed`, `limit`.
-  package func changeFeed(_ filter: FeedFilter, after position: FeedPosition? = nil) throws -> FeedReader {
-    try core.feeds.read(filter, after: position)
-  }
-
-  /// The number of readers of changes that have not ended.
-  package var changeReaders: Int { core.feeds.readerCount }
-
-  /// The position of the last commit; a reader that starts there gets everything that comes later.
-  ///
-  /// - Throws: `closed`, `tooManyReaders`, `io`.
-  package func feedPosition() throws -> FeedPosition { try translatingErrors { try .now(core.store) } }
-
-  /// The position before the first commit.
-  ///
-  /// A reader that starts there gets every document, as far as the log reaches back.
-  package var firstFeedPosition: FeedPosition { .beginning(of: core.store) }
-}
-
 extension FeedPosition {
   /// The position of the last commit of a store.
-  package static func now(_ store: Store) throws -> FeedPosition {
+  public static func now(_ store: Store) throws -> FeedPosition {
     let epoch = store.epoch
     return try store.read { FeedLogReader.Progress($0).position(epoch) }
   }
 
   /// The position before the first commit of a store.
-  package static func beginning(of store: Store) -> FeedPosition {
+  public static func beginning(of store: Store) -> FeedPosition {
     FeedPosition(epoch: store.epoch, sequence: 0, check: 0)
   }
 }

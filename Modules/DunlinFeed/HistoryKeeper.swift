@@ -1,12 +1,12 @@
 import CRDTCore
-package import DocStore
+public import DocStore
 import Synchronization
 
 /// Keeps every version of the documents of some collections.
 ///
 /// It writes a version in the transaction that makes the change. It costs nothing unless a collection has a
 /// policy.
-package final class HistoryKeeper: Sendable {
+public final class HistoryKeeper: Sendable {
   /// The greatest number of collections of which versions are kept.
   private static let collectionLimit = 1_000
 
@@ -31,16 +31,14 @@ package final class HistoryKeeper: Sendable {
   ///   - now: The wall clock in milliseconds since 1970.
   ///   - report: Called with a line about each policy that cannot be read.
   /// - Throws: `io`, `closed`.
-  package init(
+  public init(
     store: Store, now: @escaping @Sendable () -> UInt64 = StoreOptions.systemMilliseconds,
     report: @escaping (String) -> Void = { _ in }
   ) throws {
     self.store = store
     self.now = now
-    let stored = try translatingErrors {
-      try Self.stored(store) { name in
-        report("The policy of the history of \(name) is damaged: no versions are kept until it is set again")
-      }
+    let stored = try Self.stored(store) { name in
+      report("The policy of the history of \(name) is damaged: no versions are kept until it is set again")
     }
     if stored.contains(where: { !$0.value.isEnding }) { listen() }
   }
@@ -71,9 +69,9 @@ package final class HistoryKeeper: Sendable {
   /// The collections of which versions are kept, with their policies.
   ///
   /// - Throws: `io`, `closed`.
-  package var policies: [String: HistoryPolicy] {
+  public var policies: [String: HistoryPolicy] {
     get throws {
-      let stored = try translatingErrors { try Self.stored(store) }.filter { !$0.value.isEnding }
+      let stored = try Self.stored(store).filter { !$0.value.isEnding }
       return Dictionary(uniqueKeysWithValues: stored.map { ($0.key.text, $0.value.policy) })
     }
   }
@@ -81,15 +79,13 @@ package final class HistoryKeeper: Sendable {
   /// The policy for the versions of a collection; `nil` where versions are not kept.
   ///
   /// - Throws: `io`, `closed`.
-  package func policy(of collection: String) throws -> HistoryPolicy? {
+  public func policy(of collection: String) throws -> HistoryPolicy? {
     let key = Array(collection.utf8)
     do {
       return HistoryPolicy.inForce(try store.read { try $0.sideValue(HistoryEntries.policies, key: key) })
     } catch let error as StoreError where error.code == .corrupt || error.code == .limit {
       // The key is too long for the name of a collection.
       return nil
-    } catch {
-      throw DunlinError.translating(error)
     }
   }
 
@@ -98,26 +94,20 @@ package final class HistoryKeeper: Sendable {
   /// `nil` as the policy stops this, and removes the versions.
   ///
   /// - Throws: `argument`, `invalidCollectionName`, `limit`; what writing throws.
-  package func keep(_ policy: HistoryPolicy?, of collection: String) async throws {
+  public func keep(_ policy: HistoryPolicy?, of collection: String) async throws {
     try policy?.check()
-    do throws(StoreError) { try CollectionName.check(collection, operation: "keep") } catch {
-      throw DunlinError(error)
-    }
+    try CollectionName.check(collection, operation: "keep")
     // Before the policy is stored, so that the next transaction after it gets a version.
     if policy != nil { listen() }
     let key = Array(collection.utf8)
-    do {
-      try await store.write { transaction in
-        if let policy {
-          try Self.checkRoom(for: key, transaction)
-          try transaction.setSideValue(policy.encoded(isEnding: false), HistoryEntries.policies, key: key)
-        } else if let known = try transaction.sideValue(HistoryEntries.policies, key: key) {
-          let ending = try HistoryPolicy.decoded(known).policy.encoded(isEnding: true)
-          try transaction.setSideValue(ending, HistoryEntries.policies, key: key)
-        }
+    try await store.write { transaction in
+      if let policy {
+        try Self.checkRoom(for: key, transaction)
+        try transaction.setSideValue(policy.encoded(isEnding: false), HistoryEntries.policies, key: key)
+      } else if let known = try transaction.sideValue(HistoryEntries.policies, key: key) {
+        let ending = try HistoryPolicy.decoded(known).policy.encoded(isEnding: true)
+        try transaction.setSideValue(ending, HistoryEntries.policies, key: key)
       }
-    } catch {
-      throw DunlinError.translating(error)
     }
     if policy == nil { try await trim() }
   }
@@ -130,7 +120,7 @@ package final class HistoryKeeper: Sendable {
       return true
     }
     guard isKnown || count < collectionLimit else {
-      throw DunlinError(.limit, "versions are kept of at most \(collectionLimit) collections")
+      throw FeedError(.limit, "versions are kept of at most \(collectionLimit) collections")
     }
   }
 
@@ -256,14 +246,10 @@ package final class HistoryKeeper: Sendable {
   ///
   /// It uses short transactions. Call this from time to time: a collection without writes does not remove its
   /// old versions by itself.
-  package func trim() async throws {
-    do {
-      for (name, entry) in try Self.stored(store) {
-        let policy = entry.isEnding ? nil : entry.policy
-        while try await trimSome(name.text, policy) { try Task.checkCancellation() }
-      }
-    } catch {
-      throw DunlinError.translating(error)
+  public func trim() async throws {
+    for (name, entry) in try Self.stored(store) {
+      let policy = entry.isEnding ? nil : entry.policy
+      while try await trimSome(name.text, policy) { try Task.checkCancellation() }
     }
   }
 
@@ -291,16 +277,5 @@ package final class HistoryKeeper: Sendable {
       if isEmpty { try transaction.setSideValue(nil, policies, key: key) }
       return count == Removal.batch
     }.0
-  }
-}
-
-extension DunlinStore {
-  /// Continues to keep versions of the collections that have a policy.
-  ///
-  /// - Parameter report: Called with a line about each policy that cannot be read.
-  /// - Returns: The object that keeps the versions while it is held.
-  /// - Throws: `io`, `closed`.
-  package func keepHistory(report: @escaping (String) -> Void) throws -> HistoryKeeper {
-    try HistoryKeeper(store: core.store, now: core.wallClock, report: report)
   }
 }

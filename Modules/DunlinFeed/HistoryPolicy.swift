@@ -1,28 +1,29 @@
 import CRDTCore
 
 /// How long the versions of a collection's documents are kept.
-package struct HistoryPolicy: Hashable, Sendable {
+public struct HistoryPolicy: Hashable, Sendable {
   /// The greatest age; older versions are removed.
-  package var age: Duration
+  public var age: Duration
   /// The greatest number of bytes of all versions; above it the oldest are removed.
-  package var byteLimit: Int
+  public var byteLimit: Int
 
   /// The shortest and the longest age.
-  package static let ages = Duration.seconds(1)...Duration.seconds(3_660 * 86_400)
+  public static let ages = Duration.seconds(1)...Duration.seconds(3_660 * 86_400)
   /// The least and the greatest number of bytes.
-  package static let byteLimits = 64 << 10...1 << 40
+  public static let byteLimits = 64 << 10...1 << 40
 
-  package init(age: Duration = .seconds(30 * 86_400), byteLimit: Int = 1 << 30) {
+  /// Makes a policy; ``HistoryKeeper/keep(_:of:)`` checks its values.
+  public init(age: Duration = .seconds(30 * 86_400), byteLimit: Int = 1 << 30) {
     (self.age, self.byteLimit) = (age, byteLimit)
   }
 
   /// - Throws: `argument` if a value is out of bounds.
-  func check() throws(DunlinError) {
+  func check() throws(FeedError) {
     guard Self.ages.contains(age) else {
-      throw DunlinError(.argument, "versions can be kept for a second to ten years, and not for \(age)")
+      throw FeedError(.argument, "versions can be kept for a second to ten years, and not for \(age)")
     }
     guard Self.byteLimits.contains(byteLimit) else {
-      throw DunlinError(
+      throw FeedError(
         .argument,
         "the versions of a collection can take \(Self.byteLimits.lowerBound) to \(Self.byteLimits.upperBound) bytes, and not \(byteLimit)"
       )

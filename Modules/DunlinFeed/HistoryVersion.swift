@@ -1,8 +1,9 @@
-package import CRDTCore
+public import CRDTCore
 
 /// The state in which a transaction of this store left a document.
-package struct HistoryVersion: Hashable, Sendable {
-  package enum Kind: UInt8, Sendable {
+public struct HistoryVersion: Hashable, Sendable {
+  /// What a transaction did to the document.
+  public enum Kind: UInt8, Sendable {
     case written = 0
     case removed = 1
     /// The document was removed from this store only.
@@ -11,23 +12,25 @@ package struct HistoryVersion: Hashable, Sendable {
     case damaged = 255
   }
 
-  package let id: DocumentID
-  package let kind: Kind
+  /// The document.
+  public let id: DocumentID
+  /// What the transaction did to the document.
+  public let kind: Kind
   /// The document's fields with `_id`; `nil` if there are none.
-  package let fields: [TextKey: Value]?
+  public let fields: [TextKey: Value]?
   /// When this store committed the version, in milliseconds since 1970.
   ///
   /// The time never decreases from one version to the next.
-  package let time: UInt64
+  public let time: UInt64
   /// When the document was written, by the clock of the site that wrote last.
-  package let writtenAt: UInt64
+  public let writtenAt: UInt64
   /// The site that wrote last; zero for default data.
-  package let site: SiteID
+  public let site: SiteID
   /// The place of the version, after which a reader can continue.
-  package let place: HistoryPlace
+  public let place: HistoryPlace
 
   /// The version as a JSON object.
-  package var object: [TextKey: Value] {
+  public var object: [TextKey: Value] {
     let kind: String =
       switch kind {
       case .written: "written"
@@ -44,14 +47,16 @@ package struct HistoryVersion: Hashable, Sendable {
 }
 
 /// Identifies a version within its collection; places have the order of the versions.
-package struct HistoryPlace: Hashable, Comparable, Sendable {
-  package let time: UInt64
+public struct HistoryPlace: Hashable, Comparable, Sendable {
+  /// When this store committed the version, in milliseconds since 1970.
+  public let time: UInt64
   /// Counts the versions of one millisecond.
-  package let count: UInt32
+  public let count: UInt32
 
-  package init(time: UInt64, count: UInt32) { (self.time, self.count) = (time, count) }
+  /// Makes a place.
+  public init(time: UInt64, count: UInt32) { (self.time, self.count) = (time, count) }
 
-  package static func < (a: Self, b: Self) -> Bool { (a.time, a.count) < (b.time, b.count) }
+  public static func < (a: Self, b: Self) -> Bool { (a.time, a.count) < (b.time, b.count) }
 
   /// The place directly after this one.
   var next: HistoryPlace {
@@ -60,13 +65,14 @@ package struct HistoryPlace: Hashable, Comparable, Sendable {
 }
 
 /// A page of versions.
-package struct HistoryPage: Hashable, Sendable {
+public struct HistoryPage: Hashable, Sendable {
   /// The versions in their order.
-  package var versions: [HistoryVersion]
+  public var versions: [HistoryVersion]
   /// The place to continue from; `nil` if there are no more versions.
-  package var next: HistoryPlace?
+  public var next: HistoryPlace?
 
-  package init(versions: [HistoryVersion] = [], next: HistoryPlace? = nil) {
+  /// Makes a page.
+  public init(versions: [HistoryVersion] = [], next: HistoryPlace? = nil) {
     self.versions = versions
     self.next = next
   }

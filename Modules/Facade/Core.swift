@@ -1,6 +1,7 @@
 import CRDTCore
 import Dispatch
 import DocStore
+import DunlinFeed
 import Foundation
 import Logging
 import QueryEngine

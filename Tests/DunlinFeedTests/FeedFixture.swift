@@ -1,6 +1,6 @@
 import CRDTCore
 import DocStore
-import Facade
+import DunlinFeed
 import Synchronization
 import TestKit
 import Testing

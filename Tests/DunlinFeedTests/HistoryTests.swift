@@ -1,6 +1,6 @@
 import CRDTCore
 import DocStore
-import Facade
+import DunlinFeed
 import Foundation
 import Synchronization
 import TestKit
@@ -310,15 +310,15 @@ import Testing
   }
 
   @Test func `a policy that cannot be is refused by what is wrong`() async throws {
-    let age = await #expect(throws: DunlinError.self) {
+    let age = await #expect(throws: FeedError.self) {
       try await history.keep(HistoryPolicy(age: .zero), of: "cars")
     }
     #expect(age?.code == .argument)
-    let size = await #expect(throws: DunlinError.self) {
+    let size = await #expect(throws: FeedError.self) {
       try await history.keep(HistoryPolicy(byteLimit: 1), of: "cars")
     }
     #expect(size?.code == .argument)
-    let name = await #expect(throws: DunlinError.self) {
+    let name = await #expect(throws: StoreError.self) {
       try await history.keep(HistoryPolicy(), of: "__system")
     }
     #expect(name?.code == .invalidCollectionName)
@@ -344,7 +344,7 @@ import Testing
 
   @Test func `versions are kept of so many collections and no more`() async throws {
     for n in 0..<1_000 { try await history.keep(HistoryPolicy(), of: "c\(n)") }
-    let refusal = await #expect(throws: DunlinError.self) {
+    let refusal = await #expect(throws: FeedError.self) {
       try await history.keep(HistoryPolicy(), of: "cars")
     }
     #expect(refusal?.code == .limit)

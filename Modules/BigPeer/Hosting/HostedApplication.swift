@@ -56,7 +56,7 @@
         transactions = try TransactionWatch(dunlin.store.database)
         interest = ApplicationInterest(dunlin, configuration, logger)
         feed = try ApplicationFeed(
-          dunlin.store, configuration.feed, holdsDeliveries: origin.isRestored, logger: logger)
+          dunlin.parts, configuration.feed, holdsDeliveries: origin.isRestored, logger: logger)
         if origin.isRestored { logger.warning("\(StoreOrigin.sentence)") }
       } catch {
         throw BigPeerError("the application \(configuration.id): \(error)", underlying: error)

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import DunlinFeed
 import Foundation
 import QueryEngine
 import ScopePolicy
@@ -18,6 +19,7 @@ extension DunlinError {
     case let error as LinkError: DunlinError(error)
     case let error as RemoteQueryError: DunlinError(error)
     case let error as ScopeError: DunlinError(error)
+    case let error as FeedError: DunlinError(error)
     default: translatingLogin(error)
     }
   }
@@ -120,6 +122,11 @@ extension DunlinError {
       context: error.collection.map { ["collection": $0] } ?? [:], underlying: error)
   }
 
+  init(_ error: FeedError) {
+    // The codes have the same names.
+    self.init(Code(rawValue: error.code.rawValue), error.message, underlying: error)
+  }
+
   init(_ error: LinkError) {
     let code: Code =
       switch error.code {
@@ -164,7 +171,7 @@ extension DunlinError {
 ///   - body: What to run.
 /// - Returns: What `body` returns.
 /// - Throws: The error of `body`, translated.
-func translatingErrors<R>(awaitedForm form: String? = nil, _ body: () throws -> R) throws -> R {
+package func translatingErrors<R>(awaitedForm form: String? = nil, _ body: () throws -> R) throws -> R {
   do {
     return try body()
   } catch let error as StoreError where error.code == .wouldBlock {
