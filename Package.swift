@@ -84,6 +84,7 @@ let package = Package(
     .library(name: "SyncProtocol", targets: ["SyncProtocol"]),
     .library(name: "ScopePolicy", targets: ["ScopePolicy"]),
     .library(name: "Transports", targets: ["Transports"]),
+    .library(name: "DunlinControl", targets: ["DunlinControl"]),
     .library(name: "LinkTesting", targets: ["LinkTesting"]),
     .library(name: "Facade", targets: ["Facade"]),
     .library(name: "DunlinKit", targets: ["DunlinKit"]),
@@ -144,10 +145,15 @@ let package = Package(
       ] + security),
     layer("LinkTesting", below: ["Platform", "Transports"]),
     layer(
+      "DunlinControl",
+      below: [
+        "CRDTCore", "DocStore", "QueryEngine", "Transports", .product(name: "Logging", package: "swift-log"),
+      ]),
+    layer(
       "Facade",
       below: [
         "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "ScopePolicy", "Transports",
-        .product(name: "Logging", package: "swift-log"),
+        "DunlinControl", .product(name: "Logging", package: "swift-log"),
       ]),
     layer("DunlinKit", below: ["CRDTCore", "DocStore", "Facade", "SyncProtocol", "Transports"]),
     // Files that the big peer hands out, as bytes of the program.
@@ -155,7 +161,8 @@ let package = Package(
     layer(
       "BigPeer",
       below: [
-        "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "Transports", "Facade",
+        "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "Transports", "DunlinControl",
+        "Facade",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
@@ -164,8 +171,9 @@ let package = Package(
     .executableTarget(
       name: "dunlin",
       dependencies: [
-        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "Facade", "CZlib", "PeerControl",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "DunlinControl", "Facade",
+        "CZlib",
+        "PeerControl", .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tools/dunlin", resources: [.copy("Sample")], swiftSettings: settings),
@@ -220,7 +228,7 @@ let package = Package(
       "ToolTests",
       using: [
         "dunlin", "toplevel-waiting", "toplevel-awaiting", "meal-orders", "sensor-logger", "DunlinKit",
-        "DocStore", "CRDTCore", "LoginKit",
+        "DocStore", "CRDTCore", "DunlinControl", "LoginKit",
         "PeerControl", "Transports", "TestKit",
       ]),
     tests(
@@ -244,7 +252,9 @@ let package = Package(
     tests(
       "FacadeTests",
       using: [
-        "CRDTCore", "DocStore", "DunlinKit", "DunlinTesting", "Facade", "LoginKit", "TestKit", "Transports",
+        "CRDTCore", "DocStore", "DunlinControl", "DunlinKit", "DunlinTesting", "Facade", "LoginKit",
+        "TestKit",
+        "Transports",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .target(

@@ -1,22 +1,24 @@
 package import Transports
 
 /// The constants of the control protocol; `Documentation/CommandLine.md` describes the protocol.
-package enum ControlProtocol {
+public enum ControlProtocol {
   /// The protocol version; it is increased when an older client would misunderstand a message.
-  package static let version = 1
+  public static let version = 1
   /// The socket's name in the database's directory.
-  package static let socketName = "control.sock"
+  public static let socketName = "control.sock"
 
   /// The greatest number of bytes of a line that a client sends.
-  package static let lineBytes = 16 << 20
+  public static let lineBytes = 16 << 20
   /// The greatest number of bytes of documents that become visible together.
-  package static let batchBytes = 64 << 20
+  public static let batchBytes = 64 << 20
   /// The greatest number of clients at the same time.
-  package static let clients = 32
+  public static let clients = 32
   /// The greatest number of requests of one client at the same time.
-  package static let requests = 8
+  public static let requests = 8
+  /// The greatest number of rows in a line of an answer.
+  static let rowsInLine = 256
   /// How long a client may send no request, or read nothing of the answers to its requests.
-  package static let idleTime = Duration.seconds(600)
+  public static let idleTime = Duration.seconds(600)
   /// How often progress is sent.
   static let progressInterval = Duration.milliseconds(100)
 

@@ -50,7 +50,7 @@ final class ControlSession: Sendable {
         group.addTask { await self.closeWhenIdle() }
         do {
           try await self.send([
-            "dunlin": .string(Dunlin.version), "protocol": .count(ControlProtocol.version),
+            "dunlin": .string(actions.database.release), "protocol": .count(ControlProtocol.version),
           ])
           try await lines.forEach { line in
             guard let (request, documents) = await self.take(line) else { return }
@@ -206,7 +206,7 @@ final class ControlSession: Sendable {
   }
 
   private func meaning(_ error: any Error) -> ControlError {
-    let error = ControlError(any: error)
+    let error = error as? ControlError ?? actions.database.controlError(for: error)
     guard error.code == .cancelled, state.withLock({ $0.isEnding }) else { return error }
     return ControlError(.closed, "the database was closed")
   }

@@ -1,12 +1,12 @@
 import CRDTCore
-import DocStore
+public import DocStore
 import Dispatch
 import Logging
 import Synchronization
 import Transports
 
 /// Answers other processes of the same user over a local socket, while the application asks for that.
-final class ControlSocket: Sendable {
+public final class ControlSocket: Sendable {
   private struct State {
     /// The path of the socket.
     var path = ""
@@ -32,7 +32,7 @@ final class ControlSocket: Sendable {
   ///   - idleTime: How long a client may send no request, or read nothing.
   ///   - isPlaceless: Whether the database's directory cannot hold a socket, as on a file system without
   ///     sockets.
-  init(idleTime: Duration, isPlaceless: Bool = false) {
+  public init(idleTime: Duration = ControlProtocol.idleTime, isPlaceless: Bool = false) {
     self.idleTime = idleTime
     self.isPlaceless = isPlaceless
   }
@@ -40,31 +40,28 @@ final class ControlSocket: Sendable {
   /// Starts to listen, unless the socket listens already.
   ///
   /// - Returns: The socket's path.
-  /// - Throws: `closed`, `permission`, `exists`, `unreachable`, `tooManyFiles`, `io`.
-  func open(_ core: Core) throws -> String {
-    try opening.withLock { _ in
+  /// - Throws: `closed`; `link` with what is in the way of the socket.
+  public func open(_ database: any ControlledDatabase) throws(ControlSocketError) -> String {
+    try opening.withLock { _ throws(ControlSocketError) in
       let (isClosed, isOpen) = state.withLock { ($0.isClosed, $0.listener != nil) }
-      guard !isClosed else { throw DunlinError(.closed, "the database is closed") }
-      if !isOpen { try listen(core) }
+      guard !isClosed else { throw .closed }
+      if !isOpen { try listen(database) }
     }
     return state.withLock { $0.path }
   }
 
-  private func listen(_ core: Core) throws(DunlinError) {
-    var socket = ControlProtocol.socket(in: core.store.path, reachedBy: core.store.directory.path)
+  private func listen(_ database: any ControlledDatabase) throws(ControlSocketError) {
+    var socket = ControlProtocol.socket(in: database.store.path, reachedBy: database.store.directory.path)
     let listener: LocalListener
     do throws(LinkError) {
-      (socket, listener) = try bind(socket, core)
+      (socket, listener) = try bind(socket, database)
     } catch {
-      // The link layer reports `portInUse`, but a socket has no port.
-      let code: DunlinError.Code? = error.code == .portInUse ? .exists : nil
-      throw DunlinError(
-        code ?? DunlinError(error).code, error.message, context: ["path": socket.path], underlying: error)
+      throw .link(error, path: socket.path)
     }
-    let accepting = Task { [weak self, weak core] in
+    let accepting = Task { [weak self, weak database] in
       for await connection in listener.connections {
-        guard let self, let core else { return connection.close() }
-        self.serve(connection, core)
+        guard let self, let database else { return connection.close() }
+        self.serve(connection, database)
       }
     }
     let isClosed = state.withLock { state in
@@ -75,34 +72,36 @@ final class ControlSocket: Sendable {
     // The database may have been closed in between.
     guard isClosed else { return }
     listener.closeBlocking()
-    throw DunlinError(.closed, "the database is closed")
+    throw .closed
   }
 
   /// Creates the socket: in the database's directory, or elsewhere if that directory cannot hold a socket.
   private func bind(
-    _ socket: LocalSocket, _ core: Core
+    _ socket: LocalSocket, _ database: any ControlledDatabase
   ) throws(LinkError) -> (LocalSocket, LocalListener) {
     do throws(LinkError) {
       guard !isPlaceless else { throw socket.unsupported }
-      return (socket, try Self.listen(socket, core))
+      return (socket, try Self.listen(socket, database))
     } catch {
       guard error.isOfPlace, let other = socket.substitute else { throw error }
-      let listener = try Self.listen(other, core)
-      core.reporter.logger.notice(
+      let listener = try Self.listen(other, database)
+      database.logger.notice(
         "No socket can stand in the database's directory (\(error.message)): the control socket is \(other.path)"
       )
       return (other, listener)
     }
   }
 
-  private static func listen(_ socket: LocalSocket, _ core: Core) throws(LinkError) -> LocalListener {
+  private static func listen(_ socket: LocalSocket, _ database: any ControlledDatabase) throws(LinkError)
+    -> LocalListener
+  {
     try LocalListener.bind(socket, lineBytes: ControlProtocol.lineBytes) {
-      [reporter = core.reporter] in reporter.logger.warning("The control socket: \($0)")
+      [logger = database.logger] in logger.warning("The control socket: \($0)")
     }
   }
 
   /// Stops listening, and informs the clients that their requests have ended.
-  func stop() {
+  public func stop() {
     let (listener, accepting, sessions) = state.withLock { state in
       defer { (state.listener, state.accepting) = (nil, nil) }
       return (state.listener, state.accepting, Array(state.sessions.values))
@@ -115,12 +114,12 @@ final class ControlSocket: Sendable {
   }
 
   /// Stops permanently.
-  func close() {
+  public func close() {
     state.withLock { $0.isClosed = true }
     stop()
   }
 
-  private func serve(_ connection: LocalConnection, _ core: Core) {
+  private func serve(_ connection: LocalConnection, _ database: any ControlledDatabase) {
     running.enter()
     let (id, session, refusal) = state.withLock { state -> (UInt64, ControlSession?, ControlError?) in
       defer { state.nextID += 1 }
@@ -132,7 +131,7 @@ final class ControlSocket: Sendable {
         return (state.nextID, nil, ControlError(.limit, words))
       }
       let session = ControlSession(
-        connection, ControlActions(core: core, control: self), idleTime: idleTime)
+        connection, ControlActions(database: database, control: self), idleTime: idleTime)
       state.sessions[state.nextID] = session
       return (state.nextID, session, nil)
     }
@@ -153,7 +152,7 @@ final class ControlSocket: Sendable {
   // MARK: - Indexes that are being built
 
   /// Passes the progress of an index to the requests that run.
-  func report(_ progress: IndexProgress) {
+  public func report(_ progress: IndexProgress) {
     for body in state.withLock({ Array($0.indexes.values) }) { body(progress) }
   }
 

@@ -13,7 +13,7 @@ extension DocumentID {
       do {
         try self.init((try? JSON.parse(text)) ?? .string(text))
       } catch {
-        throw ControlError(any: error)
+        throw ControlError(.invalidDocumentID, error.message)
       }
       return
     }

@@ -1,6 +1,7 @@
 import CRDTCore
 import Dispatch
 import DocStore
+import DunlinControl
 import DunlinFeed
 import Foundation
 import Logging

@@ -11,13 +11,14 @@ import Foundation
 /// Each layer also has the modules that belong beside it.
 let layers = [
   ["CLMDB", "CZlib", "Platform", "Failpoints", "BigPeerFiles"], ["CRDTCore"], ["DocStore"], ["QueryEngine"],
-  ["DunlinFeed", "SyncProtocol"], ["ScopePolicy"], ["Transports"], ["LinkTesting", "Facade"], ["DunlinKit", "BigPeer"],
+  ["DunlinFeed", "SyncProtocol"], ["ScopePolicy"], ["Transports"], ["DunlinControl", "LinkTesting"],
+  ["Facade"], ["DunlinKit", "BigPeer"],
   ["DunlinTesting"],
 ]
 /// The modules that other packages can use alone, and that keep their names.
 let products = [
   "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "ScopePolicy", "Transports",
-  "Facade",
+  "DunlinControl", "Facade",
 ]
 /// These depend on nothing outside of the package but the toolchain, liblmdb and libz.
 let cores = ["CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "ScopePolicy"]

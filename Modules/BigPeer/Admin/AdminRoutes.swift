@@ -1,4 +1,5 @@
 #if Server
+  import DunlinControl
   import SyncProtocol
   import Transports
   import Logging

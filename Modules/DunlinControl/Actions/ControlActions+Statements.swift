@@ -10,7 +10,7 @@ extension ControlActions {
   func query(
     _ text: String, _ arguments: [TextKey: Value], _ send: @escaping Send
   ) async throws -> [TextKey: Value] {
-    let prepared = try core.engine.prepare(text)
+    let prepared = try database.engine.prepare(text)
     return try await prepared.statement.isQuery
       ? rows(of: prepared, arguments, send) : answer(to: prepared, arguments, send)
   }
@@ -18,14 +18,12 @@ extension ControlActions {
   private func rows(
     of prepared: PreparedStatement, _ arguments: [TextKey: Value], _ send: @escaping Send
   ) async throws -> [TextKey: Value] {
-    let reader = try core.rowReaders.begin(prepared, arguments, on: core.engine) { row, _ in
-      try row.values()
-    }
-    defer { reader.stop(nil) }
+    let reader = try database.readRows(of: prepared, arguments: arguments)
+    defer { reader.stop() }
     try await sendColumns(prepared.statement, send)
     var count = 0
     while true {
-      let rows = try await reader.take()
+      let rows = try await reader.takeRows()
       guard !rows.isEmpty else { break }
       try await Self.sendRows(rows, send)
       count += rows.count
@@ -40,7 +38,7 @@ extension ControlActions {
       try await control.hearing {
         report(MaintenanceProgress(done: $0.indexed, total: $0.total))
       } _: {
-        try await core.engine.execute(prepared, arguments: arguments)
+        try await database.engine.execute(prepared, arguments: arguments)
       }
     }
     try await Self.sendRows(result.rows.map { try $0.values() }, send)
@@ -57,8 +55,8 @@ extension ControlActions {
 
   /// Sends rows, many to a line.
   private static func sendRows(_ rows: [[TextKey: Value]], _ send: Send) async throws {
-    for start in stride(from: 0, to: rows.count, by: RowReaders.rows) {
-      let some = rows[start..<min(start + RowReaders.rows, rows.count)]
+    for start in stride(from: 0, to: rows.count, by: ControlProtocol.rowsInLine) {
+      let some = rows[start..<min(start + ControlProtocol.rowsInLine, rows.count)]
       try await send(["rows": .array(some.map { .map($0) })])
     }
   }
@@ -71,16 +69,15 @@ extension ControlActions {
   func watch(
     _ text: String, _ arguments: [TextKey: Value], limit: Int, _ send: @escaping Send
   ) async throws -> [TextKey: Value] {
-    let prepared = try core.engine.prepare(text)
-    let observation = try core.observers.observe(prepared.statement, arguments)
-    defer { observation.cancel() }
-    while let delivery = await observation.next() {
+    let prepared = try database.engine.prepare(text)
+    let observation = try database.observeRows(of: prepared.statement, arguments: arguments)
+    defer { observation.end() }
+    while let rows = await observation.nextRows() {
       try await sendColumns(prepared.statement, send)
-      let rows = try delivery.diff.rows.prefix(limit).map { try $0.values() }
-      try await Self.sendRows(rows, send)
-      try await send(["state": .map(["rows": .count(delivery.diff.rows.count)])])
+      try await Self.sendRows(rows.prefix(limit).map { try $0.values() }, send)
+      try await send(["state": .map(["rows": .count(rows.count)])])
     }
-    guard Task.isCancelled || core.isOpen else { throw ControlError(.closed, "the database was closed") }
+    guard Task.isCancelled || database.isOpen else { throw ControlError(.closed, "the database was closed") }
     throw CancellationError()
   }
 
@@ -97,30 +94,28 @@ extension ControlActions {
       return fields
     }
     guard !fields.isEmpty else { return ["documents": .count(0)] }
-    let (count, receipt) = try await core.store.write { transaction in
+    let (count, receipt) = try await database.store.write { [database] transaction in
       for (index, fields) in fields.enumerated() {
         do {
           try transaction.upsert(fields, into: collection, strategy: strategy)
         } catch {
-          throw ControlError(inserting: error, index)
+          throw Self.failure(of: error, index, database)
         }
       }
       return fields.count
     }
     return ["documents": .count(count), "commit": .count(receipt.sequence)]
   }
-}
-
-extension ControlError {
-  /// Makes the error for a failed batch, caused by one of its documents or by the state of the store.
-  fileprivate init(inserting error: any Error, _ index: Int) {
+  /// The error for a failed batch, caused by one of its documents or by the state of the store.
+  private static func failure(
+    of error: any Error, _ index: Int, _ database: any ControlledDatabase
+  ) -> ControlError {
+    let general = database.controlError(for: error)
     guard let error = error as? StoreError else {
-      self.init(any: error, document: index)
-      return
+      return ControlError(general.code, general.message, at: general.place, document: index)
     }
     let isOfDocument = [.document, .limit, .removedInTransaction].contains(error.code)
-    self.init(
-      DunlinError(error).code, isOfDocument ? error.message : "\(error)", document: isOfDocument ? index : nil
-    )
+    return ControlError(
+      general.code, isOfDocument ? error.message : "\(error)", document: isOfDocument ? index : nil)
   }
 }

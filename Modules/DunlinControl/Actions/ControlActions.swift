@@ -7,7 +7,7 @@ struct ControlActions: Sendable {
   /// Sends a part of an answer, as fast as the client reads.
   typealias Send = @Sendable ([TextKey: Value]) async throws -> Void
 
-  let core: Core
+  let database: any ControlledDatabase
   let control: ControlSocket
 
   /// Performs a request.
@@ -21,8 +21,8 @@ struct ControlActions: Sendable {
   func perform(
     _ request: ControlRequest, _ documents: [Value], _ send: @escaping Send
   ) async throws -> [TextKey: Value] {
-    guard core.isOpen else { throw ControlError(.closed, "the database is closed") }
-    let store = core.store
+    guard database.isOpen else { throw ControlError(.closed, "the database is closed") }
+    let store = database.store
     switch request.action {
     case .query(let text, let arguments): return try await query(text, arguments, send)
     case .watch(let text, let arguments, let limit):
@@ -30,29 +30,24 @@ struct ControlActions: Sendable {
     case .insert(let collection, let strategy):
       return try await insert(documents, into: collection, strategy)
     case .evict(let collection, let document): return try await evict(document, in: collection)
-    case .statistics: return try await reading { _ in try StoreReport.statistics(of: store) }
-    case .collections: return try await reading { _ in try StoreReport.collections(of: store) }
+    case .statistics: return try await database.runBlocking { _ in try StoreReport.statistics(of: store) }
+    case .collections: return try await database.runBlocking { _ in try StoreReport.collections(of: store) }
     case .schema(let collection, let documents):
       let count = documents ?? StoreReport.schemaDocuments
-      return try await reading { _ in try StoreReport.schema(of: store, collection, documents: count) }
+      return try await database.runBlocking { _ in
+        try StoreReport.schema(of: store, collection, documents: count)
+      }
     case .inspect(let collection, let document):
-      return try await reading { try StoreReport.inspect(store, collection, document, check: $0) }
+      return try await database.runBlocking {
+        try StoreReport.inspect(store, collection, document, check: $0)
+      }
     case .verify: return try await verify(send)
     case .backup(let target): return try await backup(to: target, send)
     case .status: return try status()
     case .clock(let isTrusted):
-      return try await reading { _ in try StoreReport.clock(of: store, isTrusted: isTrusted) }
+      return try await database.runBlocking { _ in try StoreReport.clock(of: store, isTrusted: isTrusted) }
     case .why(let collection, let document, let peer, let isIncoming):
       return try why(document, in: collection, peer, isIncoming: isIncoming)
-    }
-  }
-
-  /// Runs `body` on a thread that blocks no task; its parameter throws once the request is cancelled.
-  private func reading(
-    _ body: @escaping @Sendable (() throws -> Void) throws -> [TextKey: Value]
-  ) async throws -> [TextKey: Value] {
-    try await besideTasks { check in
-      try body { try check(MaintenanceProgress(done: 0, total: 0)) { _ in } }
     }
   }
 
@@ -60,7 +55,7 @@ struct ControlActions: Sendable {
 
   private func verify(_ send: @escaping Send) async throws -> [TextKey: Value] {
     try await reporting(send) { report in
-      StoreReport.values(of: try await DunlinStore(core: core).verify(progress: report))
+      StoreReport.values(of: try await database.verify(progress: report))
     }
   }
 
@@ -70,16 +65,16 @@ struct ControlActions: Sendable {
       throw ControlError(.argument, "backup needs the absolute path of a directory as \"target\"")
     }
     return try await reporting(send) { report in
-      try await DunlinStore(core: core).backup(to: target, progress: report)
-      return ["documents": .count(try core.store.statistics().documentCount)]
+      try await database.backup(to: target, progress: report)
+      return ["documents": .count(try database.store.statistics().documentCount)]
     }
   }
 
   private func evict(_ text: String, in collection: String) async throws -> [TextKey: Value] {
     let id = try DocumentID(written: text)
-    let isThere = try await core.store.write { try $0.evict(id, in: collection) }.0
+    let isThere = try await database.store.write { try $0.evict(id, in: collection) }.0
     guard isThere else {
-      throw try core.store.read { StoreReport.absence(of: text, in: collection, $0) }
+      throw try database.store.read { StoreReport.absence(of: text, in: collection, $0) }
     }
     return [:]
   }
