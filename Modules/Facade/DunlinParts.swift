@@ -19,6 +19,7 @@ package struct DunlinParts: Sendable {
 extension Dunlin {
   /// The parts of this database that are modules of their own.
   package var parts: DunlinParts {
-    DunlinParts(store: core.store, engine: core.engine, feeds: core.feeds, wallClock: core.wallClock)
+    DunlinParts(
+      store: core.local.store, engine: core.local.engine, feeds: core.feeds, wallClock: core.wallClock)
   }
 }

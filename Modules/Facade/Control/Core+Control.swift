@@ -8,18 +8,24 @@ import Transports
 
 /// The database as its control socket sees it.
 extension Core: ControlledDatabase {
+  var isOpen: Bool { state.isOpen }
+
+  var store: Store { local.store }
+
+  var engine: Engine { local.engine }
+
   var release: String { Dunlin.version }
 
-  var logger: Logger { reporter.logger }
+  var logger: Logger { local.reporter.logger }
 
   func readRows(of prepared: PreparedStatement, arguments: [TextKey: Value]) throws -> any ControlledRows {
-    try rowReaders.begin(prepared, arguments, on: engine) { row, _ in try row.values() }
+    try local.rowReaders.begin(prepared, arguments) { row, _ in try row.values() }
   }
 
   func observeRows(
     of statement: Statement, arguments: [TextKey: Value]
   ) throws -> any ControlledObservation {
-    try observers.observe(statement, arguments)
+    try local.observers.observe(statement, arguments)
   }
 
   func runBlocking(
@@ -33,25 +39,25 @@ extension Core: ControlledDatabase {
   func verify(
     progress: @escaping @Sendable (MaintenanceProgress) -> Void
   ) async throws -> VerificationReport {
-    try await DunlinStore(core: self).verify(progress: progress)
+    try await DunlinStore(local: local).verify(progress: progress)
   }
 
   func backup(
     to path: String, progress: @escaping @Sendable (MaintenanceProgress) -> Void
   ) async throws {
-    try await DunlinStore(core: self).backup(to: path, progress: progress)
+    try await DunlinStore(local: local).backup(to: path, progress: progress)
   }
 
   var peerReport: PeerReport {
     let graph = presence.graph
-    let standings = network.standings.filter(\.isConnected)
+    let standings = sync.network.standings.filter(\.isConnected)
     return PeerReport(
       own: ReportedPeer(graph.localPeer), application: membership.appID, proof: membership.proof,
-      uptime: .now - opening, isSyncing: isSyncActive, listening: network.listeningAddresses,
-      subscriptions: subscriptions.active.map {
+      uptime: .now - state.opening, isSyncing: sync.isActive, listening: sync.network.listeningAddresses,
+      subscriptions: local.subscriptions.active.map {
         PeerReport.Subscription(query: $0.queryText, evicts: $0.onLeave == .evict)
       },
-      conditions: network.conditions.map(\.description),
+      conditions: sync.network.conditions.map(\.description),
       peers: graph.remotePeers.map { peer in
         ReportedPeer(peer, standings.filter { $0.peer.site.description == peer.id })
       })
@@ -61,7 +67,7 @@ extension Core: ControlledDatabase {
     _ id: DocumentID, in collection: String, peerID: String, isIncoming: Bool
   ) throws -> (text: String, isThere: Bool)? {
     guard let peer = presence.graph.remotePeers.first(where: { $0.id == peerID }) else { return nil }
-    let (sync, id) = (DunlinSync(core: self), DunlinDocumentID(id))
+    let (sync, id) = (DunlinSync(local: local, sync: sync), DunlinDocumentID(id))
     let explanation =
       try isIncoming
       ? sync.explain(id, in: collection, from: peer) : sync.explain(id, in: collection, at: peer)

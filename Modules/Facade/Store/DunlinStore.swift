@@ -1,18 +1,13 @@
-public import CRDTCore
+package import CRDTCore
 package import DocStore
 package import QueryEngine
 
-/// How an upsert treats an existing document.
-///
-/// One of `.merge`, `.insertIfAbsent`, `.insertDefaultIfAbsent` and `.updateDifferentValues`.
-public typealias DunlinWriteStrategy = WriteStrategy
-
 /// The documents of a database.
 public struct DunlinStore: Sendable {
-  let core: Core
+  let local: LocalDatabase
 
   /// A collection, which need not exist yet.
-  public func collection(_ name: String) -> DunlinCollection { DunlinCollection(name: name, core: core) }
+  public func collection(_ name: String) -> DunlinCollection { DunlinCollection(name: name, local: local) }
 
   /// A collection, which need not exist yet.
   public subscript(name: String) -> DunlinCollection { collection(name) }
@@ -21,7 +16,7 @@ public struct DunlinStore: Sendable {
   ///
   /// - Throws: `closed`, `io`.
   public func collectionNames() throws -> [String] {
-    try translatingErrors { try core.store.read { try $0.collections().map(\.name) } }
+    try translatingErrors { try local.store.read { try $0.collections().map(\.name) } }
   }
 
   /// All collections that were ever written on this device, by name.
@@ -32,10 +27,10 @@ public struct DunlinStore: Sendable {
 
 extension DunlinStore {
   /// The underlying store, for the project's own tools.
-  package var database: Store { core.store }
+  package var database: Store { local.store }
 
   /// The engine that executes statements, for the project's own tools.
-  package var engine: Engine { core.engine }
+  package var engine: Engine { local.engine }
 
   /// Begins to read the rows of a query on a thread of its own, only as fast as the caller takes them.
   ///
@@ -50,7 +45,7 @@ extension DunlinStore {
     _ prepared: PreparedStatement, _ arguments: [TextKey: Value], _ context: StatementContext,
     _ make: @escaping RowReader<Element>.Make
   ) throws(DunlinError) -> RowReader<Element> {
-    try core.rowReaders.begin(prepared, arguments, on: core.engine, within: context, make)
+    try local.rowReaders.begin(prepared, arguments, within: context, make)
   }
 
   /// Does the same for a query that has no text.
@@ -58,14 +53,6 @@ extension DunlinStore {
     _ select: Select, _ arguments: [TextKey: Value], _ context: StatementContext,
     _ make: @escaping RowReader<Element>.Make
   ) throws(DunlinError) -> RowReader<Element> {
-    let engine = core.engine
-    return try core.rowReaders.begin(on: engine, within: context, make) { context, body in
-      try engine.store.read { transaction in
-        let deadline = transaction.deadline
-        try engine.forEachRow(
-          of: .select(select), arguments: arguments, in: transaction, context: context
-        ) { try body($0, deadline) }
-      }
-    }
+    try local.rowReaders.begin(select, arguments, within: context, make)
   }
 }

@@ -1,6 +1,6 @@
 import DocStore
 
-extension Core {
+extension LocalDatabase {
   /// Runs an application's `body` as a transaction; the caller's thread waits.
   ///
   /// The transaction fails if a call in it that does not throw has failed. It is rolled back if `body`

@@ -1,6 +1,6 @@
 import DocStore
 
-extension Core {
+extension LocalDatabase {
   /// Runs `body` on one collection, in a transaction of its own; the caller's thread waits.
   ///
   /// - Parameters:
