@@ -122,11 +122,6 @@ public final class Dunlin: Sendable {
   /// The ports that this peer listens on now.
   public var listeningPorts: [Int] { core.sync.network.listeningPorts }
 
-  /// The addresses that this peer listens on now, such as `tcp://127.0.0.1:4040`.
-  ///
-  /// This is for the project's own tools.
-  package var listeningAddresses: [String] { core.sync.network.listeningAddresses }
-
   /// A collection, which need not exist yet.
   public func collection(_ name: String) -> DunlinCollection { store.collection(name) }
 

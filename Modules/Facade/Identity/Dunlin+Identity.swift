@@ -1,12 +1,5 @@
 #if TLS
-  package import Transports
-
   extension Dunlin {
-    /// Rejects devices with these keys while the database is open.
-    ///
-    /// Their sessions end at once, and no other session with them starts.
-    package func revoke(_ keys: Set<PeerKey>) { core.sync.network.revoke(keys) }
-
     /// Logs in and out; `nil` unless the database has an identity that comes from logins.
     public var auth: DunlinAuthenticator? {
       core.sync.identity?.login.map { DunlinAuthenticator(keeper: $0) }

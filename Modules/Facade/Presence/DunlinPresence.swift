@@ -1,5 +1,5 @@
 import CRDTCore
-package import Transports
+import Transports
 
 /// Shows which peers are present, and publishes information about this peer.
 ///
@@ -29,11 +29,6 @@ public struct DunlinPresence: Sendable {
   ) -> DunlinPresenceObserver {
     DunlinPresenceObserver(graphs, handler)
   }
-
-  /// Requests the presence information of peers while the result is held.
-  ///
-  /// This is for the project's own tools.
-  package func askPeers() -> PresenceObservation { network.observePresence() }
 
   /// The metadata that other peers get of this one, beside its name and system.
   public var peerMetadata: [String: Any?] { graph.localPeer.metadata }

@@ -1,15 +1,15 @@
-import CRDTCore
+package import CRDTCore
 import Dispatch
 import DocStore
-import QueryEngine
+package import QueryEngine
 import Synchronization
 
-typealias Arguments = [TextKey: Value]
+package typealias Arguments = [TextKey: Value]
 
 /// The threads of one database that each read from a snapshot.
 ///
 /// They serve loops over rows, and statements that are awaited.
-final class RowReaders: Sendable {
+package final class RowReaders: Sendable {
   /// The greatest number of results and awaiting read-only transactions that are read at the same time.
   ///
   /// Each has a thread and a snapshot.
@@ -45,7 +45,7 @@ final class RowReaders: Sendable {
   ///   - make: Turns a row into the element that is returned; it runs on the thread of the reader.
   /// - Returns: The rows. A caller that wants no more of them must stop the reader.
   /// - Throws: `limit` when too many are being read; `noMemory` when the system gives no thread; `closed`.
-  func begin<Element>(
+  package func begin<Element>(
     _ prepared: PreparedStatement, _ arguments: Arguments, within context: StatementContext? = nil,
     _ make: @escaping RowReader<Element>.Make
   ) throws(DunlinError) -> RowReader<Element> {
@@ -57,7 +57,7 @@ final class RowReaders: Sendable {
   /// Begins to read a query that has no text, in the same way.
   ///
   /// - Throws: As the form for a statement.
-  func begin<Element>(
+  package func begin<Element>(
     _ select: Select, _ arguments: Arguments, within context: StatementContext,
     _ make: @escaping RowReader<Element>.Make
   ) throws(DunlinError) -> RowReader<Element> {

@@ -1,6 +1,6 @@
 import CRDTCore
 import QueryEngine
-package import Transports
+import Transports
 
 /// The subscriptions and the sync state of this peer.
 public struct DunlinSync: Sendable {
@@ -53,20 +53,4 @@ public struct DunlinSync: Sendable {
 
   /// Whether sync is started.
   public var isActive: Bool { sync.isActive }
-}
-
-extension DunlinSync {
-  /// The connections and their statistics, for the project's own tools.
-  package var connections: [PeerConnection] { sync.network.connections }
-
-  /// The progress of sync with each peer, over each connection, for the project's own tools.
-  package var standings: [PeerStanding] { sync.network.standings }
-
-  /// Delivers an element at once, and after each possible change of ``standings``.
-  ///
-  /// It is for the project's own tools.
-  package var statusCalls: AsyncStream<Void> { sync.network.statusCalls() }
-
-  /// The events of connections from now on, for the project's own tools.
-  package var networkEvents: AsyncStream<NetworkEvent> { sync.network.events() }
 }

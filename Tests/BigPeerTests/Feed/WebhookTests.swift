@@ -312,7 +312,7 @@
     private static func refuseWrites(
       _ server: FeedServer, while isRefusing: @escaping @Sendable () -> Bool
     ) -> CommitListener {
-      server.store.database.beforeCommit { _ in if isRefusing() { throw Stop() } }
+      server.parts.store.beforeCommit { _ in if isRefusing() { throw Stop() } }
     }
 
     @Test func `a pause and its end that are asked for at once leave it as it says it is`() async throws {
