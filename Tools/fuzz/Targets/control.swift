@@ -69,7 +69,7 @@ enum Target {
     case .backup(let target): precondition(isText("target", target))
     case .why(let collection, let document, let peer, _):
       precondition(isText("collection", collection) && isText("document", document) && isText("peer", peer))
-    case .statistics, .collections, .verify, .status: break
+    case .statistics, .collections, .verify, .status, .clock: break
     }
   }
 }
