@@ -81,9 +81,11 @@ let package = Package(
     .library(name: "DocStore", targets: ["DocStore"]),
     .library(name: "QueryLanguage", targets: ["QueryLanguage"]),
     .library(name: "QueryEngine", targets: ["QueryEngine"]),
+    .library(name: "DunlinFeed", targets: ["DunlinFeed"]),
     .library(name: "SyncProtocol", targets: ["SyncProtocol"]),
     .library(name: "ScopePolicy", targets: ["ScopePolicy"]),
     .library(name: "Transports", targets: ["Transports"]),
+    .library(name: "DunlinControl", targets: ["DunlinControl"]),
     .library(name: "LinkTesting", targets: ["LinkTesting"]),
     .library(name: "Facade", targets: ["Facade"]),
     .library(name: "DunlinKit", targets: ["DunlinKit"]),
@@ -130,6 +132,7 @@ let package = Package(
       "DocStore", below: ["Platform", "Failpoints", "CRDTCore", "CLMDB"], extra: [.strictMemorySafety()]),
     layer("QueryLanguage", below: ["Platform", "Failpoints", "CRDTCore"]),
     layer("QueryEngine", below: ["Failpoints", "CRDTCore", "DocStore", "QueryLanguage"]),
+    layer("DunlinFeed", below: ["CRDTCore", "DocStore", "QueryEngine"]),
     layer("SyncProtocol", below: ["Failpoints", "CRDTCore", "DocStore", "QueryLanguage", "CZlib"]),
     layer("ScopePolicy", below: ["CRDTCore", "DocStore", "SyncProtocol"]),
     layer(
@@ -144,10 +147,15 @@ let package = Package(
       ] + security),
     layer("LinkTesting", below: ["Platform", "Transports"]),
     layer(
+      "DunlinControl",
+      below: [
+        "CRDTCore", "DocStore", "QueryEngine", "Transports", .product(name: "Logging", package: "swift-log"),
+      ]),
+    layer(
       "Facade",
       below: [
-        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy", "Transports",
-        .product(name: "Logging", package: "swift-log"),
+        "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "ScopePolicy", "Transports",
+        "DunlinControl", .product(name: "Logging", package: "swift-log"),
       ]),
     layer("DunlinKit", below: ["CRDTCore", "DocStore", "Facade", "SyncProtocol", "Transports"]),
     // Files that the big peer hands out, as bytes of the program.
@@ -155,7 +163,8 @@ let package = Package(
     layer(
       "BigPeer",
       below: [
-        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "Facade",
+        "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "Transports", "DunlinControl",
+        "Facade",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
@@ -164,8 +173,9 @@ let package = Package(
     .executableTarget(
       name: "dunlin",
       dependencies: [
-        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "Facade", "CZlib", "PeerControl",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "DunlinControl", "Facade",
+        "CZlib",
+        "PeerControl", .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tools/dunlin", resources: [.copy("Sample")], swiftSettings: settings),
@@ -220,14 +230,14 @@ let package = Package(
       "ToolTests",
       using: [
         "dunlin", "toplevel-waiting", "toplevel-awaiting", "meal-orders", "sensor-logger", "DunlinKit",
-        "DocStore", "CRDTCore", "LoginKit",
+        "DocStore", "CRDTCore", "DunlinControl", "LoginKit",
         "PeerControl", "Transports", "TestKit",
       ]),
     tests(
       "BigPeerTests",
       using: [
-        "Platform", "BigPeer", "BigPeerProgram", "CRDTCore", "DocStore", "Facade", "LoginKit", "TestKit",
-        "Transports",
+        "Platform", "BigPeer", "BigPeerProgram", "CRDTCore", "DocStore", "DunlinFeed", "Facade", "LoginKit",
+        "TestKit", "Transports",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
       ] + security + server),
@@ -240,11 +250,12 @@ let package = Package(
         "TestKit", "Transports",
         .product(name: "Logging", package: "swift-log"),
       ]),
+    tests("DunlinFeedTests", using: ["CRDTCore", "DocStore", "DunlinFeed", "QueryEngine", "TestKit"]),
     tests(
       "FacadeTests",
       using: [
-        "Platform", "CRDTCore", "DocStore", "DunlinKit", "DunlinTesting", "Facade", "LoginKit", "QueryEngine",
-        "ScopePolicy", "SyncProtocol", "TestKit", "Transports",
+        "Platform", "CRDTCore", "DocStore", "DunlinControl", "DunlinKit", "DunlinTesting", "Facade", "LoginKit",
+        "QueryEngine", "ScopePolicy", "SyncProtocol", "TestKit", "Transports",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .target(

@@ -33,11 +33,11 @@ public final class Dunlin: Sendable {
       throw (error as? DunlinError)?.located("database", path) ?? error
     }
     self.core = core
-    store = DunlinStore(core: core)
-    sync = DunlinSync(core: core)
-    presence = DunlinPresence(core: core)
+    store = DunlinStore(local: core.local)
+    sync = DunlinSync(local: core.local, sync: core.sync)
+    presence = DunlinPresence(board: core.presence, network: core.sync.network)
     #if TLS
-      core.identity?.login?.serve(self)
+      core.sync.identity?.login?.serve(self)
     #endif
   }
 
@@ -77,8 +77,8 @@ public final class Dunlin: Sendable {
   ///   - port: The port; 0 selects any free one, which `listeningPorts` then shows.
   /// - Throws: `portInUse`, `permission`, `unreachable` or `io`, with the host and the port; `closed`.
   public func listen(host: String = "127.0.0.1", port: Int = 0) throws {
-    guard core.isOpen else { throw DunlinError(.closed, "the database is closed") }
-    _ = try translatingErrors { try core.network.listen(host: host, port: port) }
+    guard core.state.isOpen else { throw DunlinError(.closed, "the database is closed") }
+    _ = try translatingErrors { try core.sync.network.listen(host: host, port: port) }
   }
 
   /// Listens for WebSockets on a TCP address: at once while sync runs, otherwise from `startSync()` on.
@@ -91,8 +91,8 @@ public final class Dunlin: Sendable {
   ///   - port: The port; 0 selects any free one.
   /// - Throws: As `listen(host:port:)`.
   public func listenForWebSockets(host: String = "127.0.0.1", port: Int = 0) throws {
-    guard core.isOpen else { throw DunlinError(.closed, "the database is closed") }
-    _ = try translatingErrors { try core.network.listen(host: host, port: port, over: .webSocket) }
+    guard core.state.isOpen else { throw DunlinError(.closed, "the database is closed") }
+    _ = try translatingErrors { try core.sync.network.listen(host: host, port: port, over: .webSocket) }
   }
 
   /// Connects to a WebSocket server while sync runs, and reconnects whenever the connection is lost.
@@ -103,29 +103,24 @@ public final class Dunlin: Sendable {
   /// - Throws: `unreachable` when `url` is not such an address, or when it is `wss` and the package's trait
   ///   `TLS` is off.
   public func connect(url: String) throws {
-    core.network.connect(to: try translatingErrors { try WebSocketAddress(url) })
+    core.sync.network.connect(to: try translatingErrors { try WebSocketAddress(url) })
   }
 
   /// Ends the connection to a WebSocket server, and does not reconnect.
   ///
   /// - Throws: `unreachable` when `url` is not such an address.
   public func disconnect(url: String) throws {
-    core.network.disconnect(from: try translatingErrors { try WebSocketAddress(url) })
+    core.sync.network.disconnect(from: try translatingErrors { try WebSocketAddress(url) })
   }
 
   /// Connects to a TCP address while sync runs, and reconnects whenever the connection is lost.
-  public func connect(host: String, port: Int) { core.network.connect(host: host, port: port) }
+  public func connect(host: String, port: Int) { core.sync.network.connect(host: host, port: port) }
 
   /// Ends the connection to an address, and does not reconnect.
-  public func disconnect(host: String, port: Int) { core.network.disconnect(host: host, port: port) }
+  public func disconnect(host: String, port: Int) { core.sync.network.disconnect(host: host, port: port) }
 
   /// The ports that this peer listens on now.
-  public var listeningPorts: [Int] { core.network.listeningPorts }
-
-  /// The addresses that this peer listens on now, such as `tcp://127.0.0.1:4040`.
-  ///
-  /// This is for the project's own tools.
-  package var listeningAddresses: [String] { core.network.listeningAddresses }
+  public var listeningPorts: [Int] { core.sync.network.listeningPorts }
 
   /// A collection, which need not exist yet.
   public func collection(_ name: String) -> DunlinCollection { store.collection(name) }

@@ -1,3 +1,4 @@
+import DunlinControl
 public import Foundation
 public import Logging
 public import SyncProtocol

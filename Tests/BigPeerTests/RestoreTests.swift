@@ -166,7 +166,7 @@
     ) async throws {
       let application = RunningBigPeer.configuration(in: folder).applications[0]
       let first = try await HostedApplication.open(application)
-      try await first.dunlin.store.database.renewSite(reason)
+      try await first.dunlin.parts.store.renewSite(reason)
       await first.close()
       let second = try await HostedApplication.open(application)
       #expect(!second.origin.isRestored)

@@ -41,9 +41,9 @@
       let (ann, bob) = (try open("ann", certified("ann")), try open("bob", certified("bob")))
       try bob.connect(to: ann)
       await bob.wait(forUsers: ["ann"])
-      let connections = bob.sync.connections.map(\.id)
+      let connections = bob.parts.network.connections.map(\.id)
       try await ann.updateIdentity(certified("ann", until: 7_000))
-      #expect(bob.sync.connections.map(\.id) == connections)
+      #expect(bob.parts.network.connections.map(\.id) == connections)
       // For another user they are made anew.
       try await ann.updateIdentity(certified("ann", user: "eve"))
       await bob.wait(forUsers: ["eve"])

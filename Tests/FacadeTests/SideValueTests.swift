@@ -51,22 +51,6 @@ import Testing
     }
   }
 
-  @Test func `an awaited transaction reads and writes them as well`() async throws {
-    try await store.transaction { tx in
-      try await tx.execute(query: "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
-      try await tx.setSideValue([7], keys, key: [1])
-      #expect(try await tx.sideValue(keys, key: [1]) == [7])
-    }
-    #expect(try value([1]) == [7])
-    let error = await #expect(throws: DunlinError.self) {
-      try await store.transaction(isReadOnly: true) { tx in
-        #expect(try await tx.sideValue(keys, key: [1]) == [7])
-        try await tx.setSideValue([8], keys, key: [1])
-      }
-    }
-    #expect(error?.code == .readOnlyTransaction)
-  }
-
   @Test func `a key that is too long is refused by name`() throws {
     let error = #expect(throws: DunlinError.self) {
       try store.write { try $0.setSideValue([], keys, key: Array(repeating: 0, count: 500)) }

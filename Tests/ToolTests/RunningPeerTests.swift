@@ -1,4 +1,5 @@
 import CRDTCore
+import DunlinControl
 import DunlinKit
 import Facade
 import Foundation

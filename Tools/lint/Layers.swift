@@ -11,16 +11,18 @@ import Foundation
 /// Each layer also has the modules that belong beside it.
 let layers = [
   ["CLMDB", "CZlib", "Platform", "Failpoints", "BigPeerFiles"], ["CRDTCore"],
-  ["DocStore", "QueryLanguage"], ["QueryEngine", "SyncProtocol"], ["ScopePolicy"], ["Transports"],
-  ["LinkTesting", "Facade"], ["DunlinKit", "BigPeer"], ["DunlinTesting"],
+  ["DocStore", "QueryLanguage"], ["QueryEngine", "SyncProtocol"], ["DunlinFeed", "ScopePolicy"], ["Transports"],
+  ["DunlinControl", "LinkTesting"], ["Facade"], ["DunlinKit", "BigPeer"], ["DunlinTesting"],
 ]
 /// The modules that other packages can use alone, and that keep their names.
 let products = [
-  "CRDTCore", "DocStore", "QueryLanguage", "QueryEngine", "SyncProtocol", "ScopePolicy", "Transports",
-  "Facade",
+  "CRDTCore", "DocStore", "QueryLanguage", "QueryEngine", "DunlinFeed", "SyncProtocol", "ScopePolicy",
+  "Transports", "DunlinControl", "Facade",
 ]
 /// These depend on nothing outside of the package but the toolchain, liblmdb and libz.
-let cores = ["CRDTCore", "DocStore", "QueryLanguage", "QueryEngine", "SyncProtocol", "ScopePolicy"]
+let cores = [
+  "CRDTCore", "DocStore", "QueryLanguage", "QueryEngine", "DunlinFeed", "SyncProtocol", "ScopePolicy",
+]
 
 struct Manifest: Decodable {
   struct Product: Decodable {

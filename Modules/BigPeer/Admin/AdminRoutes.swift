@@ -1,4 +1,5 @@
 #if Server
+  import DunlinControl
   import SyncProtocol
   import Transports
   import Logging
@@ -113,7 +114,7 @@
       try fields.finish()
       let time = now()
       do {
-        return try await making.carryOut(in: application.dunlin.store.database) { answer in
+        return try await making.carryOut(in: application.parts.store) { answer in
           .json(answer, status: .created, transaction: nil)
         } make: {
           let (key, token) = try await application.keys.make(
@@ -196,7 +197,7 @@
         "mapBytes": .count(statistics.mapBytes),
         "failure": statistics.failure.map { .string("\($0)") } ?? .null,
         "listening": .array(deviceAddresses.map { .string($0) }),
-        "devices": .count(dunlin.sync.standings.count(where: \.isConnected)),
+        "devices": .count(dunlin.parts.network.standings.count(where: \.isConnected)),
         "isRestored": .bool(origin.isRestored), "keys": .count(keys.all.count),
         "collectionsNotPulled": .count(missingCollectionCount),
         "subscriptions": .array(dunlin.sync.subscriptions.map { .string($0.queryText) }.sortedByText()),
@@ -212,7 +213,7 @@
         dunlin.presence.graph.remotePeers.contains { !$0.connections.isEmpty && $0.version.isEmpty }
       }
       guard isMissing() else { return }
-      let asking = dunlin.presence.askPeers()
+      let asking = dunlin.parts.network.observePresence()
       let end = ContinuousClock.now + Self.patience
       while isMissing(), ContinuousClock.now < end, !Task.isCancelled {
         try? await Task.sleep(for: .milliseconds(20))
@@ -224,7 +225,7 @@
     func devices() throws -> [[TextKey: Value]] {
       let sequence = try dunlin.store.statistics().sequence
       let peers = Dictionary(dunlin.presence.graph.remotePeers.map { ($0.id, $0) }) { $1 }
-      return dunlin.sync.standings.filter(\.isConnected).map { standing in
+      return dunlin.parts.network.standings.filter(\.isConnected).map { standing in
         let connection = standing.connection
         let peer = peers[standing.peer.site.description]
         // A device that pulls nothing has no lag.

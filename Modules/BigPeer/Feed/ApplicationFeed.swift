@@ -1,4 +1,6 @@
 #if Server
+  import DocStore
+  package import DunlinFeed
   package import Facade
   package import Foundation
   package import Logging
@@ -6,7 +8,7 @@
 
   /// The change feed of one application: its streams, its webhooks and its history.
   package final class ApplicationFeed: Sendable {
-    package let store: DunlinStore
+    package let parts: DunlinParts
     package let settings: FeedSettings
     package let webhooks: Webhooks
     package let history: HistoryKeeper
@@ -28,14 +30,16 @@
     /// If `holdsDeliveries` is set, no webhook gets anything until deliveries are released.
     /// - Throws: What reading the store throws.
     package init(
-      _ store: DunlinStore, _ settings: FeedSettings, holdsDeliveries: Bool = false, logger: Logger,
+      _ parts: DunlinParts, _ settings: FeedSettings, holdsDeliveries: Bool = false, logger: Logger,
       now: @escaping @Sendable () -> Date = { Date() }
     ) throws {
-      self.store = store
+      self.parts = parts
       self.settings = settings
       self.logger = logger
-      webhooks = Webhooks(store, settings, isHeld: holdsDeliveries, logger: logger, now: now)
-      history = try store.keepHistory { logger.error("\($0)") }
+      webhooks = Webhooks(parts, settings, isHeld: holdsDeliveries, logger: logger, now: now)
+      history = try translatingErrors {
+        try HistoryKeeper(store: parts.store, now: parts.wallClock) { logger.error("\($0)") }
+      }
     }
 
     /// Starts the registered webhooks and the trimming of the history.
@@ -59,7 +63,9 @@
         try await history.trim()
       } catch is CancellationError {
       } catch {
-        logger.warning("Versions of documents that have had their time cannot be removed: \(error)")
+        logger.warning(
+          "Versions of documents that have had their time cannot be removed: \(DunlinError.translating(error))"
+        )
       }
     }
 
@@ -78,12 +84,12 @@
     }
 
     /// An event as clients read it; its transaction is named as in all responses.
-    func json(_ event: FeedEvent) -> [UInt8] { Self.json(event, store) }
+    func json(_ event: FeedEvent) -> [UInt8] { Self.json(event, parts.store) }
 
     static func json(
-      _ event: FeedEvent, _ store: DunlinStore, withValues hasValues: Bool = true
+      _ event: FeedEvent, _ store: Store, withValues hasValues: Bool = true
     ) -> [UInt8] {
-      let log = TransactionWatch.log(of: store.database)
+      let log = TransactionWatch.log(of: store)
       return event.json(withValues: hasValues) {
         TransactionToken(log: log, sequence: $0.sequence).description
       }
@@ -111,7 +117,8 @@
         state.streamsByKey[key, default: 0] += 1
       }
       do {
-        return FeedStream(try store.changeFeed(filter, after: position), self, key, seat)
+        let reader = try translatingErrors { try parts.feeds.read(filter, after: position) }
+        return FeedStream(reader, self, key, seat)
       } catch {
         endStream(of: key)
         throw error
@@ -141,7 +148,14 @@
       (self.reader, self.feed, self.key, self.seat) = (reader, feed, key, seat)
     }
 
-    var heartbeat: Duration { feed.settings.heartbeat }
+    /// Waits for the next changes, or for the time of a heartbeat; `nil` when the stream has ended.
+    func next() async throws -> FeedBatch? {
+      do {
+        return try await reader.next(waiting: feed.settings.heartbeat)
+      } catch {
+        throw DunlinError.translating(error)
+      }
+    }
 
     /// An event as clients read it.
     func json(_ event: FeedEvent) -> [UInt8] { feed.json(event) }

@@ -64,12 +64,12 @@
       for text in configuration.subscriptions { try subscribe(text, Self.statement(text)) }
       guard configuration.pullsKnownCollections else { return }
       // Before the first check, so that no collection is missed in between.
-      let listener = dunlin.store.database.onCommit { [weak self] commit in self?.record(commit) }
+      let listener = dunlin.parts.store.onCommit { [weak self] commit in self?.record(commit) }
       state.withLock { $0.listener = listener }
       try subscribeToKnownCollections()
       let following = Task { [weak self, dunlin] in
         var wishes: [UInt64: Wish] = [:]
-        for await _ in dunlin.sync.statusCalls {
+        for await _ in dunlin.parts.network.statusCalls() {
           guard let self, !Task.isCancelled else { return }
           follow(&wishes)
           try? await Task.sleep(for: Self.pace)
@@ -85,7 +85,8 @@
     /// - Parameter wishes: The subscriptions of devices at the last check, by session.
     private func follow(_ wishes: inout [UInt64: Wish]) {
       var now: [UInt64: Wish] = [:]
-      for standing in dunlin.sync.standings where standing.isConnected && standing.delivery.isInterestKnown {
+      for standing in dunlin.parts.network.standings
+      where standing.isConnected && standing.delivery.isInterestKnown {
         let (id, mark) = (standing.connection.id, standing.delivery.interestMark)
         if let known = wishes[id], known.mark == mark {
           now[id] = known

@@ -4,6 +4,7 @@
   import Foundation
   package import Logging
   import SyncProtocol
+  import Transports
 
   /// One application of a big peer: its store, its identity, and its other parts.
   package final class HostedApplication: Sendable {
@@ -13,6 +14,8 @@
     package let configuration: BigPeerConfiguration.Application
     /// Its database, which is a big peer.
     package let dunlin: Dunlin
+    /// The parts of its database that are modules of their own.
+    package let parts: DunlinParts
     /// A logger that names the application in each line.
     package let logger: Logger
     /// Its change feed.
@@ -50,13 +53,14 @@
           path: configuration.storePath, identity: try configuration.dunlinIdentity(material),
           configuration: Self.dunlinConfiguration(configuration, logger))
         self.dunlin = dunlin
+        parts = dunlin.parts
         logins = try ApplicationLogins(dunlin, configuration, material, logger: logger)
-        origin = try StoreOrigin(dunlin.store.database)
-        keys = try APIKeys(dunlin.store.database) { [logger] in logger.error("\($0)") }
-        transactions = try TransactionWatch(dunlin.store.database)
+        origin = try StoreOrigin(parts.store)
+        keys = try APIKeys(parts.store) { [logger] in logger.error("\($0)") }
+        transactions = try TransactionWatch(parts.store)
         interest = ApplicationInterest(dunlin, configuration, logger)
         feed = try ApplicationFeed(
-          dunlin.store, configuration.feed, holdsDeliveries: origin.isRestored, logger: logger)
+          parts, configuration.feed, holdsDeliveries: origin.isRestored, logger: logger)
         if origin.isRestored { logger.warning("\(StoreOrigin.sentence)") }
       } catch {
         throw BigPeerError("the application \(configuration.id): \(error)", underlying: error)
@@ -140,7 +144,7 @@
     package var missingCollectionCount: Int { interest.missingCount }
 
     /// The addresses where devices connect now, such as `tcp://127.0.0.1:4040`.
-    package var deviceAddresses: [String] { dunlin.listeningAddresses.sorted() }
+    package var deviceAddresses: [String] { parts.network.listeningAddresses.sorted() }
 
     /// Ends sessions, waits for writes in flight, and closes the store, without blocking the caller's thread.
     package func close() async {

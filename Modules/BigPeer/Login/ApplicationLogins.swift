@@ -22,7 +22,9 @@
       let storage = StoreLoginStorage(dunlin.store)
       let limits = configuration.login?.limits ?? BigPeerConfiguration.LoginLimits()
       let audit = LoginAudit(storage, limits)
-      let revocations = try Revocations(storage, audit: audit) { [weak dunlin] keys in dunlin?.revoke(keys) }
+      let revocations = try Revocations(storage, audit: audit) { [weak dunlin] keys in
+        dunlin?.parts.network.revoke(keys)
+      }
       self.audit = audit
       self.revocations = revocations
       guard let login = configuration.login, let issuer = material.issuer else {

@@ -14,7 +14,7 @@
       id = application.id
       self.application = application
       statistics = try? application.dunlin.store.statistics()
-      standings = application.dunlin.sync.standings.filter(\.isConnected)
+      standings = application.parts.network.standings.filter(\.isConnected)
     }
 
     /// All figures of the application; figures that are not available now are left out.

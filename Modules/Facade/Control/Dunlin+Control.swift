@@ -1,3 +1,5 @@
+import DunlinControl
+
 extension Dunlin {
   /// Opens the control socket, so that other processes of the same user can send requests to this peer.
   ///
@@ -12,7 +14,9 @@ extension Dunlin {
   ///   place; `exists` when another file is in its place; `unreachable` when the path is too long;
   ///   `tooManyFiles`, `io`, `closed`.
   @discardableResult
-  public func openControlSocket() throws -> String { try core.control.open(core) }
+  public func openControlSocket() throws -> String {
+    do { return try core.control.open(core) } catch { throw DunlinError(error) }
+  }
 
   /// Closes the control socket, and cancels the requests that run.
   public func closeControlSocket() { core.control.stop() }

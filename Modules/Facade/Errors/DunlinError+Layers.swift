@@ -46,7 +46,7 @@ extension DunlinError {
 ///   - body: What to run.
 /// - Returns: What `body` returns.
 /// - Throws: The error of `body`, translated.
-func translatingErrors<R>(awaitedForm form: String? = nil, _ body: () throws -> R) throws -> R {
+package func translatingErrors<R>(awaitedForm form: String? = nil, _ body: () throws -> R) throws -> R {
   do {
     return try body()
   } catch let error as StoreError where error.code == .wouldBlock {

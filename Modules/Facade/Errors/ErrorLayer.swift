@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import DunlinFeed
 import Foundation
 import QueryEngine
 import ScopePolicy
@@ -38,6 +39,7 @@ extension ErrorLayer {
     // A code of the store that has no public counterpart keeps its name, too.
     ErrorLayer(StoreError.self),
     ErrorLayer(QueryError.self),
+    ErrorLayer(FeedError.self),
     ErrorLayer(
       DocumentError.self,
       [.invalidID: .invalidDocumentID, .depth: .limit, .size: .limit, .tooLarge: .limit]),

@@ -61,6 +61,11 @@
       }
     }
 
+    /// Makes the sites of a store follow from the device's key.
+    func giveSites(to options: inout StoreOptions) {
+      options.siteOfSalt = { (salt, reason) throws(StoreError) in try self.site(salt: salt, for: reason) }
+    }
+
     /// Whether the device may replace its key unasked: with a shared key this costs nothing.
     ///
     /// A certificate is for one key. A peer's message must not cost a device its login, and neither must a

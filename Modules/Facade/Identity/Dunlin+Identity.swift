@@ -1,15 +1,8 @@
 #if TLS
-  package import Transports
-
   extension Dunlin {
-    /// Rejects devices with these keys while the database is open.
-    ///
-    /// Their sessions end at once, and no other session with them starts.
-    package func revoke(_ keys: Set<PeerKey>) { sync.core.network.revoke(keys) }
-
     /// Logs in and out; `nil` unless the database has an identity that comes from logins.
     public var auth: DunlinAuthenticator? {
-      sync.core.identity?.login.map { DunlinAuthenticator(keeper: $0) }
+      core.sync.identity?.login.map { DunlinAuthenticator(keeper: $0) }
     }
 
     /// Replaces the certificate by a renewed one while the database is open.
@@ -23,8 +16,8 @@
     /// - Throws: `identity` when it is invalid, `argument` when it is of another kind or application; then
     ///   the present one stays. `closed`.
     public func updateIdentity(_ identity: DunlinIdentity) async throws {
-      guard sync.core.isOpen else { throw DunlinError(.closed, "the database is closed") }
-      guard let keeper = sync.core.identity else {
+      guard core.state.isOpen else { throw DunlinError(.closed, "the database is closed") }
+      guard let keeper = core.sync.identity else {
         throw DunlinError(.argument, "the development identity has nothing that could be renewed")
       }
       try await keeper.update(identity)

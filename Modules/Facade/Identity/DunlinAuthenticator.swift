@@ -1,16 +1,4 @@
 #if TLS
-  public import Foundation
-
-  /// Whether a user is logged in, who it is, and until when.
-  public struct DunlinAuthenticationStatus: Hashable, Sendable {
-    /// Whether the device has a valid certificate.
-    public let isAuthenticated: Bool
-    /// The user that the certificate names.
-    public let userID: String?
-    /// When the certificate expires; without a network sync continues until then.
-    public let validUntil: Date?
-  }
-
   /// Logs in and out: the `auth` of a database whose identity comes from logins.
   public struct DunlinAuthenticator: Sendable {
     let keeper: LoginKeeper
@@ -49,22 +37,6 @@
           completion(nil, error)
         }
       }
-    }
-
-    /// Stops sync and deletes the certificate; all data stays.
-    ///
-    /// The certificate itself stays valid until it expires, but no copy of it remains. The application's
-    /// authority stays stored, so that the next login cannot lead into another application.
-    ///
-    /// - Parameters:
-    ///   - forgetsAuthority: Whether the next login may have another authority.
-    ///   - cleanup: Called with the database after sync has stopped, for example to evict the user's
-    ///     documents.
-    /// - Throws: `io` when the file cannot be changed; the certificate is then still in it. What `cleanup`
-    ///   throws.
-    public func logout(forgetsAuthority: Bool = false, cleanup: ((Dunlin) throws -> Void)? = nil) throws {
-      let dunlin = try keeper.logout(forgetsAuthority: forgetsAuthority)
-      if let dunlin { try cleanup?(dunlin) }
     }
 
     /// Whether a user is logged in, who it is, and until when.

@@ -29,7 +29,7 @@
       /// The task that reports each status to the application.
       var telling: Task<Void, Never>?
       var isClosed = false
-      weak var dunlin: Dunlin?
+      weak var database: (any SyncingDatabase)?
     }
 
     private let parts: Parts
@@ -105,7 +105,7 @@
     }
 
     /// Starts to ask the application to log in, and gives it the database.
-    func serve(_ dunlin: Dunlin) {
+    func serve(_ database: any SyncingDatabase) {
       let delegate = parts.login.delegate
       // A task of its own calls the application, which may then do anything. The thread that has just changed
       // the status must not call it.
@@ -117,7 +117,7 @@
           delegate.authenticationStatusDidChange(authenticator: DunlinAuthenticator(keeper: self))
         }
       }
-      state.withLock { ($0.dunlin, $0.telling) = (dunlin, telling) }
+      state.withLock { ($0.database, $0.telling) = (database, telling) }
       scheduler.begin { [weak self] question in
         guard let self else { return }
         let authenticator = DunlinAuthenticator(keeper: self)
@@ -243,13 +243,13 @@
     /// Stops sync and drops the certificate; data stays, and so does the authority by default.
     ///
     /// - Returns: The database, while the application still holds it.
-    func logout(forgetsAuthority: Bool) throws -> Dunlin? {
-      let dunlin = try state.withLock { state throws(DunlinError) in
+    func logout(forgetsAuthority: Bool) throws -> (any SyncingDatabase)? {
+      let database = try state.withLock { state throws(DunlinError) in
         guard !state.isClosed else { throw DunlinError(.closed, "the database is closed") }
         state.attempt += 1
-        return state.dunlin
+        return state.database
       }
-      dunlin?.stopSync()
+      database?.stopSync()
       let result = Result {
         try file.withLock { file in
           forget()
@@ -263,7 +263,7 @@
       changed()
       try translatingErrors { try result.get() }
       parts.reporter.logger.info("Logged out; the data stays")
-      return dunlin
+      return database
     }
 
     // MARK: - What is known

@@ -1,32 +1,23 @@
 import CRDTCore
-package import Transports
-
-/// The peers that are present at one moment.
-public struct DunlinPresenceGraph: Hashable, Sendable {
-  /// This peer.
-  public let localPeer: DunlinPeer
-  /// The peers that are connected, and those that left within the last five seconds.
-  ///
-  /// They are sorted by name, then by id.
-  public let remotePeers: [DunlinPeer]
-}
+import Transports
 
 /// Shows which peers are present, and publishes information about this peer.
 ///
 /// Peers send their kind, their name and their application's metadata to peers that observe presence. A
 /// change arrives within about a second.
 public struct DunlinPresence: Sendable {
-  let core: Core
+  let board: PresenceBoard
+  let network: PeerNetwork
 
   /// The peers that are present now.
   ///
   /// Their own information arrives only during an observation, by ``graphs`` or ``observe(_:)``.
-  public var graph: DunlinPresenceGraph { core.presence.graph }
+  public var graph: DunlinPresenceGraph { board.graph }
 
   /// The peers that are present, now and after each change; a slow reader gets the newest graph.
   ///
   /// The sequence ends when the task is cancelled or the database closes.
-  public var graphs: AsyncStream<DunlinPresenceGraph> { core.presence.graphs() }
+  public var graphs: AsyncStream<DunlinPresenceGraph> { board.graphs() }
 
   /// Calls `handler` with the peers that are present, now and after each change.
   ///
@@ -39,11 +30,6 @@ public struct DunlinPresence: Sendable {
     DunlinPresenceObserver(graphs, handler)
   }
 
-  /// Requests the presence information of peers while the result is held.
-  ///
-  /// This is for the project's own tools.
-  package func askPeers() -> PresenceObservation { core.network.observePresence() }
-
   /// The metadata that other peers get of this one, beside its name and system.
   public var peerMetadata: [String: Any?] { graph.localPeer.metadata }
 
@@ -54,14 +40,14 @@ public struct DunlinPresence: Sendable {
   /// - Parameter metadata: At most 4,096 bytes in all, when encoded.
   /// - Throws: `unsupportedValue` with the path; `limit` with the number of bytes.
   public func setPeerMetadata(_ metadata: [String: Any?]) throws {
-    try translatingErrors { try core.network.tell(metadata: Value.fields(metadata)) }
+    try translatingErrors { try network.tell(metadata: Value.fields(metadata)) }
   }
 
   /// Publishes metadata of this peer to other peers, as a type of the application.
   ///
   /// - Throws: As the form for a dictionary.
   public func setPeerMetadata(_ metadata: some Encodable) throws {
-    try translatingErrors { try core.network.tell(metadata: ValueEncoding.fields(metadata).fields) }
+    try translatingErrors { try network.tell(metadata: ValueEncoding.fields(metadata).fields) }
   }
 
   /// Decides about each connection before sync starts on it; `nil` allows all.
@@ -70,8 +56,8 @@ public struct DunlinPresence: Sendable {
   /// is denied. A denied peer gets a message that says so, and tries again later.
   public var connectionRequestHandler: (@Sendable (DunlinConnectionRequest) async -> DunlinConnectionAnswer)?
   {
-    get { core.presence.requestHandler }
-    nonmutating set { core.presence.requestHandler = newValue }
+    get { board.requestHandler }
+    nonmutating set { board.requestHandler = newValue }
   }
 }
 

@@ -15,18 +15,18 @@ import QueryEngine
 public struct DunlinRows<Element: Sendable>: AsyncSequence, Sendable {
   public typealias Failure = DunlinError
 
-  private let core: Core
+  private let local: LocalDatabase
   private let prepared: PreparedStatement
   private let arguments: Arguments
   private let make: RowReader<Element>.Make
 
   init(
-    _ core: Core, _ query: String, _ arguments: Arguments, _ make: @escaping RowReader<Element>.Make
+    _ local: LocalDatabase, _ query: String, _ arguments: Arguments, _ make: @escaping RowReader<Element>.Make
   ) throws {
-    self.core = core
+    self.local = local
     self.arguments = arguments
     self.make = make
-    prepared = try translatingErrors { try core.engine.prepare(query) }
+    prepared = try translatingErrors { try local.engine.prepare(query) }
     guard prepared.statement.isQuery else {
       throw DunlinError(.unsupported, "only the rows of a SELECT are read one by one")
     }
@@ -35,7 +35,7 @@ public struct DunlinRows<Element: Sendable>: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(rows: self) }
 
   fileprivate func begin() throws(DunlinError) -> RowReader<Element> {
-    try core.rowReaders.begin(prepared, arguments, on: core.engine, make)
+    try local.rowReaders.begin(prepared, arguments, make)
   }
 
   /// Takes the rows one by one.

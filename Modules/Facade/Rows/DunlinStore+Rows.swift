@@ -54,13 +54,13 @@ extension DunlinStore {
   }
 
   private func rows(_ query: String, _ arguments: Arguments) throws -> DunlinRows<DunlinQueryResultItem> {
-    try DunlinRows(core, query, arguments) { row, _ in try DunlinQueryResultItem(row: row) }
+    try DunlinRows(local, query, arguments) { row, _ in try DunlinQueryResultItem(row: row) }
   }
 
   private func rows<T: Decodable & Sendable>(
     _ query: String, _ arguments: Arguments, as type: T.Type
   ) throws -> DunlinRows<T> {
-    try DunlinRows(core, query, arguments) { row, number in
+    try DunlinRows(local, query, arguments) { row, number in
       try ValueDecoding.decode(type, from: row.values(), row: number)
     }
   }

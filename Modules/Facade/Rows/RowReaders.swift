@@ -1,15 +1,15 @@
-import CRDTCore
+package import CRDTCore
 import Dispatch
 import DocStore
-import QueryEngine
+package import QueryEngine
 import Synchronization
 
-typealias Arguments = [TextKey: Value]
+package typealias Arguments = [TextKey: Value]
 
 /// The threads of one database that each read from a snapshot.
 ///
 /// They serve loops over rows, and statements that are awaited.
-final class RowReaders: Sendable {
+package final class RowReaders: Sendable {
   /// The greatest number of results and awaiting read-only transactions that are read at the same time.
   ///
   /// Each has a thread and a snapshot.
@@ -30,18 +30,44 @@ final class RowReaders: Sendable {
     var isClosed = false
   }
 
+  private let engine: Engine
   private let state = Mutex(State())
   private let running = DispatchGroup()
 
-  /// Begins to read a query.
+  init(engine: Engine) { self.engine = engine }
+
+  /// Begins to read a query, only as fast as the caller takes its rows.
   ///
+  /// - Parameters:
+  ///   - prepared: A statement that changes nothing.
+  ///   - arguments: The values of its parameters.
+  ///   - context: Limits how long the statement may run; `nil` for the limits of the engine.
+  ///   - make: Turns a row into the element that is returned; it runs on the thread of the reader.
+  /// - Returns: The rows. A caller that wants no more of them must stop the reader.
   /// - Throws: `limit` when too many are being read; `noMemory` when the system gives no thread; `closed`.
-  func begin<Element>(
-    _ prepared: PreparedStatement, _ arguments: Arguments, on engine: Engine,
-    within context: StatementContext? = nil, _ make: @escaping RowReader<Element>.Make
+  package func begin<Element>(
+    _ prepared: PreparedStatement, _ arguments: Arguments, within context: StatementContext? = nil,
+    _ make: @escaping RowReader<Element>.Make
   ) throws(DunlinError) -> RowReader<Element> {
-    try begin(on: engine, within: context ?? engine.makeContext(), make) { context, body in
+    try begin(within: context ?? engine.makeContext(), make) { [engine] context, body in
       try engine.forEachRow(of: prepared, arguments: arguments, context: context, body)
+    }
+  }
+
+  /// Begins to read a query that has no text, in the same way.
+  ///
+  /// - Throws: As the form for a statement.
+  package func begin<Element>(
+    _ select: Select, _ arguments: Arguments, within context: StatementContext,
+    _ make: @escaping RowReader<Element>.Make
+  ) throws(DunlinError) -> RowReader<Element> {
+    try begin(within: context, make) { [engine] context, body in
+      try engine.store.read { transaction in
+        let deadline = transaction.deadline
+        try engine.forEachRow(
+          of: .select(select), arguments: arguments, in: transaction, context: context
+        ) { try body($0, deadline) }
+      }
     }
   }
 
@@ -49,27 +75,26 @@ final class RowReaders: Sendable {
   ///
   /// - Throws: As the form for a query.
   func begin<Element>(
-    on engine: Engine, within context: StatementContext, _ make: @escaping RowReader<Element>.Make,
+    within context: StatementContext, _ make: @escaping RowReader<Element>.Make,
     _ find: @escaping RowReader<Element>.Finder
   ) throws(DunlinError) -> RowReader<Element> {
     let reader = RowReader<Element>(context)
-    try run(on: engine.store, stop: { reader.stop($0) }) { reader.run(find, make) }
+    try run(stop: { reader.stop($0) }) { reader.run(find, make) }
     return reader
   }
 
   /// Runs `body`, which reads from a snapshot, on a thread of its own.
   ///
   /// - Parameters:
-  ///   - store: The store that provides the thread.
   ///   - stop: Ends `body` soon, from any thread.
   ///   - body: What to run.
   /// - Throws: `limit` when too many are running; `noMemory` when the system gives no thread; `closed`.
   func run(
-    on store: Store, stop: @escaping @Sendable (DunlinError) -> Void, _ body: @escaping @Sendable () -> Void
+    stop: @escaping @Sendable (DunlinError) -> Void, _ body: @escaping @Sendable () -> Void
   ) throws(DunlinError) {
     let id = try register(stop)
     do {
-      try store.runOnThread { [self] in
+      try engine.store.runOnThread { [self] in
         body()
         leave(id)
       }

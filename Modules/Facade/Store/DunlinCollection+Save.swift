@@ -98,7 +98,7 @@ extension DunlinCollection {
   public func save<T: Codable & Sendable>(_ content: inout T) throws -> DunlinSaveResult {
     let value = content
     let saved = try locatingErrors(in: name) { try SavedFields(encoding: value) }
-    let ((result, fresh), receipt) = try core.commit(name, as: "save") {
+    let ((result, fresh), receipt) = try local.commit(name, as: "save") {
       try $0.saveAndRead(saved, as: T.self)
     }
     content = fresh
@@ -112,7 +112,7 @@ extension DunlinCollection {
   public func save<T: Codable & Sendable>(_ content: inout T) async throws -> DunlinSaveResult {
     let value = content
     let saved = try locatingErrors(in: name) { try SavedFields(encoding: value) }
-    let ((result, fresh), receipt) = try await core.commit(name) { try $0.saveAndRead(saved, as: T.self) }
+    let ((result, fresh), receipt) = try await local.commit(name) { try $0.saveAndRead(saved, as: T.self) }
     content = fresh
     return result.committed(by: receipt)
   }
@@ -120,13 +120,13 @@ extension DunlinCollection {
   /// Saves the fields that `body` makes of the caller's value and of its original.
   private func save(_ body: () throws -> (SavedFields, SavedFields?)) throws -> DunlinSaveResult {
     let (saved, original) = try locatingErrors(in: name, body)
-    let (result, receipt) = try core.commit(name, as: "save") { try $0.save(saved, from: original) }
+    let (result, receipt) = try local.commit(name, as: "save") { try $0.save(saved, from: original) }
     return result.committed(by: receipt)
   }
 
   private func saving(_ body: () throws -> (SavedFields, SavedFields?)) async throws -> DunlinSaveResult {
     let (saved, original) = try locatingErrors(in: name, body)
-    let (result, receipt) = try await core.commit(name) { try $0.save(saved, from: original) }
+    let (result, receipt) = try await local.commit(name) { try $0.save(saved, from: original) }
     return result.committed(by: receipt)
   }
 }

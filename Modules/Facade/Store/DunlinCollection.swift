@@ -4,11 +4,11 @@ import DocStore
 /// A collection of documents, by name.
 public struct DunlinCollection: Sendable {
   public let name: String
-  let core: Core
+  let local: LocalDatabase
 
-  init(name: String, core: Core) {
+  init(name: String, local: LocalDatabase) {
     self.name = name
-    self.core = core
+    self.local = local
   }
 
   /// Writes fields into a document, and creates the document if necessary; its other fields stay.
@@ -25,7 +25,7 @@ public struct DunlinCollection: Sendable {
     _ content: [String: Any?], writeStrategy: DunlinWriteStrategy = .merge
   ) throws -> DunlinDocumentID {
     let written = try locatingErrors(in: name) { try Value.written(content) }
-    return try core.write(name, as: "upsert") { try $0.upsert(written, writeStrategy) }
+    return try local.write(name, as: "upsert") { try $0.upsert(written, writeStrategy) }
   }
 
   /// Writes fields into a document without blocking a thread.
@@ -36,7 +36,7 @@ public struct DunlinCollection: Sendable {
     _ content: [String: Any?], writeStrategy: DunlinWriteStrategy = .merge
   ) async throws -> DunlinDocumentID {
     let written = try locatingErrors(in: name) { try Value.written(content) }
-    return try await core.write(name) { try $0.upsert(written, writeStrategy) }
+    return try await local.write(name) { try $0.upsert(written, writeStrategy) }
   }
 
   /// Writes the fields that a value encodes as.
@@ -47,7 +47,7 @@ public struct DunlinCollection: Sendable {
     _ content: some Encodable & Sendable, writeStrategy: DunlinWriteStrategy = .merge
   ) throws -> DunlinDocumentID {
     let written = try locatingErrors(in: name) { try ValueEncoding.fields(content) }
-    return try core.write(name, as: "upsert") { try $0.upsert(written, writeStrategy) }
+    return try local.write(name, as: "upsert") { try $0.upsert(written, writeStrategy) }
   }
 
   /// Writes the fields that a value encodes as, without blocking a thread.
@@ -58,7 +58,7 @@ public struct DunlinCollection: Sendable {
     _ content: some Encodable & Sendable, writeStrategy: DunlinWriteStrategy = .merge
   ) async throws -> DunlinDocumentID {
     let written = try locatingErrors(in: name) { try ValueEncoding.fields(content) }
-    return try await core.write(name) { try $0.upsert(written, writeStrategy) }
+    return try await local.write(name) { try $0.upsert(written, writeStrategy) }
   }
 
   /// The documents that a query of the builder language finds, to be read, watched or changed.
@@ -68,7 +68,7 @@ public struct DunlinCollection: Sendable {
   ///   - args: The values of `$args`.
   /// - Returns: A pending operation; its methods read, watch or change the documents.
   public func find(_ query: String, args: [String: Any?] = [:]) -> DunlinPendingCursorOperation {
-    DunlinPendingCursorOperation(Finding(collection: name, text: query, arguments: args), core)
+    DunlinPendingCursorOperation(Finding(collection: name, text: query, arguments: args), local)
   }
 
   /// The documents that a query of the builder language finds, with an encoded value as `$args`.
@@ -76,7 +76,7 @@ public struct DunlinCollection: Sendable {
   /// An error of the value's own encoding is thrown where the documents are used.
   @_disfavoredOverload
   public func find(_ query: String, args: some Encodable) -> DunlinPendingCursorOperation {
-    DunlinPendingCursorOperation(Finding(collection: name, text: query, arguments: args), core)
+    DunlinPendingCursorOperation(Finding(collection: name, text: query, arguments: args), local)
   }
 
   /// All documents, to be read, watched or changed.
@@ -84,7 +84,7 @@ public struct DunlinCollection: Sendable {
 
   /// The document of an id, to be read, watched or changed.
   public func findByID(_ id: DunlinDocumentID) -> DunlinPendingIDSpecificOperation {
-    DunlinPendingIDSpecificOperation(id: id, collection: name, core: core)
+    DunlinPendingIDSpecificOperation(id: id, collection: name, local: local)
   }
 
   /// The document of a string id, to be read, watched or changed.

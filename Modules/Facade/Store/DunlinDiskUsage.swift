@@ -32,11 +32,11 @@ extension Dunlin {
   /// `store.statistics()` returns what the files contain.
   /// - Throws: `closed`; `notFound` when the directory no longer exists.
   public func diskUsage() throws -> DunlinDiskUsage {
-    guard core.isOpen else { throw DunlinError(.closed, "the database is closed") }
-    let path = core.store.path
+    guard core.state.isOpen else { throw DunlinError(.closed, "the database is closed") }
+    let path = core.local.store.path
     // A path through `/proc` lists its target only when it ends in a slash.
     let usage = DunlinDiskUsage(
-      path: core.store.directory.path + "/", name: (path as NSString).lastPathComponent)
+      path: core.local.store.directory.path + "/", name: (path as NSString).lastPathComponent)
     guard let usage else {
       throw DunlinError(.notFound, "there is no directory at \(path)", context: ["database": path])
     }

@@ -6,7 +6,7 @@ extension DunlinPendingCursorOperation {
   ///
   /// - Throws: The same as `exec()`; `decoding` with the row, counted from 0, and the path that does not fit.
   public func exec<T: Decodable>(as type: T.Type) throws -> [T] {
-    try core.engine.answer(.select(finding.select()), finding.arguments).decoded(as: type)
+    try local.engine.answer(.select(finding.select()), finding.arguments).decoded(as: type)
   }
 
   /// Reads only the first document.
@@ -31,11 +31,11 @@ extension DunlinPendingCursorOperation {
   public func count() throws -> Int {
     let statement = try Statement.select(finding.counting())
     return try translatingErrors {
-      try finding.count(core.engine.answer(statement, finding.arguments).rows.first)
+      try finding.count(local.engine.answer(statement, finding.arguments).rows.first)
     }
   }
 
-  private func with(_ finding: Finding) -> Self { Self(finding, core) }
+  private func with(_ finding: Finding) -> Self { Self(finding, local) }
 }
 
 extension DunlinWriteTransactionPendingCursorOperation {

@@ -4,11 +4,11 @@ public import Dispatch
 /// The documents that a query finds, before an operation on them is chosen.
 public struct DunlinPendingCursorOperation: Sendable {
   let finding: Finding
-  let core: Core
+  let local: LocalDatabase
 
-  init(_ finding: Finding, _ core: Core) {
+  init(_ finding: Finding, _ local: LocalDatabase) {
     self.finding = finding
-    self.core = core
+    self.local = local
   }
 
   /// Orders the documents by the value at a path.
@@ -17,24 +17,24 @@ public struct DunlinPendingCursorOperation: Sendable {
   public func sort(
     _ path: String, direction: DunlinSortDirection = .ascending
   ) -> DunlinPendingCursorOperation {
-    DunlinPendingCursorOperation(finding.sorted(path, direction), core)
+    DunlinPendingCursorOperation(finding.sorted(path, direction), local)
   }
 
   /// Takes at most this many documents.
   public func limit(_ count: Int) -> DunlinPendingCursorOperation {
-    DunlinPendingCursorOperation(finding.limited(count), core)
+    DunlinPendingCursorOperation(finding.limited(count), local)
   }
 
   /// Skips this many documents first.
   public func offset(_ count: Int) -> DunlinPendingCursorOperation {
-    DunlinPendingCursorOperation(finding.skipping(count), core)
+    DunlinPendingCursorOperation(finding.skipping(count), local)
   }
 
   /// Reads the documents.
   ///
   /// - Throws: `syntax`, `argument` and the other codes of queries; `closed`, `io`.
   public func exec() throws -> [DunlinDocument] {
-    let rows = try core.engine.answer(.select(finding.select()), finding.arguments).rows
+    let rows = try local.engine.answer(.select(finding.select()), finding.arguments).rows
     return try translatingErrors { try rows.map { try DunlinDocument(row: $0) } }
   }
 
@@ -48,7 +48,7 @@ public struct DunlinPendingCursorOperation: Sendable {
   public func update(
     _ body: ([DunlinMutableDocument]) throws -> Void
   ) throws -> [DunlinDocumentID: [DunlinUpdateResult]] {
-    try core.write(finding.collection, as: "update") { try $0.update($0.documents(finding), body) }
+    try local.write(finding.collection, as: "update") { try $0.update($0.documents(finding), body) }
   }
 
   /// Lets `body` edit the documents, and writes its edits as one transaction, without blocking a thread.
@@ -61,7 +61,7 @@ public struct DunlinPendingCursorOperation: Sendable {
     _ body: sending @escaping ([DunlinMutableDocument]) throws -> Void
   ) async throws -> [DunlinDocumentID: [DunlinUpdateResult]] {
     let finding = finding
-    return try await core.write(finding.collection) { try $0.update($0.documents(finding), body) }
+    return try await local.write(finding.collection) { try $0.update($0.documents(finding), body) }
   }
 
   /// Lets a `body` that does not throw edit the documents, and writes its edits as one transaction.
@@ -72,8 +72,8 @@ public struct DunlinPendingCursorOperation: Sendable {
   public func update(
     _ body: ([DunlinMutableDocument]) -> Void
   ) -> [DunlinDocumentID: [DunlinUpdateResult]] {
-    core.reporter.orReport("update", [:]) {
-      try core.write(finding.collection, as: "update") { try $0.update($0.documents(finding), body) }
+    local.reporter.orReport("update", [:]) {
+      try local.write(finding.collection, as: "update") { try $0.update($0.documents(finding), body) }
     }
   }
 
@@ -85,11 +85,11 @@ public struct DunlinPendingCursorOperation: Sendable {
   public func update(
     _ body: sending @escaping ([DunlinMutableDocument]) -> Void
   ) async -> [DunlinDocumentID: [DunlinUpdateResult]] {
-    let (core, finding) = (core, finding)
+    let (local, finding) = (local, finding)
     do {
-      return try await core.write(finding.collection) { try $0.update($0.documents(finding), body) }
+      return try await local.write(finding.collection) { try $0.update($0.documents(finding), body) }
     } catch {
-      core.reporter.fail("update", error)
+      local.reporter.fail("update", error)
       return [:]
     }
   }
@@ -100,7 +100,7 @@ public struct DunlinPendingCursorOperation: Sendable {
   /// - Throws: The codes of queries; `nestedWriteTransaction`, `wouldBlock`, `full`, `io`, `closed`.
   @discardableResult
   public func remove() throws -> [DunlinDocumentID] {
-    try core.write(finding.collection, as: "remove") { try $0.remove(finding) }
+    try local.write(finding.collection, as: "remove") { try $0.remove(finding) }
   }
 
   /// Deletes the documents, on this device and at every peer that syncs them, without blocking a thread.
@@ -110,7 +110,7 @@ public struct DunlinPendingCursorOperation: Sendable {
   @discardableResult
   public func remove() async throws -> [DunlinDocumentID] {
     let finding = finding
-    return try await core.write(finding.collection) { try $0.remove(finding) }
+    return try await local.write(finding.collection) { try $0.remove(finding) }
   }
 
   /// Evicts the documents from this device only; they come back if a subscription matches them.
@@ -120,8 +120,8 @@ public struct DunlinPendingCursorOperation: Sendable {
   /// - Returns: Their ids.
   @discardableResult
   public func evict() -> [DunlinDocumentID] {
-    core.reporter.orReport("evict", []) {
-      try core.write(finding.collection, as: "evict") { try $0.evict(finding) }
+    local.reporter.orReport("evict", []) {
+      try local.write(finding.collection, as: "evict") { try $0.evict(finding) }
     }
   }
 
@@ -132,11 +132,11 @@ public struct DunlinPendingCursorOperation: Sendable {
   /// - Returns: Their ids.
   @discardableResult
   public func evict() async -> [DunlinDocumentID] {
-    let (core, finding) = (core, finding)
+    let (local, finding) = (local, finding)
     do {
-      return try await core.write(finding.collection) { try $0.evict(finding) }
+      return try await local.write(finding.collection) { try $0.evict(finding) }
     } catch {
-      core.reporter.fail("evict", error)
+      local.reporter.fail("evict", error)
       return []
     }
   }
@@ -148,10 +148,10 @@ public struct DunlinPendingCursorOperation: Sendable {
   /// - Parameter onLeave: What happens to a local document that no longer matches.
   /// - Returns: The subscription. Keep it, and cancel it before you release it.
   public func subscribe(onLeave: DunlinLeavePolicy = .keep) -> DunlinSubscription {
-    core.reporter.orReport("subscribe", DunlinSubscription.none(text: finding.text)) {
+    local.reporter.orReport("subscribe", DunlinSubscription.none(text: finding.text)) {
       try translatingErrors {
         try finding.checked()
-        return try core.subscriptions.register(
+        return try local.subscriptions.register(
           SubscriptionQuery(
             collection: finding.collection, builder: finding.text, arguments: finding.arguments),
           onLeave: onLeave)
@@ -192,13 +192,13 @@ public struct DunlinPendingCursorOperation: Sendable {
     _ handler:
       @escaping @Sendable ([DunlinDocument], DunlinLiveQueryEvent, @escaping DunlinSignalNext) -> Void
   ) -> DunlinLiveQuery {
-    core.reporter.orReport("observeLocal", DunlinLiveQuery(nil, what: finding.text, core.reporter)) {
-      let observation = try core.observers.observe(
+    local.reporter.orReport("observeLocal", DunlinLiveQuery(nil, what: finding.text, local.reporter)) {
+      let observation = try local.observers.observe(
         .select(finding.select()), finding.arguments, on: queue
       ) { delivery, next in
         handler(delivery.documents, delivery.event, next)
       }
-      return DunlinLiveQuery(observation, what: finding.text, core.reporter)
+      return DunlinLiveQuery(observation, what: finding.text, local.reporter)
     }
   }
 }

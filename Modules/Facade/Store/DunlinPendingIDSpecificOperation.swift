@@ -7,12 +7,12 @@ import QueryEngine
 public struct DunlinPendingIDSpecificOperation: Sendable {
   private let id: DunlinDocumentID
   private let collection: String
-  private let core: Core
+  private let local: LocalDatabase
 
-  init(id: DunlinDocumentID, collection: String, core: Core) {
+  init(id: DunlinDocumentID, collection: String, local: LocalDatabase) {
     self.id = id
     self.collection = collection
-    self.core = core
+    self.local = local
   }
 
   /// Reads the document.
@@ -22,7 +22,7 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
   public func exec() throws -> DunlinDocument? {
     try translatingErrors {
       let id = try id.checked()
-      return try core.store.read { try core.document(id, in: collection, $0) }
+      return try local.store.read { try local.document(id, in: collection, $0) }
     }
   }
 
@@ -33,7 +33,7 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
   ///   `nestedWriteTransaction`, `wouldBlock`, `full`, `io`, `closed`. Then nothing is written.
   @discardableResult
   public func update(_ body: (DunlinMutableDocument?) throws -> Void) throws -> [DunlinUpdateResult] {
-    try core.write(collection, as: "update") { try $0.update(id.checked(), body) }
+    try local.write(collection, as: "update") { try $0.update(id.checked(), body) }
   }
 
   /// Lets `body` edit the document, and writes its edits, without blocking a thread.
@@ -46,7 +46,7 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
     _ body: sending @escaping (DunlinMutableDocument?) throws -> Void
   ) async throws -> [DunlinUpdateResult] {
     let id = id
-    return try await core.write(collection) { try $0.update(id.checked(), body) }
+    return try await local.write(collection) { try $0.update(id.checked(), body) }
   }
 
   /// Lets a `body` that does not throw edit the document, and writes its edits.
@@ -55,8 +55,8 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
   /// writes nothing. For a `body` that throws, the compiler chooses the form that throws.
   @discardableResult
   public func update(_ body: (DunlinMutableDocument?) -> Void) -> [DunlinUpdateResult] {
-    core.reporter.orReport("update", []) {
-      try core.write(collection, as: "update") { try $0.update(id.checked(), body) }
+    local.reporter.orReport("update", []) {
+      try local.write(collection, as: "update") { try $0.update(id.checked(), body) }
     }
   }
 
@@ -68,11 +68,11 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
   public func update(
     _ body: sending @escaping (DunlinMutableDocument?) -> Void
   ) async -> [DunlinUpdateResult] {
-    let (core, collection, id) = (core, collection, id)
+    let (local, collection, id) = (local, collection, id)
     do {
-      return try await core.write(collection) { try $0.update(id.checked(), body) }
+      return try await local.write(collection) { try $0.update(id.checked(), body) }
     } catch {
-      core.reporter.fail("update", error)
+      local.reporter.fail("update", error)
       return []
     }
   }
@@ -83,7 +83,7 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
   /// - Throws: `invalidDocumentID`, `nestedWriteTransaction`, `wouldBlock`, `full`, `io`, `closed`.
   @discardableResult
   public func remove() throws -> Bool {
-    try core.write(collection, as: "remove") { try $0.remove(id.checked()) }
+    try local.write(collection, as: "remove") { try $0.remove(id.checked()) }
   }
 
   /// Deletes the document, on this device and at every peer that syncs it, without blocking a thread.
@@ -93,7 +93,7 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
   @discardableResult
   public func remove() async throws -> Bool {
     let id = id
-    return try await core.write(collection) { try $0.remove(id.checked()) }
+    return try await local.write(collection) { try $0.remove(id.checked()) }
   }
 
   /// Evicts the document from this device only; it comes back if a subscription matches it.
@@ -103,8 +103,8 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
   /// - Returns: Whether there was such a document.
   @discardableResult
   public func evict() -> Bool {
-    core.reporter.orReport("evict", false) {
-      try core.write(collection, as: "evict") { try $0.evict(id.checked()) }
+    local.reporter.orReport("evict", false) {
+      try local.write(collection, as: "evict") { try $0.evict(id.checked()) }
     }
   }
 
@@ -115,11 +115,11 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
   /// - Returns: Whether there was such a document.
   @discardableResult
   public func evict() async -> Bool {
-    let (core, collection, id) = (core, collection, id)
+    let (local, collection, id) = (local, collection, id)
     do {
-      return try await core.write(collection) { try $0.evict(id.checked()) }
+      return try await local.write(collection) { try $0.evict(id.checked()) }
     } catch {
-      core.reporter.fail("evict", error)
+      local.reporter.fail("evict", error)
       return false
     }
   }
@@ -128,9 +128,9 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
   ///
   /// - Returns: The subscription. Keep it, and cancel it before you release it.
   public func subscribe() -> DunlinSubscription {
-    core.reporter.orReport("subscribe", DunlinSubscription.none(text: Self.query)) {
+    local.reporter.orReport("subscribe", DunlinSubscription.none(text: Self.query)) {
       try translatingErrors {
-        try core.subscriptions.register(
+        try local.subscriptions.register(
           SubscriptionQuery(
             collection: collection, builder: Self.query, arguments: ["id": id.checked().value]),
           onLeave: .keep)
@@ -177,16 +177,16 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
         DunlinDocument?, DunlinSingleDocumentLiveQueryEvent, @escaping DunlinSignalNext
       ) -> Void
   ) -> DunlinLiveQuery {
-    core.reporter.orReport("observeLocal", DunlinLiveQuery(nil, what: Self.query, core.reporter)) {
+    local.reporter.orReport("observeLocal", DunlinLiveQuery(nil, what: Self.query, local.reporter)) {
       let finding = Finding(collection: collection, text: Self.query, arguments: ["id": id])
-      let observation = try core.observers.observe(
+      let observation = try local.observers.observe(
         .select(finding.select()), finding.arguments, on: queue
       ) { delivery, next in
         let event = DunlinSingleDocumentLiveQueryEvent(
           isInitial: delivery.isInitial, oldDocument: delivery.oldDocuments.first)
         handler(delivery.documents.first, event, next)
       }
-      return DunlinLiveQuery(observation, what: "\(collection) by id", core.reporter)
+      return DunlinLiveQuery(observation, what: "\(collection) by id", local.reporter)
     }
   }
 }

@@ -44,6 +44,6 @@ extension DunlinStore {
   ///
   /// - Throws: `syntax` with the position, and the other codes of queries that cannot be understood.
   public func prepare(_ query: String) throws -> DunlinPreparedStatement {
-    try translatingErrors { try DunlinPreparedStatement(query, core.engine) }
+    try translatingErrors { try DunlinPreparedStatement(query, local.engine) }
   }
 }

@@ -17,7 +17,7 @@ extension DunlinStore {
   ///
   /// - Throws: `closed`, `corrupt`, `io`.
   public func statistics() throws -> DunlinStatistics {
-    try translatingErrors { DunlinStatistics(try core.store.statistics()) }
+    try translatingErrors { DunlinStatistics(try local.store.statistics()) }
   }
 
   /// Reads the whole database and reports all damage; reads and writes go on, and nothing is changed.
@@ -30,8 +30,8 @@ extension DunlinStore {
   public func verify(
     progress: @escaping @Sendable (DunlinProgress) -> Void = { _ in }
   ) async throws -> DunlinVerification {
-    try await besideTasks { [core] check in
-      try core.store.verify { try check($0, progress) }
+    try await besideTasks { [local] check in
+      try local.store.verify { try check($0, progress) }
     }
   }
 
@@ -47,8 +47,8 @@ extension DunlinStore {
   public func backup(
     to path: String, progress: @escaping @Sendable (DunlinProgress) -> Void = { _ in }
   ) async throws {
-    try await besideTasks { [core] check in
-      try core.store.backup(to: path, carrying: Dunlin.carriedFiles) { try check($0, progress) }
+    try await besideTasks { [local] check in
+      try local.store.backup(to: path, carrying: Dunlin.carriedFiles) { try check($0, progress) }
     }
   }
 
@@ -60,8 +60,8 @@ extension DunlinStore {
   public func compact(
     progress: @escaping @Sendable (DunlinProgress) -> Void = { _ in }
   ) async throws {
-    try await besideTasks { [core] check in
-      try core.store.compact { try check($0, progress) }
+    try await besideTasks { [local] check in
+      try local.store.compact { try check($0, progress) }
     }
   }
 
@@ -78,14 +78,14 @@ extension DunlinStore {
   /// - Throws: `nestedWriteTransaction`, `poisoned`, `full`, `io`, `closed`.
   @discardableResult
   public func trustClock() async throws -> Bool {
-    try await besideTasks { [core] _ in try core.store.trustClock() }
+    try await besideTasks { [local] _ in try local.store.trustClock() }
   }
 
   /// A document's bytes as they are stored, intact or damaged; `nil` when there are none.
   ///
   /// - Throws: `closed`, `io`.
   public func rawBytes(of id: DunlinDocumentID, in collection: String) throws -> [UInt8]? {
-    try translatingErrors { try core.store.rawBytes(of: id.checked(), in: collection) }
+    try translatingErrors { try local.store.rawBytes(of: id.checked(), in: collection) }
   }
 }
 

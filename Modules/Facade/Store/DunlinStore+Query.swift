@@ -16,7 +16,7 @@ extension DunlinStore {
   ///   `nestedWriteTransaction`, `full`, `io`, `poisoned`, `closed`.
   @discardableResult
   public func execute(query: String, arguments: [String: Any?] = [:]) async throws -> DunlinQueryResult {
-    try DunlinQueryResult(await core.engine.answering(query, Value.fields(arguments)))
+    try DunlinQueryResult(await local.engine.answering(query, Value.fields(arguments)))
   }
 
   /// Executes one DQL statement without `await`; the caller's thread waits.
@@ -25,7 +25,7 @@ extension DunlinStore {
   ///   the end of an asynchronous transaction.
   @discardableResult
   public func execute(query: String, arguments: [String: Any?] = [:]) throws -> DunlinQueryResult {
-    try DunlinQueryResult(core.engine.answer(query, Value.fields(arguments)))
+    try DunlinQueryResult(local.engine.answer(query, Value.fields(arguments)))
   }
 
   /// Calls `handler` with the result of a SELECT now, and again whenever a local write or sync changes it.
@@ -63,10 +63,10 @@ extension DunlinStore {
     _ query: String, _ arguments: [TextKey: Value], on queue: DispatchQueue?,
     _ handler: @escaping @Sendable (DunlinQueryResult, @escaping DunlinSignalNext) -> Void
   ) throws -> DunlinStoreObserver {
-    let observation = try core.observers.observe(parsed(query), arguments, on: queue) { delivery, next in
+    let observation = try local.observers.observe(parsed(query), arguments, on: queue) { delivery, next in
       handler(DunlinQueryResult(items: delivery.diff.items), next)
     }
-    return DunlinLiveQuery(observation, what: query, core.reporter)
+    return DunlinLiveQuery(observation, what: query, local.reporter)
   }
 
   /// The changes of a SELECT's result, for `for await`: the newest state, with exact diffs.
@@ -80,9 +80,9 @@ extension DunlinStore {
     let statement = try parsed(query)
     try translatingErrors {
       _ = try LiveQuery(statement, arguments: arguments)
-      try LiveQuery.check(statement, arguments: arguments, in: core.store)
+      try LiveQuery.check(statement, arguments: arguments, in: local.store)
     }
-    return DunlinDiffs(statement, arguments, core)
+    return DunlinDiffs(statement, arguments, local)
   }
 
   private func parsed(_ query: String) throws -> Statement {

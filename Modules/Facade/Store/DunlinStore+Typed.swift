@@ -15,7 +15,7 @@ extension DunlinStore {
   public func execute<T: Decodable & Sendable>(
     query: String, arguments: [String: Any?] = [:], as type: T.Type
   ) async throws -> [T] {
-    try await core.engine.answering(query, Value.fields(arguments)).decoding(as: type)
+    try await local.engine.answering(query, Value.fields(arguments)).decoding(as: type)
   }
 
   /// Executes one DQL statement without `await`, and decodes the rows as `type`.
@@ -24,7 +24,7 @@ extension DunlinStore {
   public func execute<T: Decodable>(
     query: String, arguments: [String: Any?] = [:], as type: T.Type
   ) throws -> [T] {
-    try core.engine.answer(query, Value.fields(arguments)).decoded(as: type)
+    try local.engine.answer(query, Value.fields(arguments)).decoded(as: type)
   }
 
   /// Executes one DQL statement with the fields that a value encodes as arguments.
@@ -34,7 +34,7 @@ extension DunlinStore {
   public func execute(
     query: String, arguments: some Encodable
   ) async throws -> DunlinQueryResult {
-    try DunlinQueryResult(await core.engine.answering(query, ValueEncoding.arguments(arguments)))
+    try DunlinQueryResult(await local.engine.answering(query, ValueEncoding.arguments(arguments)))
   }
 
   /// Executes one DQL statement without `await`, with an encoded value as arguments.
@@ -44,7 +44,7 @@ extension DunlinStore {
   public func execute(
     query: String, arguments: some Encodable
   ) throws -> DunlinQueryResult {
-    try DunlinQueryResult(core.engine.answer(query, ValueEncoding.arguments(arguments)))
+    try DunlinQueryResult(local.engine.answer(query, ValueEncoding.arguments(arguments)))
   }
 
   /// Executes one DQL statement with an encoded value as arguments, and decodes the rows as `type`.
@@ -54,7 +54,7 @@ extension DunlinStore {
   public func execute<T: Decodable & Sendable>(
     query: String, arguments: some Encodable, as type: T.Type
   ) async throws -> [T] {
-    try await core.engine.answering(query, ValueEncoding.arguments(arguments)).decoding(as: type)
+    try await local.engine.answering(query, ValueEncoding.arguments(arguments)).decoding(as: type)
   }
 
   /// Executes one DQL statement without `await`, with an encoded value as arguments, and decodes the rows.
@@ -65,6 +65,6 @@ extension DunlinStore {
   public func execute<T: Decodable>(
     query: String, arguments: some Encodable, as type: T.Type
   ) throws -> [T] {
-    try core.engine.answer(query, ValueEncoding.arguments(arguments)).decoded(as: type)
+    try local.engine.answer(query, ValueEncoding.arguments(arguments)).decoded(as: type)
   }
 }

@@ -5,12 +5,12 @@ import QueryEngine
 /// The operations on one collection inside a write transaction.
 struct Operations {
   let name: String
-  private let core: Core
+  private let local: LocalDatabase
   private let transaction: WriteTransaction
 
-  init(_ name: String, _ core: Core, _ transaction: WriteTransaction) {
+  init(_ name: String, _ local: LocalDatabase, _ transaction: WriteTransaction) {
     self.name = name
-    self.core = core
+    self.local = local
     self.transaction = transaction
   }
 
@@ -96,7 +96,7 @@ struct Operations {
   func evict(_ query: Finding) throws -> [DunlinDocumentID] { try ids(.evict(query.removal()), query) }
 
   func execute(_ statement: Statement, _ query: Finding) throws -> QueryResult {
-    try core.engine.execute(statement, arguments: query.arguments, in: transaction)
+    try local.engine.execute(statement, arguments: query.arguments, in: transaction)
   }
 
   private func ids(_ statement: Statement, _ query: Finding) throws -> [DunlinDocumentID] {
@@ -111,7 +111,7 @@ struct Operations {
   func update(
     _ documents: [DunlinDocument], _ body: ([DunlinMutableDocument]) throws -> Void
   ) throws -> [DunlinDocumentID: [DunlinUpdateResult]] {
-    let reporter = core.reporter
+    let reporter = local.reporter
     let drafts = documents.map { document in
       DocumentDraft(id: document.id.id, fields: document.fields) { reporter.fail("a late write", $0) }
     }

@@ -27,13 +27,13 @@ extension DunlinSync {
   /// - Throws: `identity` while the peer waits for a login, `notSyncing` when sync is not started, `closed`
   ///   when the database is closed.
   public func adopt(_ link: any DunlinLink, direction: DunlinConnectionDirection) throws {
-    guard core.isOpen else {
+    guard sync.isOpen else {
       link.close(LinkError(.closed, "The database is closed"))
       throw DunlinError(.closed, "the database is closed")
     }
     // The network closes a link that it does not accept.
-    guard core.network.adopt(link, direction: direction == .incoming ? .incoming : .outgoing) else {
-      guard !core.isSyncActive || !core.network.waitsForCredentials else {
+    guard sync.network.adopt(link, direction: direction == .incoming ? .incoming : .outgoing) else {
+      guard !sync.isActive || !sync.network.waitsForCredentials else {
         throw DunlinError(
           .identity, "this peer cannot prove who it is yet, so no link can be taken: nobody is logged in",
           context: ["address": "\(link.endpoint)"])

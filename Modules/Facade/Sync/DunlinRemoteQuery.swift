@@ -12,7 +12,7 @@ public typealias DunlinRemoteQueryLimits = RemoteQueryLimits
 public struct DunlinRemoteQuery: AsyncSequence, Sendable {
   public typealias Element = DunlinQueryResultItem
 
-  let core: Core
+  let sync: PeerSync
   let peer: String
   let question: QueryQuestion
 
@@ -48,8 +48,8 @@ public struct DunlinRemoteQuery: AsyncSequence, Sendable {
   }
 
   private func begin() throws -> RemoteRows {
-    guard core.isOpen else { throw DunlinError(.closed, "the database is closed") }
-    guard let rows = core.network.ask(question, of: peer) else {
+    guard sync.isOpen else { throw DunlinError(.closed, "the database is closed") }
+    guard let rows = sync.network.ask(question, of: peer) else {
       throw DunlinError(.unreachable, "the peer is not connected", context: ["peer": peer])
     }
     return rows
@@ -92,7 +92,7 @@ extension DunlinSync {
   ) throws -> DunlinRemoteQuery {
     try translatingErrors {
       let question = try QueryQuestion(query, arguments: arguments, limits: limits)
-      return DunlinRemoteQuery(core: core, peer: peer.id, question: question)
+      return DunlinRemoteQuery(sync: sync, peer: peer.id, question: question)
     }
   }
 }

@@ -1,10 +1,11 @@
 import CRDTCore
 import QueryEngine
-package import Transports
+import Transports
 
 /// The subscriptions and the sync state of this peer.
 public struct DunlinSync: Sendable {
-  let core: Core
+  let local: LocalDatabase
+  let sync: PeerSync
 
   /// Pulls the results of a query from every peer, now and later, until the subscription is cancelled.
   ///
@@ -35,37 +36,21 @@ public struct DunlinSync: Sendable {
     _ query: String, _ arguments: [TextKey: Value], _ onLeave: DunlinLeavePolicy
   ) throws -> DunlinSyncSubscription {
     try translatingErrors {
-      let isRestricted = try core.engine.parameters.restrictsSubscriptions
-      return try core.subscriptions.register(
+      let isRestricted = try local.engine.parameters.restrictsSubscriptions
+      return try local.subscriptions.register(
         SubscriptionQuery(dql: query, arguments: arguments, isRestricted: isRestricted), onLeave: onLeave)
     }
   }
 
   /// The subscriptions that are not cancelled, in the order of registration.
-  public var subscriptions: [DunlinSyncSubscription] { core.subscriptions.active }
+  public var subscriptions: [DunlinSyncSubscription] { local.subscriptions.active }
 
   /// Begins to listen, to connect and to sync: the same as `Dunlin.startSync()`.
-  public func start() throws { try core.startSync() }
+  public func start() throws { try sync.start() }
 
   /// Stops syncing: the same as `Dunlin.stopSync()`.
-  public func stop() { core.stopSync() }
+  public func stop() { sync.stop() }
 
   /// Whether sync is started.
-  public var isActive: Bool { core.isSyncActive }
-}
-
-extension DunlinSync {
-  /// The connections and their statistics, for the project's own tools.
-  package var connections: [PeerConnection] { core.network.connections }
-
-  /// The progress of sync with each peer, over each connection, for the project's own tools.
-  package var standings: [PeerSyncState] { core.network.standings }
-
-  /// Delivers an element at once, and after each possible change of ``standings``.
-  ///
-  /// It is for the project's own tools.
-  package var statusCalls: AsyncStream<Void> { core.network.statusCalls() }
-
-  /// The events of connections from now on, for the project's own tools.
-  package var networkEvents: AsyncStream<NetworkEvent> { core.network.events() }
+  public var isActive: Bool { sync.isActive }
 }

@@ -4,6 +4,7 @@ import DocStore
 import Logging
 import QueryEngine
 import Synchronization
+import Transports
 
 /// The subscriptions of one database; the peer pulls their union.
 final class SubscriptionRegistry: Sendable {
@@ -50,6 +51,15 @@ final class SubscriptionRegistry: Sendable {
     self.store = store
     self.reporter = reporter
     self.apply = apply
+  }
+
+  /// Makes the registry of a database whose network pulls the queries.
+  convenience init(store: Store, reporter: Reporter, _ network: PeerNetwork) {
+    self.init(store: store, reporter: reporter) {
+      network.subscribe(to: $0, evicting: $1)
+    } ended: {
+      network.statusChanged()
+    }
   }
 
   /// The subscriptions that are not cancelled, in the order of registration.

@@ -5,11 +5,11 @@ import QueryEngine
 /// A read-only transaction over one snapshot, valid only in its body.
 public final class DunlinReadTransaction: DunlinBlockingTransaction {
   let snapshot: OpenSnapshot
-  private let core: Core
+  private let local: LocalDatabase
 
-  init(_ snapshot: OpenSnapshot, _ core: Core) {
+  init(_ snapshot: OpenSnapshot, _ local: LocalDatabase) {
     self.snapshot = snapshot
-    self.core = core
+    self.local = local
   }
 
   /// The last commit that the snapshot includes, by its position in this store's log; 0 before the first.
@@ -19,24 +19,24 @@ public final class DunlinReadTransaction: DunlinBlockingTransaction {
 
   /// The part of the transaction that concerns one collection.
   public func scoped(toCollectionNamed name: String) -> DunlinScopedReadTransaction {
-    DunlinScopedReadTransaction(collectionName: name, snapshot: snapshot, core: core)
+    DunlinScopedReadTransaction(collectionName: name, snapshot: snapshot, local: local)
   }
 
   /// The part of the transaction that concerns one collection.
   public subscript(name: String) -> DunlinScopedReadTransaction { scoped(toCollectionNamed: name) }
 
   override func answer(_ prepared: PreparedStatement, _ arguments: Arguments) throws -> QueryResult {
-    try snapshot.execute(prepared, arguments, on: core.engine)
+    try snapshot.execute(prepared, arguments, on: local.engine)
   }
 
-  override func prepare(_ query: String) throws -> PreparedStatement { try core.engine.prepare(query) }
+  override func prepare(_ query: String) throws -> PreparedStatement { try local.engine.prepare(query) }
 }
 
 /// One collection inside a read-only transaction.
 public struct DunlinScopedReadTransaction {
   public let collectionName: String
   let snapshot: OpenSnapshot
-  let core: Core
+  let local: LocalDatabase
 
   /// The documents that a query of the builder language finds.
   public func find(
@@ -52,7 +52,7 @@ public struct DunlinScopedReadTransaction {
   }
 
   private func find(_ finding: Finding) -> DunlinReadTransactionPendingCursorOperation {
-    DunlinReadTransactionPendingCursorOperation(finding: finding, snapshot: snapshot, core: core)
+    DunlinReadTransactionPendingCursorOperation(finding: finding, snapshot: snapshot, local: local)
   }
 
   /// All documents.
@@ -61,7 +61,7 @@ public struct DunlinScopedReadTransaction {
   /// The document of an id.
   public func findByID(_ id: DunlinDocumentID) -> DunlinReadTransactionPendingIDSpecificOperation {
     DunlinReadTransactionPendingIDSpecificOperation(
-      id: id, collection: collectionName, snapshot: snapshot, core: core)
+      id: id, collection: collectionName, snapshot: snapshot, local: local)
   }
 
   /// The document of a string id.
@@ -74,9 +74,9 @@ public struct DunlinScopedReadTransaction {
 public struct DunlinReadTransactionPendingCursorOperation {
   let finding: Finding
   let snapshot: OpenSnapshot
-  let core: Core
+  let local: LocalDatabase
 
-  private func with(_ finding: Finding) -> Self { Self(finding: finding, snapshot: snapshot, core: core) }
+  private func with(_ finding: Finding) -> Self { Self(finding: finding, snapshot: snapshot, local: local) }
 
   /// Orders the documents by the value at a path.
   public func sort(_ path: String, direction: DunlinSortDirection = .ascending) -> Self {
@@ -92,13 +92,13 @@ public struct DunlinReadTransactionPendingCursorOperation {
   /// Reads the documents.
   ///
   /// - Throws: The codes of queries; `deadline`, `closed`.
-  public func exec() throws -> [DunlinDocument] { try snapshot.read { try core.documents(finding, in: $0) } }
+  public func exec() throws -> [DunlinDocument] { try snapshot.read { try local.documents(finding, in: $0) } }
 
   /// Reads the documents as a type of the application's.
   ///
   /// - Throws: The same as `exec()`; `decoding` with the row, counted from 0, and the path that does not fit.
   public func exec<T: Decodable>(as type: T.Type) throws -> [T] {
-    try snapshot.read { try core.answer(.select(finding.select()), finding, in: $0).decoded(as: type) }
+    try snapshot.read { try local.answer(.select(finding.select()), finding, in: $0).decoded(as: type) }
   }
 
   /// Reads only the first document; `nil` when there is none.
@@ -112,7 +112,7 @@ public struct DunlinReadTransactionPendingCursorOperation {
   /// Counts the documents.
   public func count() throws -> Int {
     let statement = try Statement.select(finding.counting())
-    return try snapshot.read { try finding.count(core.answer(statement, finding, in: $0).rows.first) }
+    return try snapshot.read { try finding.count(local.answer(statement, finding, in: $0).rows.first) }
   }
 }
 
@@ -121,11 +121,11 @@ public struct DunlinReadTransactionPendingIDSpecificOperation {
   let id: DunlinDocumentID
   let collection: String
   let snapshot: OpenSnapshot
-  let core: Core
+  let local: LocalDatabase
 
   /// Reads the document; `nil` when there is none.
   public func exec() throws -> DunlinDocument? {
-    try snapshot.read { try core.document(id.checked(), in: collection, $0) }
+    try snapshot.read { try local.document(id.checked(), in: collection, $0) }
   }
 
   /// Reads the document as a type of the application's; `nil` when there is none.

@@ -118,31 +118,31 @@ public struct DunlinScopedTransaction: Sendable {
     guard case .writing(let writer) = transaction.access else {
       throw DunlinError.readOnlyTransaction(call + " writes", transaction.hint)
     }
-    return try await locatingErrors { [collectionName, core = transaction.core] in
-      try await writer.run { try body(Operations(collectionName, core, $0)) }
+    return try await locatingErrors { [collectionName, local = transaction.local] in
+      try await writer.run { try body(Operations(collectionName, local, $0)) }
     }
   }
 
   /// Executes a query, with what the transaction has written.
   func answer(_ statement: Statement, _ finding: Finding) async throws -> QueryResult {
-    try await locatingErrors { [collectionName, core = transaction.core] in
+    try await locatingErrors { [collectionName, local = transaction.local] in
       switch transaction.access {
       case .writing(let writer):
-        try await writer.run { try Operations(collectionName, core, $0).execute(statement, finding) }
+        try await writer.run { try Operations(collectionName, local, $0).execute(statement, finding) }
       case .reading(let snapshot):
-        try await snapshot.read { try core.answer(statement, finding, in: $0) }
+        try await snapshot.read { try local.answer(statement, finding, in: $0) }
       }
     }
   }
 
   /// Reads a document, with what the transaction has written.
   func document(_ id: DunlinDocumentID) async throws -> DunlinDocument? {
-    try await locatingErrors { [collectionName, core = transaction.core] in
+    try await locatingErrors { [collectionName, local = transaction.local] in
       switch transaction.access {
       case .writing(let writer):
-        try await writer.run { try Operations(collectionName, core, $0).document(id.checked()) }
+        try await writer.run { try Operations(collectionName, local, $0).document(id.checked()) }
       case .reading(let snapshot):
-        try await snapshot.read { try core.document(id.checked(), in: collectionName, $0) }
+        try await snapshot.read { try local.document(id.checked(), in: collectionName, $0) }
       }
     }
   }

@@ -12,7 +12,7 @@ extension DunlinStore {
   public func commit<R>(
     hint: String? = nil, _ body: (DunlinWriteTransaction) throws -> R
   ) throws -> DunlinCommit<R> {
-    let (value, receipt) = try core.carryOut(body, as: "commit", hint: hint)
+    let (value, receipt) = try local.carryOut(body, as: "commit", hint: hint)
     return DunlinCommit(value, receipt)
   }
 
@@ -23,8 +23,8 @@ extension DunlinStore {
   public func commit<R: Sendable>(
     hint: String? = nil, _ body: sending @escaping (DunlinWriteTransaction) throws -> R
   ) async throws -> DunlinCommit<R> {
-    let core = core
-    let (value, receipt) = try await core.carryOut(body, hint: hint)
+    let local = local
+    let (value, receipt) = try await local.carryOut(body, hint: hint)
     return DunlinCommit(value, receipt)
   }
 
@@ -36,7 +36,7 @@ extension DunlinStore {
   public func write(
     hint: String? = nil, _ body: (DunlinWriteTransaction) throws -> DunlinTransactionCompletionAction
   ) throws -> DunlinTransactionCompletionAction {
-    try core.carryOut(body, as: "write", hint: hint).0
+    try local.carryOut(body, as: "write", hint: hint).0
   }
 
   /// Runs `body` as one transaction, which `body` commits or rolls back, without blocking a thread.
@@ -48,7 +48,7 @@ extension DunlinStore {
     hint: String? = nil,
     _ body: sending @escaping (DunlinWriteTransaction) throws -> DunlinTransactionCompletionAction
   ) async throws -> DunlinTransactionCompletionAction {
-    let core = core
-    return try await core.carryOut(body, hint: hint).0
+    let local = local
+    return try await local.carryOut(body, hint: hint).0
   }
 }

@@ -15,7 +15,7 @@ extension DunlinStore {
   /// - Returns: What `body` returns.
   /// - Throws: What `body` throws; `deadline`, `tooManyReaders`, `io`, `closed`.
   public func read<R>(hint: String? = nil, _ body: (DunlinReadTransaction) throws -> R) throws -> R {
-    try core.read(hint, body)
+    try local.read(hint, body)
   }
 
   /// Runs `body` over one snapshot, off the caller's actor.
@@ -26,11 +26,11 @@ extension DunlinStore {
     hint: String? = nil, _ body: sending @escaping (DunlinReadTransaction) throws -> R
   ) async throws -> R {
     try Task.checkCancellation()
-    return try core.read(hint, body)
+    return try local.read(hint, body)
   }
 }
 
-extension Core {
+extension LocalDatabase {
   fileprivate func read<R>(_ hint: String?, _ body: (DunlinReadTransaction) throws -> R) throws -> R {
     try translatingErrors {
       try store.read { snapshot in
@@ -94,7 +94,7 @@ extension DunlinError {
   }
 }
 
-extension Core {
+extension LocalDatabase {
   /// The documents that a query of the builder language finds in a snapshot.
   func documents(_ query: Finding, in snapshot: borrowing ReadTransaction) throws -> [DunlinDocument] {
     try answer(.select(query.select()), query, in: snapshot).rows.map { try DunlinDocument(row: $0) }

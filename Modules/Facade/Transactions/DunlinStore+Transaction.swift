@@ -20,8 +20,8 @@ extension DunlinStore {
   public func transaction<R: Sendable>(
     hint: String? = nil, isReadOnly: Bool = false, _ body: (DunlinTransaction) async throws -> R
   ) async throws -> R {
-    guard isReadOnly else { return try await core.carryOut(awaiting: body, hint: hint).0 }
-    return try await core.readTransaction(hint, body)
+    guard isReadOnly else { return try await local.carryOut(awaiting: body, hint: hint).0 }
+    return try await local.readTransaction(hint, body)
   }
 
   /// Runs `body` as one transaction with awaited statements, which `body` commits or rolls back.
@@ -33,8 +33,8 @@ extension DunlinStore {
     hint: String? = nil, isReadOnly: Bool = false,
     _ body: (DunlinTransaction) async throws -> DunlinTransactionCompletionAction
   ) async throws -> DunlinTransactionCompletionAction {
-    guard !isReadOnly else { return try await core.readTransaction(hint, body) }
-    return try await core.carryOut(awaiting: body, hint: hint).0
+    guard !isReadOnly else { return try await local.readTransaction(hint, body) }
+    return try await local.carryOut(awaiting: body, hint: hint).0
   }
 
   /// Runs `body` as one transaction whose statements are awaited, and returns its commit.
@@ -46,17 +46,17 @@ extension DunlinStore {
   public func commitTransaction<R: Sendable>(
     hint: String? = nil, _ body: (DunlinTransaction) async throws -> R
   ) async throws -> DunlinCommit<R> {
-    let (value, receipt) = try await core.carryOut(awaiting: body, hint: hint)
+    let (value, receipt) = try await local.carryOut(awaiting: body, hint: hint)
     return DunlinCommit(value, receipt)
   }
 }
 
-extension Core {
+extension LocalDatabase {
   fileprivate func readTransaction<R: Sendable>(
     _ hint: String?, _ body: (DunlinTransaction) async throws -> R
   ) async throws -> R {
     let snapshot = SnapshotThread(deadline: transactionDeadline, hint: hint)
-    try rowReaders.run(on: store, stop: { snapshot.end($0) }) { [store] in snapshot.serve(store) }
+    try rowReaders.run(stop: { snapshot.end($0) }) { [store] in snapshot.serve(store) }
     // This read opens the snapshot before the body begins.
     defer { snapshot.end(DunlinError(.closed, "the read transaction is over")) }
     do {

@@ -13,7 +13,7 @@ extension DunlinStore {
   ///   `closed`.
   @discardableResult
   public func write<R>(hint: String? = nil, _ body: (DunlinWriteTransaction) throws -> R) throws -> R {
-    try core.carryOut(body, as: "write", hint: hint).0
+    try local.carryOut(body, as: "write", hint: hint).0
   }
 
   /// Runs `body` as one transaction over any collections, without blocking a thread.
@@ -25,8 +25,8 @@ extension DunlinStore {
   public func write<R: Sendable>(
     hint: String? = nil, _ body: sending @escaping (DunlinWriteTransaction) throws -> R
   ) async throws -> R {
-    let core = core
-    return try await core.carryOut(body, hint: hint).0
+    let local = local
+    return try await local.carryOut(body, hint: hint).0
   }
 
   /// Runs a `body` that does not throw as one transaction over any collections.
@@ -36,8 +36,8 @@ extension DunlinStore {
   /// - Returns: What `body` returns; `nil` after a failure.
   @discardableResult
   public func write<R>(hint: String? = nil, _ body: (DunlinWriteTransaction) -> R) -> R? {
-    core.reporter.orReport("write", nil) {
-      try core.carryOut(body, as: "write", hint: hint).0
+    local.reporter.orReport("write", nil) {
+      try local.carryOut(body, as: "write", hint: hint).0
     }
   }
 
@@ -50,11 +50,11 @@ extension DunlinStore {
   public func write<R: Sendable>(
     hint: String? = nil, _ body: sending @escaping (DunlinWriteTransaction) -> R
   ) async -> R? {
-    let core = core
+    let local = local
     do {
-      return try await core.carryOut(body, hint: hint).0
+      return try await local.carryOut(body, hint: hint).0
     } catch {
-      core.reporter.fail("write", error)
+      local.reporter.fail("write", error)
       return nil
     }
   }
@@ -64,8 +64,8 @@ extension DunlinStore {
   /// Use this form for a closure that contains only the write, as in `DispatchQueue.global().async { … }`. It
   /// does not throw: it logs a failure, passes it to the configuration's failure handler, and writes nothing.
   public func write(hint: String? = nil, _ body: (DunlinWriteTransaction) -> Void) {
-    core.reporter.orReport("write", ()) {
-      _ = try core.carryOut(body, as: "write", hint: hint)
+    local.reporter.orReport("write", ()) {
+      _ = try local.carryOut(body, as: "write", hint: hint)
     }
   }
 
@@ -76,11 +76,11 @@ extension DunlinStore {
   public func write(
     hint: String? = nil, _ body: sending @escaping (DunlinWriteTransaction) -> Void
   ) async {
-    let core = core
+    let local = local
     do {
-      _ = try await core.carryOut(body, hint: hint)
+      _ = try await local.carryOut(body, hint: hint)
     } catch {
-      core.reporter.fail("write", error)
+      local.reporter.fail("write", error)
     }
   }
 }

@@ -11,12 +11,12 @@ public struct DunlinTransaction: Sendable {
 
   let access: Access
   let hint: String?
-  let core: Core
+  let local: LocalDatabase
 
-  init(_ access: Access, _ hint: String?, _ core: Core) {
+  init(_ access: Access, _ hint: String?, _ local: LocalDatabase) {
     self.access = access
     self.hint = hint
-    self.core = core
+    self.local = local
   }
 
   /// The part of the transaction that concerns one collection.
@@ -46,7 +46,7 @@ public struct DunlinTransaction: Sendable {
   }
 
   func answering(_ query: String, _ arguments: [TextKey: Value]) async throws -> QueryResult {
-    try await answering(translatingErrors { try core.engine.prepare(query) }, arguments)
+    try await answering(translatingErrors { try local.engine.prepare(query) }, arguments)
   }
 
   /// Executes a prepared statement.
@@ -54,7 +54,7 @@ public struct DunlinTransaction: Sendable {
   /// Cancelling the task ends a statement that has not begun to write; the transaction can go on.
   func answering(_ prepared: PreparedStatement, _ arguments: [TextKey: Value]) async throws -> QueryResult {
     if case .reading = access { try prepared.checkReadOnly(hint) }
-    let (engine, context) = (core.engine, core.engine.makeContext())
+    let (engine, context) = (local.engine, local.engine.makeContext())
     do {
       return try await withTaskCancellationHandler {
         switch access {

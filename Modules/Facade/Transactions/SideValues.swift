@@ -48,34 +48,3 @@ extension DunlinWriteTransaction {
     try translatingErrors { try transaction.forEachSideEntry(table, from: from, damaged: damaged, body) }
   }
 }
-
-/// Side tables in a transaction whose calls are awaited.
-extension DunlinTransaction {
-  /// The value at a key of a side table, with what the transaction wrote; `nil` if there is none.
-  ///
-  /// - Throws: `limit`, `corrupt`, `deadline`, `closed`, `cancelled`.
-  package func sideValue(_ table: SideTable, key: [UInt8]) async throws -> [UInt8]? {
-    do {
-      return switch access {
-      case .writing(let writer): try await writer.run { try $0.sideValue(table, key: key) }
-      case .reading(let snapshot): try await snapshot.read { try $0.sideValue(table, key: key) }
-      }
-    } catch {
-      throw DunlinError.translating(error)
-    }
-  }
-
-  /// Sets the value of a key in a side table, and replaces an earlier one; `nil` removes the entry.
-  ///
-  /// - Throws: `readOnlyTransaction`, `limit`, `full`, `io`, `deadline`, `closed`, `cancelled`.
-  package func setSideValue(_ value: [UInt8]?, _ table: SideTable, key: [UInt8]) async throws {
-    guard case .writing(let writer) = access else {
-      throw DunlinError.readOnlyTransaction("setSideValue writes", hint)
-    }
-    do {
-      try await writer.run { try $0.setSideValue(value, table, key: key) }
-    } catch {
-      throw DunlinError.translating(error)
-    }
-  }
-}

@@ -44,7 +44,7 @@ public enum DunlinTransportCondition: Hashable, Sendable, CustomStringConvertibl
 extension Dunlin {
   /// The conditions that keep this peer from reaching others now; empty while sync does not run.
   public var transportConditions: Set<DunlinTransportCondition> {
-    Set(core.network.conditions.map { DunlinTransportCondition($0) })
+    Set(core.sync.network.conditions.map { DunlinTransportCondition($0) })
   }
 
   /// The conditions that keep this peer from reaching others, now and after each change.
@@ -54,7 +54,7 @@ extension Dunlin {
   public var transportConditionChanges: AsyncStream<Set<DunlinTransportCondition>> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Set<DunlinTransportCondition>.self, bufferingPolicy: .bufferingNewest(1))
-    let network = core.network
+    let network = core.sync.network
     let events = network.events()
     continuation.yield(Set(network.conditions.map { DunlinTransportCondition($0) }))
     let task = Task {

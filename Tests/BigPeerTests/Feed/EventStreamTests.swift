@@ -1,6 +1,7 @@
 #if Server
   import BigPeer
   import CRDTCore
+  import DunlinFeed
   import Facade
   import NIOHTTP1
   import TestKit
@@ -18,7 +19,7 @@
           #expect(stream.headers.first(name: "cache-control") == "no-store")
           let first = try #require(try await stream.event())
           #expect(first.data == nil && first.retry == "2000")
-          #expect(try FeedPosition(token: #require(first.id)) == server.store.feedPosition())
+          #expect(try FeedPosition(token: #require(first.id)) == FeedPosition.now(server.parts.store))
           try await server.store["cars"].upsert(["_id": "a", "n": 1])
           try await server.store["boats"].upsert(["_id": "b"])
           try await server.store.execute(query: "UPDATE cars SET n = 2 WHERE _id = 'a'")
@@ -31,7 +32,7 @@
                 "method": .string("update"), "oldValue": .map(["_id": .string("a"), "n": .int(1)]),
                 "newValue": .map(["_id": .string("a"), "n": .int(2)]),
               ])
-          #expect(events[2].id == (try server.store.feedPosition().token))
+          #expect(events[2].id == (try FeedPosition.now(server.parts.store).token))
           let transaction = server.application.transactions.newest.description
           #expect(events[2].fields.string("txnId") == transaction)
         }
@@ -93,7 +94,7 @@
         try await server.follow(Self.cars) { stream in
           _ = try await stream.event()
           try await server.store["boats"].upsert(["_id": "b"])
-          let position = try server.store.feedPosition().token
+          let position = try FeedPosition.now(server.parts.store).token
           var event = try #require(try await stream.event())
           #expect(event.isHeartbeat && event.data == nil)
           while event.id != position { event = try #require(try await stream.event()) }
@@ -166,11 +167,11 @@
           "GET /api/v4/changes?\(Self.cars) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(server.key.token)\r\n\r\n"
         )
         #expect(try await client.read(until: "\n\n").contains("200 OK"))
-        #expect(server.store.changeReaders == 1)
+        #expect(server.parts.feeds.readerCount == 1)
         #expect(try await server.application.keys.revoke(server.key.id))
         // The last chunk; the connection is open still.
         _ = try await client.read(until: "0\r\n\r\n")
-        while server.store.changeReaders > 0 { await pause() }
+        while server.parts.feeds.readerCount > 0 { await pause() }
         withExtendedLifetime(client) {}
       }
     }
@@ -290,7 +291,7 @@
       settings.streams = 2_000
       try await FeedServer.with(settings) { server in
         let filter = try FeedFilter(dql: ["SELECT * FROM cars"])
-        let readers = try (0..<1_000).map { _ in try server.store.changeFeed(filter) }
+        let readers = try (0..<1_000).map { _ in try server.parts.feeds.read(filter) }
         try await server.store["cars"].upsert(["_id": "a"])
         try await withThrowingTaskGroup(of: Int.self) { group in
           for reader in readers { group.addTask { try await reader.next()?.items.count ?? 0 } }

@@ -23,6 +23,7 @@
     let stop: @Sendable () async -> Void
 
     var feed: ApplicationFeed { application.feed }
+    var parts: DunlinParts { application.parts }
     var store: DunlinStore { application.dunlin.store }
 
     /// Runs `body` beside a server, which is stopped gracefully at the end.

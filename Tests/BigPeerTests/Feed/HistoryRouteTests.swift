@@ -1,6 +1,7 @@
 #if Server
   import BigPeer
   import CRDTCore
+  import DunlinFeed
   import Facade
   import TestKit
   import Testing

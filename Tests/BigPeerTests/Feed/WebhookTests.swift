@@ -3,6 +3,7 @@
   import CRDTCore
   import Crypto
   import DocStore
+  import DunlinFeed
   import Facade
   import Foundation
   import LoginKit
@@ -86,7 +87,9 @@
         }
         let deliveries = requests.compactMap { Self.header("Dunlin-Delivery-Id", $0) }
         #expect(Set(deliveries).count == requests.count)
-        try await Self.wait { try server.feed.webhooks[id]?.progress.position == server.store.feedPosition() }
+        try await Self.wait {
+          try server.feed.webhooks[id]?.progress.position == FeedPosition.now(server.parts.store)
+        }
         let told = try await server.ask("GET", "/api/v4/webhooks/\(id)")
         #expect(told.fields.string("state") == "active")
         #expect(told.fields.integer("failures") == 0)
@@ -181,7 +184,7 @@
       let (receiver, settings) = try await Self.receiver()
       try await FeedServer.with(settings) { server in
         try await server.store["cars"].upsert(["_id": "a"])
-        let position = try server.store.feedPosition().token
+        let position = try FeedPosition.now(server.parts.store).token
         try await server.store["cars"].upsert(["_id": "b"])
         let url = "https://localhost:\(receiver.port)/"
         _ = try await Self.add(server, Self.body(url, #","after":"\#(position)""#))
@@ -232,7 +235,7 @@
           return
         }
         #expect(fields.string("deliveryId") == Self.header("Dunlin-Delivery-Id", last))
-        #expect(fields.string("position") == (try server.store.feedPosition().token))
+        #expect(fields.string("position") == (try FeedPosition.now(server.parts.store).token))
         try await Self.wait {
           server.feed.webhooks[id]?.progress.position.token == fields.string("position")
         }
@@ -279,7 +282,9 @@
             ])
           }
         }
-        try await Self.wait { try server.feed.webhooks[id]?.progress.position == server.store.feedPosition() }
+        try await Self.wait {
+          try server.feed.webhooks[id]?.progress.position == FeedPosition.now(server.parts.store)
+        }
         let taken = receiver.requests.filter { $0.body.count <= 2_000 }
         let events = taken.flatMap { Self.objects($0) }
         #expect(events.map { $0.string("documentId") } == ["a", "b", "c", "d", "e"])
@@ -307,7 +312,7 @@
     private static func refuseWrites(
       _ server: FeedServer, while isRefusing: @escaping @Sendable () -> Bool
     ) -> CommitListener {
-      server.store.database.beforeCommit { _ in if isRefusing() { throw Stop() } }
+      server.parts.store.beforeCommit { _ in if isRefusing() { throw Stop() } }
     }
 
     @Test func `a pause and its end that are asked for at once leave it as it says it is`() async throws {
@@ -330,7 +335,7 @@
           }
           _ = try await server.feed.webhooks.setPaused(false, id)
           try await Self.wait {
-            try server.feed.webhooks[id]?.progress.position == server.store.feedPosition()
+            try server.feed.webhooks[id]?.progress.position == FeedPosition.now(server.parts.store)
           }
         }
         #expect(receiver.requests.flatMap { Self.events($0) } == (0..<20).map { "upsert \($0)" })
@@ -358,7 +363,7 @@
         try await server.store["cars"].upsert(["_id": "a"])
         try await Task.sleep(for: .milliseconds(200))
         #expect(receiver.requests.isEmpty)
-        #expect(server.store.changeReaders == 0)
+        #expect(server.parts.feeds.readerCount == 0)
       }
     }
 

@@ -185,7 +185,7 @@
         let hub = try #require(running.bigPeer.applications?["default"])
         try connect(ann, running)
         await wait(hub.dunlin, forUsers: ["ann"])
-        let connections = Set(hub.dunlin.sync.connections.map(\.id))
+        let connections = Set(hub.dunlin.parts.network.connections.map(\.id))
         let end = Date(timeIntervalSinceNow: 1_800)
         let renewed = try authority.makeIntermediate(validity: Date(timeIntervalSinceNow: -3_600)..<end)
         try LoginRig.write("nothing", to: folder.file("server.pem"))
@@ -196,7 +196,7 @@
         let bob = try open("bob")
         try connect(bob, running)
         await wait(hub.dunlin, forUsers: ["ann", "bob"])
-        #expect(connections.isSubset(of: Set(hub.dunlin.sync.connections.map(\.id))))
+        #expect(connections.isSubset(of: Set(hub.dunlin.parts.network.connections.map(\.id))))
         let events = try #require(try hub.logins.audit.events(.issues, after: nil, count: 10)).events
         // Certificates have whole seconds.
         #expect(try #require(events.first?.validUntil) > end + 60)

@@ -1,5 +1,6 @@
 import CRDTCore
 import Dispatch
+import DunlinControl
 import Facade
 import Foundation
 import Transports

@@ -1,6 +1,7 @@
 // On Linux `stat` may come from there.
 import CRDTCore
 import CoreFoundation
+import DunlinControl
 import DunlinKit
 import Facade
 import Foundation

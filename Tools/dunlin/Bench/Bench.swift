@@ -69,7 +69,7 @@ struct Bench {
       let documents = (first..<min(first + Self.batchCount, documentCount)).map(Self.order)
       jsonBytes += documents.reduce(0) { $0 + JSON.text(of: .map($1)).utf8.count }
       let start = ContinuousClock.now
-      try await here.store.database.write { transaction in
+      try await here.parts.store.write { transaction in
         for document in documents { try transaction.upsert(document, into: "orders") }
       }
       time += ContinuousClock.now - start
@@ -89,7 +89,7 @@ struct Bench {
     for number in 0..<min(Self.changeCount, documentCount) {
       let start = ContinuousClock.now
       let state = "served \(number)"
-      try await here.store.database.write { transaction in
+      try await here.parts.store.write { transaction in
         try transaction.upsert(["_id": .int(Int64(number)), "state": .string(state)], into: "orders")
       }
       try await arrivals.wait(Self.patience) {
@@ -109,7 +109,7 @@ struct Bench {
     let isSmall = bytes <= Limits.hardDocumentBytes
     let warnings = log.count
     let start = ContinuousClock.now
-    try await here.store.database.write { transaction in
+    try await here.parts.store.write { transaction in
       try transaction.upsert(["_id": id, "text": .string(text)], into: "sizes")
     }
     if isSmall {
@@ -117,9 +117,9 @@ struct Bench {
     }
     let time = ContinuousClock.now - start
     let marker = Value.string("behind \(bytes)")
-    try await here.store.database.write { try $0.upsert(["_id": marker, "n": .int(1)], into: "sizes") }
+    try await here.parts.store.write { try $0.upsert(["_id": marker, "n": .int(1)], into: "sizes") }
     try await arrivals.wait(Self.patience) { try $0.field("n", of: marker, in: "sizes") != nil }
-    let isThere = try there.store.database.field("text", of: id, in: "sizes") != nil
+    let isThere = try there.parts.store.field("text", of: id, in: "sizes") != nil
     return BenchResult.Size(bytes: bytes, time: isThere ? time : nil, isWarned: log.count > warnings)
   }
 }
@@ -133,7 +133,7 @@ private final class Arrivals {
 
   init(at peer: Dunlin) {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    store = peer.store.database
+    store = peer.parts.store
     listener = store.onCommit { _ in continuation.yield() }
     // So that what is waited for in vain is noticed.
     ticker = Task {

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import DunlinControl
 import Facade
 import Foundation
 import PeerControl
@@ -125,7 +126,7 @@ final class ControlServer: Sendable {
 
   private func importLines(_ request: [TextKey: Value]) async throws -> [TextKey: Value] {
     var last = ContinuousClock.now
-    let store = dunlin.store.database
+    let store = dunlin.parts.store
     let importer = Importer(open: { StoreSink(store: store) }, collection: request.text("collection"))
     let outcome = try await importer.run(path: request.text("file")) { count, _ in
       guard ContinuousClock.now - last > .milliseconds(80) else { return }
@@ -159,7 +160,7 @@ final class ControlServer: Sendable {
 
   /// Tells after every commit which of several documents are there, so that a torn transaction shows.
   private func watch(_ request: [TextKey: Value]) -> [TextKey: Value] {
-    let store = dunlin.store.database
+    let store = dunlin.parts.store
     let documents = request.list("documents").map { ($0.text("collection"), $0["_id"] ?? .null) }
     let listener = store.onCommit { _ in
       let seen = try? store.read { transaction in
@@ -175,7 +176,7 @@ final class ControlServer: Sendable {
   }
 
   private func figures() throws -> [TextKey: Value] {
-    try dunlin.store.database.read { transaction in
+    try dunlin.parts.store.read { transaction in
       var answer: [TextKey: Value] = [:]
       for info in try transaction.collections() {
         let figures = try CollectionFigures(info.name, in: transaction)
@@ -188,7 +189,7 @@ final class ControlServer: Sendable {
   }
 
   private func counts() throws -> [TextKey: Value] {
-    try dunlin.store.database.read { transaction in
+    try dunlin.parts.store.read { transaction in
       [
         "collections": .map(
           try transaction.collections().reduce(into: [:]) { $0[$1.name] = .int(Int64($1.documentCount)) })
@@ -199,14 +200,14 @@ final class ControlServer: Sendable {
   /// The digest of a query's result, to compare what two peers hold of it.
   private func digest(_ request: [TextKey: Value]) throws -> [TextKey: Value] {
     let matcher = try RecordMatcher(Builder.parse(request.text("query")))
-    return try dunlin.store.database.read { transaction in
+    return try dunlin.parts.store.read { transaction in
       let figures = try CollectionFigures(request.text("collection"), in: transaction, matching: matcher)
       return ["documents": .int(Int64(figures.documents)), "digest": .string(figures.digest)]
     }
   }
 
   private func traffic() -> [TextKey: Value] {
-    let connections = dunlin.sync.connections
+    let connections = dunlin.parts.network.connections
     return [
       "connections": .int(Int64(connections.filter { $0.peer != nil }.count)),
       "caughtUp": .bool(!connections.isEmpty && connections.allSatisfy { $0.caughtUp > 0 }),
@@ -219,7 +220,7 @@ final class ControlServer: Sendable {
   }
 
   private func oversize() throws -> [TextKey: Value] {
-    let documents = try dunlin.store.database.read { try $0.oversizeDocuments() }
+    let documents = try dunlin.parts.store.read { try $0.oversizeDocuments() }
     return [
       "documents": .array(
         documents.map {

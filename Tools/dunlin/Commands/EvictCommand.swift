@@ -1,5 +1,6 @@
 import ArgumentParser
 import CRDTCore
+import DunlinControl
 import Facade
 
 struct EvictCommand: ParsableCommand {

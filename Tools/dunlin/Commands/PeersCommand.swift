@@ -1,5 +1,6 @@
 import ArgumentParser
 import CRDTCore
+import DunlinControl
 import Facade
 import Foundation
 import Logging
@@ -72,7 +73,7 @@ struct PeersCommand: AsyncParsableCommand {
     }
     try dunlin.startSync()
     let peers = await meet(dunlin)
-    try show(peers.map(\.values), whereNone: "no peer was met in \(time) s")
+    try show(peers.map { ReportedPeer($0).values }, whereNone: "no peer was met in \(time) s")
     for condition in dunlin.transportConditions.map(\.description).sorted() where peers.isEmpty {
       Output.note(condition)
     }

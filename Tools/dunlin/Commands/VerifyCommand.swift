@@ -1,6 +1,7 @@
 import ArgumentParser
 import CRDTCore
 import DocStore
+import DunlinControl
 import Facade
 import Foundation
 

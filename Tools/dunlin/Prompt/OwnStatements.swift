@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import DunlinControl
 import Facade
 import Foundation
 import QueryEngine

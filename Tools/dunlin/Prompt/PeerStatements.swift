@@ -1,4 +1,5 @@
 import CRDTCore
+import DunlinControl
 import Facade
 
 /// Has statements run by the peer that has the store open.

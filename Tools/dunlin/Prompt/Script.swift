@@ -1,3 +1,4 @@
+import DunlinControl
 import Facade
 import Foundation
 import QueryEngine

@@ -47,7 +47,7 @@ struct FillProgress {
   }
 
   private func step(_ course: inout Course) {
-    let connections = dunlin.sync.connections.filter { $0.peer != nil }
+    let connections = dunlin.parts.network.connections.filter { $0.peer != nil }
     func received(_ some: [PeerConnection]) -> Int {
       some.reduce(0) { $0 + Int(clamping: $1.statistics.documentsReceived) }
     }

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import DunlinControl
 import Facade
 
 /// A store that a running peer has open, which writes what is imported.

@@ -1,4 +1,5 @@
 import CRDTCore
+import DunlinControl
 import Facade
 import Foundation
 import Synchronization

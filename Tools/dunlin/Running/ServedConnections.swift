@@ -10,7 +10,7 @@ struct ServedConnections {
 
   /// Begins to listen; what happens from now on is told.
   init(_ dunlin: Dunlin) {
-    events = dunlin.sync.networkEvents
+    events = dunlin.parts.network.events()
     observer = dunlin.presence.observe { _ in }
   }
 

@@ -1,4 +1,4 @@
-// with: Modules/Facade/Control/Requests
+// with: Modules/DunlinControl/Requests
 import CRDTCore
 
 /// Reads any bytes as a line of a client of the control socket.
@@ -75,7 +75,7 @@ enum Target {
   }
 }
 
-/// What stands in for types of the facade, which is not built here.
+/// What stands in for types of the control module, which is not built here.
 package enum ControlProtocol {}
 
 package struct ControlError: Error {

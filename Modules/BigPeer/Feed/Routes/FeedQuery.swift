@@ -1,6 +1,7 @@
 #if Server
   import CRDTCore
-  import Facade
+  import DocStore
+  import DunlinFeed
   import HTTPTypes
   import Hummingbird
 
@@ -29,10 +30,10 @@
         }
       }
 
-      /// The position in a database.
-      func position(in store: DunlinStore) -> FeedPosition {
+      /// The position in the log of a store.
+      func position(in store: Store) -> FeedPosition {
         switch self {
-        case .beginning: store.firstFeedPosition
+        case .beginning: .beginning(of: store)
         case .position(let position): position
         }
       }

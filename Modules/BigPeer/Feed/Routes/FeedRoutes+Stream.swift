@@ -1,5 +1,6 @@
 #if Server
   import CRDTCore
+  import DunlinFeed
   import Facade
   import HTTPTypes
   import Hummingbird
@@ -18,7 +19,7 @@
       let stream: FeedStream
       do {
         stream = try feed.openStream(
-          query.filter, after: query.start?.position(in: feed.store), key: admission.key.id, seat)
+          query.filter, after: query.start?.position(in: feed.parts.store), key: admission.key.id, seat)
       } catch let error as DunlinError where error.code == .limit || error.code == .closed {
         throw Problem.busy(error.message)
       }
@@ -60,7 +61,7 @@
       var buffer = ByteBuffer(string: "retry: \(retry)\n")
       write(position: stream.reader.position, to: &buffer)
       try await writer.write(buffer)
-      while let batch = try await stream.reader.next(waiting: stream.heartbeat) {
+      while let batch = try await stream.next() {
         // A key that is revoked or expired gets no further events.
         guard isAllowed() else { return }
         buffer = ByteBuffer()

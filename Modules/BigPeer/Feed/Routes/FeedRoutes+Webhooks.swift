@@ -61,8 +61,8 @@
       let making = IdempotentMaking(key, now)
       let wanted = Webhooks.Request(
         url: url, statements: statements, arguments: arguments, secret: secret,
-        position: start?.position(in: feed.store))
-      return try await making.carryOut(in: admission.application.dunlin.store.database, Self.made) {
+        position: start?.position(in: feed.parts.store))
+      return try await making.carryOut(in: feed.parts.store, Self.made) {
         Self.bytes(
           try await feed.webhooks.add(wanted) { try making.keep(Self.bytes($0.fieldsWithSecret), in: $1) }
             .fieldsWithSecret)

@@ -1,6 +1,6 @@
 #if Server
   import CRDTCore
-  import Facade
+  import DunlinFeed
   import Foundation
   import Hummingbird
 

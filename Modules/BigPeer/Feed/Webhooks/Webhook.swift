@@ -1,6 +1,7 @@
 #if Server
   package import CRDTCore
-  package import Facade
+  package import DunlinFeed
+  import Facade
   import QueryEngine
 
   /// The target of deliveries, and which changes it gets.

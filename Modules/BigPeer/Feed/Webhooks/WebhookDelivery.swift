@@ -1,6 +1,7 @@
 #if Server
   import CRDTCore
   import Crypto
+  import DunlinFeed
   import Facade
   import Foundation
 

@@ -1,4 +1,5 @@
 #if Server
+  import DunlinFeed
   import Facade
   import Foundation
   import Logging
@@ -27,7 +28,7 @@
     private static let idleTime = Duration.seconds(300)
 
     let webhook: Webhook
-    private let store: DunlinStore
+    private let parts: DunlinParts
     private let settings: FeedSettings
     private let client: WebhookClient
     private let logger: Logger
@@ -35,11 +36,11 @@
     private let state: Mutex<State>
 
     init(
-      _ webhook: Webhook, _ progress: WebhookProgress, _ store: DunlinStore, _ settings: FeedSettings,
+      _ webhook: Webhook, _ progress: WebhookProgress, _ parts: DunlinParts, _ settings: FeedSettings,
       logger: Logger, now: @escaping @Sendable () -> Date
     ) {
       self.webhook = webhook
-      self.store = store
+      self.parts = parts
       self.settings = settings
       client = WebhookClient(
         allowsPrivateAddresses: settings.allowsPrivateAddresses, authorityFile: settings.webhookAuthorities,
@@ -108,7 +109,7 @@
         guard !state.withLock({ $0.isRemoved }) else { return false }
         await halt()
         defer { start() }
-        try await WebhookTables.remove(webhook.id, from: store)
+        try await WebhookTables.remove(webhook.id, from: parts.store)
         state.withLock { $0.isRemoved = true }
         return true
       }
@@ -143,7 +144,7 @@
 
     /// Stores the progress at that time.
     private func keep() async throws {
-      try await WebhookTables.put(of: webhook.id, to: store) { [self] in progress }
+      try await WebhookTables.put(of: webhook.id, to: parts.store) { [self] in progress }
     }
 
     // MARK: - Delivering
@@ -159,7 +160,7 @@
           return
         } catch {
           // The store failed, not the receiver; a later attempt may succeed.
-          logger.error("Changes cannot be delivered now: \(error)")
+          logger.error("Changes cannot be delivered now: \(DunlinError.translating(error))")
           guard (try? await Task.sleep(for: settings.longestRetryTime)) != nil else { return }
         }
       }
@@ -168,7 +169,7 @@
     /// Delivers until the database is closed, or the webhook has paused itself.
     private func deliverAll() async throws {
       let filter = try FeedFilter(dql: webhook.statements, arguments: webhook.arguments)
-      let reader = try store.changeFeed(filter, after: progress.position)
+      let reader = try parts.feeds.read(filter, after: progress.position)
       var kept = ContinuousClock.now
       while let batch = try await reader.next(waiting: Self.idleTime) {
         for delivery in deliveries(of: batch) {
@@ -188,7 +189,7 @@
     }
 
     private func json(_ event: FeedEvent, _ hasValues: Bool) -> [UInt8] {
-      ApplicationFeed.json(event, store, withValues: hasValues)
+      ApplicationFeed.json(event, parts.store, withValues: hasValues)
     }
 
     /// Attempts a delivery until it is acknowledged.

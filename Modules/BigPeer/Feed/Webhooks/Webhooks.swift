@@ -1,6 +1,7 @@
 #if Server
   package import CRDTCore
   package import DocStore
+  package import DunlinFeed
   package import Facade
   package import Foundation
   package import Logging
@@ -17,7 +18,7 @@
       package var fields: [TextKey: Value] { webhook.fields.merging(progress.fields) { first, _ in first } }
     }
 
-    private let store: DunlinStore
+    private let parts: DunlinParts
     private let settings: FeedSettings
     private let logger: Logger
     private let now: @Sendable () -> Date
@@ -33,11 +34,11 @@
     }
 
     package init(
-      _ store: DunlinStore, _ settings: FeedSettings, isHeld: Bool = false, logger: Logger,
+      _ parts: DunlinParts, _ settings: FeedSettings, isHeld: Bool = false, logger: Logger,
       now: @escaping @Sendable () -> Date = { Date() }
     ) {
       state = Mutex(State(isHeld: isHeld))
-      self.store = store
+      self.parts = parts
       self.settings = settings
       self.logger = logger
       self.now = now
@@ -49,7 +50,7 @@
     ///
     /// - Throws: What reading the store throws.
     package func start() throws {
-      let stored = try WebhookTables.all(store) { [logger] in logger.error("\($0)") }
+      let stored = try WebhookTables.all(parts.store) { [logger] in logger.error("\($0)") }
       for (webhook, progress) in stored {
         // Without a position it is unknown what was delivered, so the receiver is asked to read everything
         // again.
@@ -59,7 +60,7 @@
     }
 
     private func begin(_ webhook: Webhook, _ progress: WebhookProgress) {
-      let sender = WebhookSender(webhook, progress, store, settings, logger: logger, now: now)
+      let sender = WebhookSender(webhook, progress, parts, settings, logger: logger, now: now)
       let isNew = state.withLock { state in
         guard !state.isOver, state.senders[webhook.id] == nil else { return false }
         state.senders[webhook.id] = sender
@@ -131,7 +132,7 @@
       guard webhook.encoded.count <= Webhook.byteLimit else {
         throw DunlinError(.limit, "a webhook takes at most \(Webhook.byteLimit) bytes with its queries")
       }
-      let progress = try WebhookProgress(position: request.position ?? store.feedPosition())
+      let progress = try WebhookProgress(position: request.position ?? .now(parts.store))
       let isFull = state.withLock { state in
         guard state.senders.count + state.adding < settings.webhooks else { return true }
         state.adding += 1
@@ -143,7 +144,7 @@
       defer { state.withLock { $0.adding -= 1 } }
       let entry = Entry(
         webhook: webhook, progress: progress.shown(isHeld: state.withLock { $0.isHeld }))
-      try await WebhookTables.add(webhook, progress, to: store) { try alongside(entry, $0) }
+      try await WebhookTables.add(webhook, progress, to: parts.store) { try alongside(entry, $0) }
       begin(webhook, progress)
       return entry
     }

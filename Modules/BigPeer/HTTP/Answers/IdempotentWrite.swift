@@ -38,7 +38,7 @@
     ) async throws -> Response {
       let (admission, key, now) = (admission, key, now)
       let outcome = try await withTaskCancellationHandler {
-        try await admission.application.dunlin.store.database.write(hint: "HTTP") { transaction -> Outcome in
+        try await admission.application.parts.store.write(hint: "HTTP") { transaction -> Outcome in
           let time = now()
           if let known = try key?.answer(in: transaction, at: time) { return .replayed(known) }
           var answer = Answer(

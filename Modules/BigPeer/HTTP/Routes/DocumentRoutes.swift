@@ -50,7 +50,7 @@
       let options = JSON.WriteOptions.answer(areCountersTagged: isDescribing)
       let (select, arguments) = (finding.select, finding.arguments)
       let reader = try admission.read { statement throws(DunlinError) in
-        try application.dunlin.store.beginRows(select, arguments, statement) { row, _ in
+        try application.parts.rows.begin(select, arguments, within: statement) { row, _ in
           var bytes: [UInt8] = []
           JSON.write(Self.document(row.id, try row.values()), to: &bytes, options: options)
           return bytes
@@ -67,7 +67,7 @@
       guard let id else { throw Problem.request("id is missing") }
       let application = admission.application
       let answer = Answer(transaction: application.transactions.newest)
-      let found = try application.dunlin.store.database.read { transaction -> [TextKey: Value]? in
+      let found = try application.parts.store.read { transaction -> [TextKey: Value]? in
         guard let collection = try transaction.collection(collection),
           let record = try transaction.record(collection, id)
         else { return nil }
@@ -94,7 +94,7 @@
       var select = finding.select
       select.projection = .countAll(alias: "count")
       let reader = try admission.read { statement throws(DunlinError) in
-        try application.dunlin.store.beginRows(select, finding.arguments, statement) { row, _ in
+        try application.parts.rows.begin(select, finding.arguments, within: statement) { row, _ in
           try row.values()["count"] ?? .int(0)
         }
       }

@@ -45,7 +45,7 @@
       let application = admission.application
       do {
         // A mistake is reported here, and not once by each device.
-        guard try application.dunlin.store.engine.prepare(statement).statement.isQuery else {
+        guard try application.parts.engine.prepare(statement).statement.isQuery else {
           throw Problem(.forbidden, "unsupported", "devices run SELECT alone for others")
         }
         let peers = try Self.peers(of: application, names)

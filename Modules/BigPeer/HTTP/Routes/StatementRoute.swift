@@ -31,7 +31,7 @@
       let key = try IdempotencyKey.read(
         request.headers, of: admission.key.id, path: request.uri.path, body: bytes)
       try await admission.application.transactions.satisfy(request.headers)
-      let engine = admission.application.dunlin.store.engine
+      let engine = admission.application.parts.engine
       do {
         let prepared = try engine.prepare(text)
         switch prepared.statement.needs {
@@ -61,7 +61,7 @@
       let application = admission.application
       let answer = Answer(transaction: application.transactions.newest, queryType: type)
       let reader = try admission.read { statement throws(DunlinError) in
-        try application.dunlin.store.beginRows(prepared, arguments, statement) { row, _ in
+        try application.parts.rows.begin(prepared, arguments, within: statement) { row, _ in
           var bytes: [UInt8] = []
           JSON.write(.map(try row.values()), to: &bytes, options: .answer())
           return bytes
@@ -75,7 +75,7 @@
       _ admission: Admission
     ) async throws -> Response {
       let context = admission.statementContext
-      let engine = admission.application.dunlin.store.engine
+      let engine = admission.application.parts.engine
       return try await IdempotentWrite(admission, key, now).carryOut(context) { transaction, answer in
         let result = try engine.execute(prepared, arguments: arguments, in: transaction, context: context)
         answer.addMutated(result.mutatedDocumentIDs)
@@ -88,7 +88,7 @@
       _ prepared: PreparedStatement, _ arguments: [TextKey: Value], _ admission: Admission
     ) async throws -> Response {
       let application = admission.application
-      let result = try await application.dunlin.store.engine.execute(
+      let result = try await application.parts.engine.execute(
         prepared, arguments: arguments, within: admission.statementContext)
       var answer = Answer(transaction: application.transactions.newest, queryType: .unknown)
       answer.warnings = result.hints
@@ -99,7 +99,7 @@
   extension Admission {
     /// The limits of a statement of this request; the statement ends with the connection.
     var statementContext: StatementContext {
-      let context = application.dunlin.store.engine.makeContext(
+      let context = application.parts.engine.makeContext(
         within: limits.statementTime, memoryBytes: limits.statementBytes)
       context.isAloneInTransaction()
       record.execute(context)

@@ -32,7 +32,7 @@
           try Self.locating(index) { try WriteCommand(command, at: "commands[\(index)]") }
         }
         let statement = admission.statementContext
-        let engine = admission.application.dunlin.store.engine
+        let engine = admission.application.parts.engine
         return try await IdempotentWrite(admission, key, now).carryOut(statement, rows: "results") {
           transaction, answer in
           try zip(commands.indices, commands).map { index, command in

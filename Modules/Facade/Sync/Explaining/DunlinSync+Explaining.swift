@@ -48,9 +48,10 @@ extension DunlinSync {
     _ direction: DunlinSyncExplanation.Direction
   ) throws -> DunlinSyncExplanation {
     let name = try id.checked()
-    let explainer = SyncExplainer(core: core, collection: collection, id: name, peer: peer)
+    let explainer = SyncExplainer(
+      local: local, sync: sync, collection: collection, id: name, peer: peer)
     let reason = try translatingErrors {
-      try core.store.read { transaction in
+      try local.store.read { transaction in
         switch direction {
         case .outgoing: try explainer.outgoing(transaction)
         case .incoming: try explainer.incoming(transaction)

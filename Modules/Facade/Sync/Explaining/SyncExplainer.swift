@@ -14,7 +14,8 @@ struct SyncExplainer {
   /// The maximum number of documents that a backlog counts.
   private static let countedDocuments = 10_000
 
-  let core: Core
+  let local: LocalDatabase
+  let sync: PeerSync
   let collection: String
   let id: DocumentID
   let peer: DunlinPeer
@@ -38,8 +39,8 @@ struct SyncExplainer {
     case .damaged: return .damagedHere
     case .alive(let commit): sequence = commit
     }
-    guard Gatekeeper(gate: core.scopes, peer: peer.kind).maySend(collection) else {
-      return .scope((core.scopes.scopes[TextKey(collection)] ?? .localPeerOnly).rawValue)
+    guard Gatekeeper(gate: sync.scopes, peer: peer.kind).maySend(collection) else {
+      return .scope((sync.scopes.scopes[TextKey(collection)] ?? .localPeerOnly).rawValue)
     }
     let standings = standings
     guard let standing = standings.last(where: \.isConnected) else {
@@ -64,7 +65,7 @@ struct SyncExplainer {
     if let byteCount = try oversizeBytes(transaction),
       delivery.withholds(DocumentKey(collection: known.id, id: id))
     {
-      return .tooLarge(byteCount: byteCount, limit: core.store.hardDocumentBytes)
+      return .tooLarge(byteCount: byteCount, limit: local.store.hardDocumentBytes)
     }
     guard !standing.connection.progress.isAnythingUnreadable else { return .uncertain }
     guard let served = delivery.servedSequence else { return .waiting(nil) }
@@ -82,7 +83,7 @@ struct SyncExplainer {
       case .alive(let sequence): return .arrived(commitID: sequence)
       }
     }
-    let queries = core.subscriptions.queries.filter { $0.collection.isSame(as: collection) }
+    let queries = local.subscriptions.queries.filter { $0.collection.isSame(as: collection) }
     guard !queries.isEmpty else { return .notSubscribed }
     let unmet = queries.map { named($0, $0.unmetConditions(of: id)) }
     guard unmet.contains(where: \.conditions.isEmpty) else { return .noMatch(unmet) }
@@ -90,7 +91,7 @@ struct SyncExplainer {
     guard !standing.connection.progress.isAnythingUnreadable else { return .uncertain }
     let heldBack = standing.connection.progress.documentsWithheldByPeer
     guard heldBack == 0 else { return .heldBack(documents: heldBack) }
-    guard standing.caughtUpNumber >= core.network.subscriptionsNumber, standing.hasAll else {
+    guard standing.caughtUpNumber >= sync.network.subscriptionsNumber, standing.hasAll else {
       return .waiting(nil)
     }
     return .notBrought
@@ -100,7 +101,7 @@ struct SyncExplainer {
 
   /// The progress of sync with the peer; ended connections come first.
   private var standings: [PeerSyncState] {
-    core.network.standings.filter { DunlinSyncTarget.peer(peer).covers($0) }
+    sync.network.standings.filter { DunlinSyncTarget.peer(peer).covers($0) }
   }
 
   private func local(_ known: Collection, _ transaction: borrowing ReadTransaction) throws -> Local {
@@ -150,7 +151,7 @@ struct SyncExplainer {
   ) throws -> DunlinSyncExplanation.Backlog {
     var (documents, bytes, visited) = (0, 0, 0)
     var matchers: [UInt32: [RecordMatcher]] = [:]
-    let gatekeeper = Gatekeeper(gate: core.scopes, peer: peer.kind)
+    let gatekeeper = Gatekeeper(gate: sync.scopes, peer: peer.kind)
     guard served < sequence - 1 else { return DunlinSyncExplanation.Backlog(documents: 0, byteCount: 0) }
     try transaction.changes(after: served, through: sequence - 1) { entry in
       for run in entry.runs where matchers[run.collection] == nil {

@@ -18,17 +18,17 @@ extension DunlinSync {
   ///   subscription is cancelled; `notSyncing` if sync is not started, and as soon as it stops; `closed` as
   ///   soon as the database closes; `CancellationError`.
   public func waitUntilHere(_ subscription: DunlinSubscription, timeout: Duration? = nil) async throws {
-    let (core, wait) = (core, try SyncWait(core))
-    guard core.subscriptions.active.contains(where: { $0 === subscription }) else {
+    let (local, sync, wait) = (local, sync, try SyncWait(sync))
+    guard local.subscriptions.active.contains(where: { $0 === subscription }) else {
       throw DunlinError(.cancelled, "the subscription is cancelled, or one of another database")
     }
-    let number = core.network.subscriptionsNumber
-    let asked = Set(core.network.standings.filter(\.isConnected).map(\.connection.id))
+    let number = sync.network.subscriptionsNumber
+    let asked = Set(sync.network.standings.filter(\.isConnected).map(\.connection.id))
     try await wait.wait(timeout) {
       guard !subscription.isCancelled else {
         throw DunlinError(.cancelled, "the subscription was cancelled while it was waited for")
       }
-      let standings = core.network.standings
+      let standings = sync.network.standings
       let connected = standings.filter(\.isConnected)
       let missing = connected.filter { asked.contains($0.connection.id) }
         .compactMap { $0.missingHere(number) }
@@ -60,18 +60,18 @@ extension DunlinSync {
   public func waitUntilArrived(
     _ commitID: UInt64? = nil, at target: DunlinSyncTarget = .anyPeer, timeout: Duration? = nil
   ) async throws {
-    let (core, wait) = (core, try SyncWait(core))
-    let last = try translatingErrors { try core.store.read { $0.sequence } }
+    let (local, sync, wait) = (local, sync, try SyncWait(sync))
+    let last = try translatingErrors { try local.store.read { $0.sequence } }
     if let commitID, !(1...max(last, 1) ~= commitID) {
       throw DunlinError(.argument, "there is no commit \(commitID): the last one is \(last)")
     }
     try await wait.wait(timeout) {
-      let standings = core.network.standings.filter(target.covers)
-      return try core.store.read { transaction in
+      let standings = sync.network.standings.filter(target.covers)
+      return try local.store.read { transaction in
         let commit = try commitID.map { try WrittenCommit($0, transaction) }
         var missing: [String] = []
         for standing in standings {
-          let text = try standing.missing(commit, or: last, core, transaction)
+          let text = try standing.missing(commit, or: last, sync.scopes, transaction)
           guard let text else { return .reached }
           if standing.isConnected { missing.append(text) }
         }
@@ -90,12 +90,12 @@ extension DunlinSync {
   /// - Throws: `timeout`, whose message says what is missing in which direction; `notSyncing` if sync is not
   ///   started, and as soon as it stops; `closed` as soon as the database closes; `CancellationError`.
   public func waitUntilInSync(with peer: DunlinPeer, timeout: Duration? = nil) async throws {
-    let (core, wait) = (core, try SyncWait(core))
-    let last = try translatingErrors { try core.store.read { $0.sequence } }
-    let number = core.network.subscriptionsNumber
+    let (local, sync, wait) = (local, sync, try SyncWait(sync))
+    let last = try translatingErrors { try local.store.read { $0.sequence } }
+    let number = sync.network.subscriptionsNumber
     let target = DunlinSyncTarget.peer(peer)
     try await wait.wait(timeout) {
-      let connected = core.network.standings.filter { $0.isConnected && target.covers($0) }
+      let connected = sync.network.standings.filter { $0.isConnected && target.covers($0) }
       guard !connected.isEmpty else { return .missing(target.absence) }
       let missing = connected.map { standing in
         let there =
@@ -112,14 +112,14 @@ extension DunlinSync {
 extension PeerSyncState {
   /// What the peer lacks of a commit, or of all up to the last one; `nil` if it lacks nothing.
   fileprivate func missing(
-    _ commit: WrittenCommit?, or last: UInt64, _ core: Core, _ transaction: borrowing ReadTransaction
+    _ commit: WrittenCommit?, or last: UInt64, _ scopes: SyncScopes, _ transaction: borrowing ReadTransaction
   ) throws -> String? {
     guard delivery.isInterestKnown else { return "\(peer.name) has not said yet what it subscribes to" }
     guard !delivery.pullsNothing else { return "\(peer.name) subscribes to nothing" }
     guard let commit else { return missingThere(last, withheld: delivery.withheldDocuments) }
     if let text = missingThere(commit.sequence, withheld: 0) { return text }
     let concerns = try commit.concerns(
-      delivery.queries, where: { core.scopes.maySend(collection: $0, to: peer.kind) }, transaction)
+      delivery.queries, where: { scopes.maySend(collection: $0, to: peer.kind) }, transaction)
     guard concerns else { return "\(peer.name) subscribes to nothing of it, or a sync scope keeps it here" }
     return missingThere(commit.sequence, withheld: try commit.withheld(delivery, transaction))
   }

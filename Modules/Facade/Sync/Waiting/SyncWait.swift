@@ -11,14 +11,14 @@ struct SyncWait: Sendable {
     case missing(String)
   }
 
-  private let core: Core
+  private let sync: PeerSync
   /// The number of the run of sync, from a start to the next stop, to which the wait belongs.
   private let run: UInt64
 
   /// - Throws: `closed`; `notSyncing` if sync is not started.
-  init(_ core: Core) throws(DunlinError) {
-    self.core = core
-    run = try core.currentRun()
+  init(_ sync: PeerSync) throws(DunlinError) {
+    self.sync = sync
+    run = try sync.currentRun()
   }
 
   /// Waits until a check reports that the condition is met.
@@ -32,15 +32,15 @@ struct SyncWait: Sendable {
     if case .reached = try checked(look) { return }
     let isReached = try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask { [self] in
-        for await _ in core.network.statusCalls() {
+        for await _ in sync.network.statusCalls() {
           if case .reached = try checked(look) { return true }
         }
         try Task.checkCancellation()
         throw DunlinError(.closed, "the database is closed")
       }
       if let timeout {
-        group.addTask { [core] in
-          try await core.network.sleep(for: timeout)
+        group.addTask { [sync] in
+          try await sync.network.sleep(for: timeout)
           return false
         }
       }
@@ -52,7 +52,7 @@ struct SyncWait: Sendable {
   }
 
   private func checked(_ look: () throws -> Finding) throws -> Finding {
-    guard try core.currentRun() == run else {
+    guard try sync.currentRun() == run else {
       throw DunlinError(.notSyncing, "sync was stopped while something was waited for")
     }
     return try translatingErrors { try look() }

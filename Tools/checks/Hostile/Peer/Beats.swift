@@ -34,7 +34,7 @@ final class Beats: Sendable {
     self.dunlin = dunlin
     let state = SharedState()
     self.state = state
-    listener = dunlin.store.database.onCommit { commit in
+    listener = dunlin.parts.store.onCommit { commit in
       guard case .remote = commit.origin else { return }
       for change in commit.changes where change.collection.name == Self.collection {
         guard let began = Self.began(change) else { continue }

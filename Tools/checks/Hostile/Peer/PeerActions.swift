@@ -85,7 +85,7 @@ final class PeerActions: Sendable {
 
   /// The number that stands in a document of things; -2 where there is none.
   private func number(of document: String) throws -> Int64 {
-    try dunlin.store.database.read { transaction in
+    try dunlin.parts.store.read { transaction in
       guard let collection = try transaction.collection("things"),
         let record = try transaction.record(collection, DocumentID(document)),
         case .int(let number)? = try record.withView({ try $0.fields(collection.keys) })["n"]
@@ -104,7 +104,7 @@ final class PeerActions: Sendable {
   }
 
   private func traffic() -> [TextKey: Value] {
-    let connections = dunlin.sync.connections
+    let connections = dunlin.parts.network.connections
     return [
       "connections": .int(Int64(connections.count)),
       "met": .int(Int64(connections.filter { $0.peer != nil }.count)),
@@ -114,12 +114,12 @@ final class PeerActions: Sendable {
   }
 
   private func site() -> [TextKey: Value] {
-    let site = dunlin.store.database.site
+    let site = dunlin.parts.store.site
     return ["high": .int(Int64(bitPattern: site.high)), "low": .int(Int64(bitPattern: site.low))]
   }
 
   private func count(_ name: String) throws -> UInt64 {
-    try dunlin.store.database.read { transaction in
+    try dunlin.parts.store.read { transaction in
       try transaction.collections().first { $0.name == name }.map { UInt64($0.documentCount) } ?? 0
     }
   }
@@ -130,7 +130,7 @@ final class PeerActions: Sendable {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     let now = Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-    let latest = try dunlin.store.database.read { transaction -> ClockReading in
+    let latest = try dunlin.parts.store.read { transaction -> ClockReading in
       guard let collection = try transaction.collection("clock"),
         let record = try transaction.record(collection, DocumentID("now"))
       else { return .zero }

@@ -1,0 +1,90 @@
+package import CRDTCore
+import DocStore
+import DunlinControl
+import Logging
+import QueryEngine
+import SyncProtocol
+import Transports
+
+/// The database as its control socket sees it.
+extension Core: ControlledDatabase {
+  var isOpen: Bool { state.isOpen }
+
+  var store: Store { local.store }
+
+  var engine: Engine { local.engine }
+
+  var release: String { Dunlin.version }
+
+  var logger: Logger { local.reporter.logger }
+
+  func readRows(of prepared: PreparedStatement, arguments: [TextKey: Value]) throws -> any ControlledRows {
+    try local.rowReaders.begin(prepared, arguments) { row, _ in try row.values() }
+  }
+
+  func observeRows(
+    of statement: Statement, arguments: [TextKey: Value]
+  ) throws -> any ControlledObservation {
+    try local.observers.observe(statement, arguments)
+  }
+
+  func runBlocking(
+    _ body: @escaping @Sendable (_ check: () throws -> Void) throws -> [TextKey: Value]
+  ) async throws -> [TextKey: Value] {
+    try await besideTasks { check in
+      try body { try check(MaintenanceProgress(done: 0, total: 0)) { _ in } }
+    }
+  }
+
+  func verify(
+    progress: @escaping @Sendable (MaintenanceProgress) -> Void
+  ) async throws -> VerificationReport {
+    try await DunlinStore(local: local).verify(progress: progress)
+  }
+
+  func backup(
+    to path: String, progress: @escaping @Sendable (MaintenanceProgress) -> Void
+  ) async throws {
+    try await DunlinStore(local: local).backup(to: path, progress: progress)
+  }
+
+  var peerReport: PeerReport {
+    let graph = presence.graph
+    let standings = sync.network.standings.filter(\.isConnected)
+    return PeerReport(
+      own: ReportedPeer(graph.localPeer), application: membership.appID, proof: membership.proof,
+      uptime: .now - state.opening, isSyncing: sync.isActive, listening: sync.network.listeningAddresses,
+      subscriptions: local.subscriptions.active.map {
+        PeerReport.Subscription(query: $0.queryText, evicts: $0.onLeave == .evict)
+      },
+      conditions: sync.network.conditions.map(\.description),
+      peers: graph.remotePeers.map { peer in
+        ReportedPeer(peer, standings.filter { $0.peer.site.description == peer.id })
+      })
+  }
+
+  func explain(
+    _ id: DocumentID, in collection: String, peerID: String, isIncoming: Bool
+  ) throws -> (text: String, isThere: Bool)? {
+    guard let peer = presence.graph.remotePeers.first(where: { $0.id == peerID }) else { return nil }
+    let (sync, id) = (DunlinSync(local: local, sync: sync), DunlinDocumentID(id))
+    let explanation =
+      try isIncoming
+      ? sync.explain(id, in: collection, from: peer) : sync.explain(id, in: collection, at: peer)
+    return (explanation.description, explanation.isThere)
+  }
+
+  func controlError(for error: any Error) -> ControlError { ControlError(any: error) }
+}
+
+extension RowReader: ControlledRows where Element == [TextKey: Value] {
+  package func takeRows() async throws -> [[TextKey: Value]] { try await take() }
+
+  package func stop() { stop(nil) }
+}
+
+extension QueryObservation: ControlledObservation {
+  func nextRows() async -> RowList<Row>? { await next()?.diff.rows }
+
+  func end() { cancel() }
+}
