@@ -82,6 +82,7 @@ let package = Package(
     .library(name: "QueryEngine", targets: ["QueryEngine"]),
     .library(name: "SyncProtocol", targets: ["SyncProtocol"]),
     .library(name: "ScopePolicy", targets: ["ScopePolicy"]),
+    .library(name: "Links", targets: ["Links"]),
     .library(name: "Transports", targets: ["Transports"]),
     .library(name: "LinkTesting", targets: ["LinkTesting"]),
     .library(name: "Facade", targets: ["Facade"]),
@@ -131,29 +132,36 @@ let package = Package(
     layer("SyncProtocol", below: ["Failpoints", "CRDTCore", "DocStore", "QueryEngine", "CZlib"]),
     layer("ScopePolicy", below: ["CRDTCore", "DocStore", "QueryEngine", "SyncProtocol"]),
     layer(
-      "Transports",
+      "Links",
       below: [
-        "Platform", "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol",
+        "Platform", "CRDTCore",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOWebSocket", package: "swift-nio"),
-        .product(name: "Logging", package: "swift-log"),
       ] + security),
-    layer("LinkTesting", below: ["Platform", "Transports"]),
+    layer(
+      "Transports",
+      below: [
+        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Links",
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    layer("LinkTesting", below: ["Platform", "Links"]),
     layer(
       "Facade",
       below: [
-        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy", "Transports",
+        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy", "Links", "Transports",
         .product(name: "Logging", package: "swift-log"),
       ]),
-    layer("DunlinKit", below: ["CRDTCore", "DocStore", "Facade", "SyncProtocol", "Transports"]),
+    layer("DunlinKit", below: ["CRDTCore", "DocStore", "Facade", "Links", "SyncProtocol"]),
     // Files that the big peer hands out, as bytes of the program.
     .target(name: "BigPeerFiles", path: "Modules/BigPeerFiles", exclude: ["Files"]),
     layer(
       "BigPeer",
       below: [
-        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "Facade",
+        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Links", "Transports", "Facade",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
@@ -162,7 +170,8 @@ let package = Package(
     .executableTarget(
       name: "dunlin",
       dependencies: [
-        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "Facade", "CZlib", "PeerControl",
+        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Links", "Transports", "Facade", "CZlib",
+        "PeerControl",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -170,7 +179,7 @@ let package = Package(
     .executableTarget(
       name: "BigPeerProgram",
       dependencies: [
-        "BigPeer", "CRDTCore", "Facade", "Transports",
+        "BigPeer", "CRDTCore", "Facade", "Links",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(
@@ -197,15 +206,15 @@ let package = Package(
     .target(
       name: "LoginKit",
       dependencies: [
-        "CRDTCore", "TestKit", "Transports", .product(name: "NIOCore", package: "swift-nio"),
+        "CRDTCore", "Links", "TestKit", .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ] + security,
       path: "Tests/LoginKit", swiftSettings: settings),
     tests(
       "TransportsTests",
       using: [
-        "Platform", "CRDTCore", "DocStore", "LinkTesting", "QueryEngine", "SyncProtocol", "Transports",
-        "LoginKit", "TestKit",
+        "Platform", "CRDTCore", "DocStore", "LinkTesting", "Links", "QueryEngine", "SyncProtocol",
+        "Transports", "LoginKit", "TestKit",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
       ] + security),
@@ -218,14 +227,13 @@ let package = Package(
       "ToolTests",
       using: [
         "dunlin", "toplevel-waiting", "toplevel-awaiting", "meal-orders", "sensor-logger", "DunlinKit",
-        "DocStore", "CRDTCore", "LoginKit",
-        "PeerControl", "Transports", "TestKit",
+        "DocStore", "CRDTCore", "Links", "LoginKit", "PeerControl", "TestKit",
       ]),
     tests(
       "BigPeerTests",
       using: [
-        "Platform", "BigPeer", "BigPeerProgram", "CRDTCore", "DocStore", "Facade", "LoginKit", "TestKit",
-        "Transports",
+        "Platform", "BigPeer", "BigPeerProgram", "CRDTCore", "DocStore", "Facade", "Links", "LoginKit",
+        "TestKit", "Transports",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
       ] + security + server),
@@ -241,7 +249,8 @@ let package = Package(
     tests(
       "FacadeTests",
       using: [
-        "CRDTCore", "DocStore", "DunlinKit", "DunlinTesting", "Facade", "LoginKit", "TestKit", "Transports",
+        "CRDTCore", "DocStore", "DunlinKit", "DunlinTesting", "Facade", "Links", "LoginKit", "TestKit",
+        "Transports",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .target(

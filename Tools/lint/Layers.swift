@@ -10,13 +10,13 @@ import Foundation
 ///
 /// Each layer also has the modules that belong beside it.
 let layers = [
-  ["CLMDB", "CZlib", "Platform", "Failpoints", "BigPeerFiles"], ["CRDTCore"], ["DocStore"], ["QueryEngine"],
-  ["SyncProtocol"], ["ScopePolicy"], ["Transports"], ["LinkTesting", "Facade"], ["DunlinKit", "BigPeer"],
-  ["DunlinTesting"],
+  ["CLMDB", "CZlib", "Platform", "Failpoints", "BigPeerFiles"], ["CRDTCore"], ["DocStore", "Links"],
+  ["QueryEngine", "LinkTesting"], ["SyncProtocol"], ["ScopePolicy"], ["Transports"], ["Facade"],
+  ["DunlinKit", "BigPeer"], ["DunlinTesting"],
 ]
 /// The modules that other packages can use alone, and that keep their names.
 let products = [
-  "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy", "Transports", "Facade",
+  "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy", "Links", "Transports", "Facade",
 ]
 /// These depend on nothing outside of the package but the toolchain, liblmdb and libz.
 let cores = ["CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy"]

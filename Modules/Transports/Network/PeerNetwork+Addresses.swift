@@ -1,3 +1,4 @@
+public import Links
 import NIOConcurrencyHelpers
 
 /// The addresses on which the network listens, and those to which it connects.

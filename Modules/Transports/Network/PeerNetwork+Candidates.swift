@@ -1,4 +1,5 @@
 import CRDTCore
+public import Links
 import Logging
 import NIOConcurrencyHelpers
 

@@ -25,7 +25,8 @@ public enum PeerAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  func connector(_ options: TCPOptions) -> any LinkConnector {
+  /// What connects to the address.
+  package func connector(_ options: TCPOptions) -> any LinkConnector {
     switch self {
     case .tcp(let host, let port): TCPConnector(host: host, port: port, options: options)
     case .webSocket(let address): WebSocketConnector(address, options: options)
