@@ -1,7 +1,7 @@
 #if Server
   import CRDTCore
   import Foundation
-  import Transports
+  import Links
 
   /// An object of a configuration file, whose members are read one by one.
   ///

@@ -1,5 +1,5 @@
 #if Server
-  import Transports
+  import Links
 
   extension BigPeerConfiguration {
     /// The login endpoint of an application, at which its devices exchange tokens for certificates.

@@ -1,10 +1,10 @@
 import CRDTCore
 import DocStore
 import Foundation
+import Links
 import QueryEngine
 import ScopePolicy
 import SyncProtocol
-import Transports
 
 extension DunlinError {
   /// Turns an error of a layer below into the public one; an application's own errors stay unchanged.

@@ -1,5 +1,5 @@
 public import Foundation
-import Transports
+import Links
 
 /// Why the database has refused or failed an operation; the state from before is kept.
 public struct DunlinError: Error, Sendable {

@@ -1,4 +1,4 @@
-import Transports
+import Links
 
 /// The network operations that a valid transport configuration asks for.
 struct TransportPlan {

@@ -5,13 +5,13 @@
   import DocStore
   import Facade
   import Foundation
+  import Links
   import LoginKit
   import NIOCore
   import NIOHTTP1
   import Synchronization
   import TestKit
   import Testing
-  import Transports
 
   /// Changes that are delivered to web addresses.
   @Suite(.timeLimit(.minutes(15))) struct WebhookTests {

@@ -2,7 +2,7 @@ import CRDTCore
 import Dispatch
 import Facade
 import Foundation
-import Transports
+import Links
 
 /// A program that talks to a control socket, without keeping a thread that tasks run on.
 // SAFETY: the buffer is used on the queue alone.
