@@ -18,43 +18,13 @@ public enum PeerAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  public var description: String {
+  public var description: String { link.description }
+
+  /// The address with what connects to it.
+  package var link: LinkAddress {
     switch self {
-    case .tcp(let host, let port): "tcp://\(hostPort(host, port))"
-    case .webSocket(let address): address.description
+    case .tcp(let host, let port): LinkSchemes.standard.address(host: host, port: port)
+    case .webSocket(let address): WebSocketScheme().address(address)
     }
-  }
-
-  /// What connects to the address.
-  package func connector(_ options: TCPOptions) -> any LinkConnector {
-    switch self {
-    case .tcp(let host, let port): TCPConnector(host: host, port: port, options: options)
-    case .webSocket(let address): WebSocketConnector(address, options: options)
-    }
-  }
-}
-
-/// The part that requested an address.
-///
-/// Another part may still want an address that one part withdraws.
-package enum AddressOwner: Hashable, Sendable {
-  /// The application, by a call.
-  case application
-  /// The transport configuration.
-  case configuration
-}
-
-/// An address at which a network listens.
-package struct ListeningAddress: Hashable, Sendable {
-  package let host: String
-  /// 0 for any free one.
-  package let port: Int
-  package let carrier: TCPListener.Carrier
-  package let owner: AddressOwner
-
-  package init(
-    host: String, port: Int, carrier: TCPListener.Carrier, owner: AddressOwner = .application
-  ) {
-    (self.host, self.port, self.carrier, self.owner) = (host, port, carrier, owner)
   }
 }

@@ -23,7 +23,7 @@ public struct TCPConnector: LinkConnector {
   /// Takes the addresses of a candidate; the first one that answers is used.
   ///
   /// - Returns: `nil` when the candidate has none.
-  package init?(_ candidate: PeerCandidate, options: TCPOptions) {
+  init?(_ candidate: PeerCandidate, options: TCPOptions) {
     guard let first = candidate.endpoints.first else { return nil }
     host = first.host
     port = first.port
