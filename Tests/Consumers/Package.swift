@@ -29,6 +29,7 @@ let package = Package(
   targets: [
     consumer(of: "CRDTCore"), consumer(of: "DocStore"), consumer(of: "QueryEngine", with: "DocStore"),
     consumer(of: "SyncProtocol", with: "DocStore", "QueryEngine"),
-    consumer(of: "Transports", with: "DocStore", "QueryEngine", "SyncProtocol"), consumer(of: "DunlinKit"),
+    consumer(of: "Links"), consumer(of: "Transports", with: "DocStore", "QueryEngine", "SyncProtocol"),
+    consumer(of: "DunlinKit"),
   ]
 )
