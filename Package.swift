@@ -84,6 +84,7 @@ let package = Package(
     .library(name: "DunlinFeed", targets: ["DunlinFeed"]),
     .library(name: "SyncProtocol", targets: ["SyncProtocol"]),
     .library(name: "ScopePolicy", targets: ["ScopePolicy"]),
+    .library(name: "Links", targets: ["Links"]),
     .library(name: "Transports", targets: ["Transports"]),
     .library(name: "DunlinControl", targets: ["DunlinControl"]),
     .library(name: "LinkTesting", targets: ["LinkTesting"]),
@@ -136,16 +137,23 @@ let package = Package(
     layer("SyncProtocol", below: ["Failpoints", "CRDTCore", "DocStore", "QueryLanguage", "CZlib"]),
     layer("ScopePolicy", below: ["CRDTCore", "DocStore", "SyncProtocol"]),
     layer(
-      "Transports",
+      "Links",
       below: [
-        "Platform", "CRDTCore", "DocStore", "QueryLanguage", "SyncProtocol",
+        "Platform", "CRDTCore",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOWebSocket", package: "swift-nio"),
-        .product(name: "Logging", package: "swift-log"),
       ] + security),
-    layer("LinkTesting", below: ["Platform", "Transports"]),
+    layer(
+      "Transports",
+      below: [
+        "CRDTCore", "DocStore", "QueryLanguage", "SyncProtocol", "Links",
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    layer("LinkTesting", below: ["Platform", "Links"]),
     layer(
       "DunlinControl",
       below: [
@@ -154,17 +162,17 @@ let package = Package(
     layer(
       "Facade",
       below: [
-        "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "ScopePolicy", "Transports",
-        "DunlinControl", .product(name: "Logging", package: "swift-log"),
+        "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "ScopePolicy", "Links",
+        "Transports", "DunlinControl", .product(name: "Logging", package: "swift-log"),
       ]),
-    layer("DunlinKit", below: ["CRDTCore", "DocStore", "Facade", "SyncProtocol", "Transports"]),
+    layer("DunlinKit", below: ["CRDTCore", "DocStore", "Facade", "Links", "SyncProtocol"]),
     // Files that the big peer hands out, as bytes of the program.
     .target(name: "BigPeerFiles", path: "Modules/BigPeerFiles", exclude: ["Files"]),
     layer(
       "BigPeer",
       below: [
-        "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "Transports", "DunlinControl",
-        "Facade",
+        "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "Links", "Transports",
+        "DunlinControl", "Facade",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
@@ -173,16 +181,15 @@ let package = Package(
     .executableTarget(
       name: "dunlin",
       dependencies: [
-        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "DunlinControl", "Facade",
-        "CZlib",
-        "PeerControl", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Links", "Transports", "DunlinControl", "Facade",
+        "CZlib", "PeerControl", .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tools/dunlin", resources: [.copy("Sample")], swiftSettings: settings),
     .executableTarget(
       name: "BigPeerProgram",
       dependencies: [
-        "BigPeer", "CRDTCore", "Facade", "Transports",
+        "BigPeer", "CRDTCore", "Facade", "Links",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(
@@ -209,15 +216,15 @@ let package = Package(
     .target(
       name: "LoginKit",
       dependencies: [
-        "CRDTCore", "TestKit", "Transports", .product(name: "NIOCore", package: "swift-nio"),
+        "CRDTCore", "Links", "TestKit", .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ] + security,
       path: "Tests/LoginKit", swiftSettings: settings),
     tests(
       "TransportsTests",
       using: [
-        "Platform", "CRDTCore", "DocStore", "LinkTesting", "QueryEngine", "SyncProtocol", "Transports",
-        "LoginKit", "TestKit",
+        "Platform", "CRDTCore", "DocStore", "LinkTesting", "Links", "QueryEngine", "SyncProtocol",
+        "Transports", "LoginKit", "TestKit",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
       ] + security),
@@ -230,13 +237,13 @@ let package = Package(
       "ToolTests",
       using: [
         "dunlin", "toplevel-waiting", "toplevel-awaiting", "meal-orders", "sensor-logger", "DunlinKit",
-        "DocStore", "CRDTCore", "DunlinControl", "LoginKit",
-        "PeerControl", "Transports", "TestKit",
+        "DocStore", "CRDTCore", "DunlinControl", "Links", "LoginKit", "PeerControl", "TestKit", "Transports",
       ]),
     tests(
       "BigPeerTests",
       using: [
-        "Platform", "BigPeer", "BigPeerProgram", "CRDTCore", "DocStore", "DunlinFeed", "Facade", "LoginKit",
+        "Platform", "BigPeer", "BigPeerProgram", "CRDTCore", "DocStore", "DunlinFeed", "Facade", "Links",
+        "LoginKit",
         "TestKit", "Transports",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
@@ -254,8 +261,8 @@ let package = Package(
     tests(
       "FacadeTests",
       using: [
-        "Platform", "CRDTCore", "DocStore", "DunlinControl", "DunlinKit", "DunlinTesting", "Facade", "LoginKit",
-        "QueryEngine", "ScopePolicy", "SyncProtocol", "TestKit", "Transports",
+        "Platform", "CRDTCore", "DocStore", "DunlinControl", "DunlinKit", "DunlinTesting", "Facade", "Links",
+        "LoginKit", "QueryEngine", "ScopePolicy", "SyncProtocol", "TestKit", "Transports",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .target(

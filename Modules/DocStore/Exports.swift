@@ -9,6 +9,7 @@
 @_exported public import struct CRDTCore.RecordView
 @_exported public import struct CRDTCore.ResolvedPath
 @_exported public import struct CRDTCore.SiteID
+@_exported public import struct CRDTCore.SiteSalt
 @_exported public import struct CRDTCore.SiteTable
 @_exported public import struct CRDTCore.Summary
 @_exported public import struct CRDTCore.TextKey

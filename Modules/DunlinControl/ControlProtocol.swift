@@ -1,4 +1,4 @@
-package import Transports
+package import Links
 
 /// The constants of the control protocol; `Documentation/CommandLine.md` describes the protocol.
 public enum ControlProtocol {

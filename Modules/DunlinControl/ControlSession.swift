@@ -1,6 +1,6 @@
 import CRDTCore
+import Links
 import Synchronization
-import Transports
 
 /// One client of a control socket.
 ///

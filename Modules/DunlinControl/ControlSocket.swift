@@ -1,9 +1,9 @@
 import CRDTCore
 public import DocStore
 import Dispatch
+import Links
 import Logging
 import Synchronization
-import Transports
 
 /// Answers other processes of the same user over a local socket, while the application asks for that.
 public final class ControlSocket: Sendable {

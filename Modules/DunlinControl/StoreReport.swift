@@ -1,7 +1,7 @@
 package import CRDTCore
 package import DocStore
+import Links
 import QueryEngine
-import Transports
 
 /// What commands report of a store, as JSON.
 ///

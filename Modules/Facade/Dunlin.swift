@@ -103,14 +103,14 @@ public final class Dunlin: Sendable {
   /// - Throws: `unreachable` when `url` is not such an address, or when it is `wss` and the package's trait
   ///   `TLS` is off.
   public func connect(url: String) throws {
-    core.sync.network.connect(to: try translatingErrors { try WebSocketAddress(url) })
+    core.sync.network.connect(try translatingErrors { try LinkSchemes.address(url: url) }, for: .application)
   }
 
   /// Ends the connection to a WebSocket server, and does not reconnect.
   ///
   /// - Throws: `unreachable` when `url` is not such an address.
   public func disconnect(url: String) throws {
-    core.sync.network.disconnect(from: try translatingErrors { try WebSocketAddress(url) })
+    core.sync.network.disconnect(try translatingErrors { try LinkSchemes.address(url: url) }, for: .application)
   }
 
   /// Connects to a TCP address while sync runs, and reconnects whenever the connection is lost.

@@ -1,4 +1,4 @@
-public import Transports
+public import Links
 
 /// Both ends of a new connection, to which no users are attached.
 public struct LinkPair: Sendable {

@@ -1,5 +1,5 @@
+import Links
 import Synchronization
-import Transports
 
 /// The checks of callbacks and of back pressure.
 extension LinkTrial {

@@ -1,5 +1,5 @@
+import Links
 import Synchronization
-import Transports
 
 /// The checks of ends.
 extension LinkTrial {

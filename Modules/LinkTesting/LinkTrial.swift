@@ -1,5 +1,5 @@
+import Links
 import Synchronization
-import Transports
 
 /// One pair of links with their users, on which one promise is checked.
 final class LinkTrial: Sendable {

@@ -1,6 +1,6 @@
+import Links
 import Platform
 import Synchronization
-import Transports
 
 /// The user of a link that observes its callbacks, and records what no link may do.
 final class WatchingUser: LinkUser {

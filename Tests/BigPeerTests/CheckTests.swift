@@ -2,10 +2,10 @@
   import BigPeer
   import Facade
   import Foundation
+  import Links
   import LoginKit
   import TestKit
   import Testing
-  import Transports
 
   /// What is found in the files and queries of a configuration: by `bigpeer check` and by a start alike.
   @Suite struct CheckTests {

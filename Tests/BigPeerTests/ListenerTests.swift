@@ -3,11 +3,11 @@
   import CRDTCore
   import Facade
   import Foundation
+  import Links
   import LoginKit
   import NIOCore
   import TestKit
   import Testing
-  import Transports
 
   @Suite struct ListenerTests {
     private let folder: TemporaryDirectory

@@ -3,9 +3,9 @@
   import CRDTCore
   import Facade
   import Foundation
+  import Links
   import TestKit
   import Testing
-  import Transports
 
   /// The program, as a user runs it.
   @Suite struct ProgramTests {

@@ -1,11 +1,11 @@
 #if Server
   import BigPeer
+  import Links
   import Logging
   import Metrics
   import ServiceLifecycle
   import TestKit
   import Testing
-  import Transports
 
   /// A big peer that runs on free ports of loopback for as long as a test's body does.
   struct RunningBigPeer: Sendable {

@@ -30,6 +30,7 @@ let package = Package(
     consumer(of: "CRDTCore"), consumer(of: "DocStore"), consumer(of: "QueryLanguage", with: "CRDTCore"),
     consumer(of: "QueryEngine", with: "DocStore"), consumer(of: "DunlinFeed", with: "DocStore"),
     consumer(of: "SyncProtocol", with: "DocStore", "QueryEngine"),
-    consumer(of: "Transports", with: "DocStore", "QueryEngine", "SyncProtocol"), consumer(of: "DunlinKit"),
+    consumer(of: "Links"), consumer(of: "Transports", with: "DocStore", "QueryEngine", "SyncProtocol"),
+    consumer(of: "DunlinKit"),
   ]
 )

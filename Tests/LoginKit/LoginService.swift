@@ -1,8 +1,8 @@
 #if TLS
   package import CRDTCore
   package import Foundation
+  package import Links
   import Synchronization
-  package import Transports
 
   /// A login service: a real one, over HTTPS, that issues certificates with an application's authority.
   package final class LoginService: Sendable {

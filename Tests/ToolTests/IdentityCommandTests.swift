@@ -1,10 +1,10 @@
 #if TLS
   import DunlinKit
   import Foundation
+  import Links
   import LoginKit
   import TestKit
   import Testing
-  import Transports
 
   @Suite(.timeLimit(.minutes(15))) struct IdentityCommandTests {
     let directory: TemporaryDirectory

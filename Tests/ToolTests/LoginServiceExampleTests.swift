@@ -1,10 +1,10 @@
 #if TLS
   import DunlinKit
   import Foundation
+  import Links
   import LoginKit
   import TestKit
   import Testing
-  import Transports
 
   /// The login service of `Documentation/Security.md`, in another language and with other libraries.
   @Suite(.timeLimit(.minutes(15))) struct LoginServiceExampleTests {

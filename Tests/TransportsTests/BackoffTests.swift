@@ -1,6 +1,6 @@
+import Links
 import TestKit
 import Testing
-import Transports
 
 @Suite struct BackoffTests {
   @Test func `doubles its bound up to the longest, and begins again after a success`() {

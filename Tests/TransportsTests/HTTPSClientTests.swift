@@ -7,7 +7,7 @@
   import TestKit
   import Testing
 
-  @testable import Transports
+  @testable import Links
 
   /// The client of web services, against a server that answers rightly and wrongly.
   @Suite(.timeLimit(.minutes(15))) struct HTTPSClientTests {

@@ -1,6 +1,6 @@
 import NIOConcurrencyHelpers
 
-@testable import Transports
+@testable import Links
 
 /// A link whose session does nothing while it is held, like one whose threads have much else to do.
 final class HeldLink: Link {

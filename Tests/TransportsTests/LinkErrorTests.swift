@@ -2,7 +2,7 @@ import NIOCore
 import Platform
 import Testing
 
-@testable import Transports
+@testable import Links
 
 /// What becomes of the errors of the operating system and of the network library.
 @Suite struct LinkErrorTests {

@@ -1,5 +1,5 @@
+import Links
 import Testing
-import Transports
 
 /// Emulated links on a clock that skips: the times are exact, and nobody waits for them.
 @Suite struct LinkProfileTests {

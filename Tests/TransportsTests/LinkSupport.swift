@@ -1,4 +1,4 @@
-import Transports
+import Links
 
 /// A byte string in which every position is told from its neighbours.
 func pattern(_ count: Int, from start: Int = 0) -> [UInt8] {

@@ -1,7 +1,7 @@
+import Links
 import Synchronization
 import TestKit
 import Testing
-import Transports
 
 @Suite struct MemoryLinkTests {
   @Test func `delivers all bytes in order, however they were cut`() async throws {

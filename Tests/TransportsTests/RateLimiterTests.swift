@@ -2,7 +2,7 @@ import NIOCore
 import TestKit
 import Testing
 
-@testable import Transports
+@testable import Links
 
 @Suite struct RateLimiterTests {
   @Test func `so many come at once, and then at the rate`() {

@@ -1,6 +1,6 @@
+import Links
 import Synchronization
 import Testing
-import Transports
 
 @Suite(.timeLimit(.minutes(15))) struct TCPLinkTests {
   /// Both ends of a connection over loopback, and what keeps them.

@@ -2,7 +2,7 @@
   import BigPeer
   import CRDTCore
   import Foundation
-  import Transports
+  import Links
 
   /// Something that the user of a command must know.
   struct CommandError: Error, CustomStringConvertible {

@@ -3,7 +3,7 @@
   import BigPeer
   import CRDTCore
   import Foundation
-  import Transports
+  import Links
 
   /// The API keys of a server that runs on this machine.
   struct KeyCommand: ParsableCommand {

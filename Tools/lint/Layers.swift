@@ -11,12 +11,13 @@ import Foundation
 /// Each layer also has the modules that belong beside it.
 let layers = [
   ["CLMDB", "CZlib", "Platform", "Failpoints", "BigPeerFiles"], ["CRDTCore"],
-  ["DocStore", "QueryLanguage"], ["QueryEngine", "SyncProtocol"], ["DunlinFeed", "ScopePolicy"], ["Transports"],
-  ["DunlinControl", "LinkTesting"], ["Facade"], ["DunlinKit", "BigPeer"], ["DunlinTesting"],
+  ["DocStore", "QueryLanguage", "Links"], ["QueryEngine", "SyncProtocol", "LinkTesting"],
+  ["DunlinFeed", "ScopePolicy"], ["Transports"], ["DunlinControl"], ["Facade"], ["DunlinKit", "BigPeer"],
+  ["DunlinTesting"],
 ]
 /// The modules that other packages can use alone, and that keep their names.
 let products = [
-  "CRDTCore", "DocStore", "QueryLanguage", "QueryEngine", "DunlinFeed", "SyncProtocol", "ScopePolicy",
+  "CRDTCore", "DocStore", "QueryLanguage", "QueryEngine", "DunlinFeed", "SyncProtocol", "ScopePolicy", "Links",
   "Transports", "DunlinControl", "Facade",
 ]
 /// These depend on nothing outside of the package but the toolchain, liblmdb and libz.

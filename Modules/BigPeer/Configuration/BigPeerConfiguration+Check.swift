@@ -1,6 +1,6 @@
 #if Server
   import CRDTCore
-  import Transports
+  import Links
 
   /// The rules for combinations of settings.
   ///

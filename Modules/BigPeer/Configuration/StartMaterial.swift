@@ -1,8 +1,8 @@
 #if Server
   import Facade
+  import Links
   import NIOSSL
   import QueryEngine
-  import Transports
 
   /// The keys, certificates, secrets and queries that a start needs, read and verified.
   ///

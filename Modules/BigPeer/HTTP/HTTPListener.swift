@@ -3,10 +3,10 @@
   import Hummingbird
   import HummingbirdCore
   import HummingbirdTLS
+  import Links
   import Logging
   import NIOCore
   import ServiceLifecycle
-  import Transports
 
   /// A listener for HTTP with its routes, as a service.
   struct HTTPListener: Service {

@@ -1,7 +1,7 @@
 #if Server
   import DocStore
   import Facade
-  import Transports
+  import Links
 
   extension BigPeerConfiguration.Application {
     /// The name of the file with the shared key that is made at the first start.

@@ -2,8 +2,8 @@
   import CRDTCore
   import HTTPTypes
   import Hummingbird
+  import Links
   import Logging
-  import Transports
 
   /// The administrator's requests about logins: revoked keys, and the audit log.
   struct LoginAdminRoutes: ServerRoute {

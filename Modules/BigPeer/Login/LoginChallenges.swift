@@ -2,8 +2,8 @@
   import CRDTCore
   import Crypto
   import Foundation
+  package import Links
   import Synchronization
-  package import Transports
 
   /// Challenges of a login endpoint: each is valid once, for one device key, and for a minute.
   ///

@@ -1,6 +1,6 @@
 #if Server
   import CRDTCore
-  import Transports
+  import Links
 
   extension BigPeerConfiguration {
     /// The login endpoint of an application, at which its devices exchange tokens for certificates.

@@ -1,9 +1,9 @@
 #if Server
   import CRDTCore
   import Foundation
+  package import Links
   package import Logging
   import Synchronization
-  package import Transports
 
   /// The login endpoint of an application, which exchanges tokens for certificates.
   ///

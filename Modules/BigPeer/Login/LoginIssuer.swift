@@ -1,7 +1,7 @@
 #if Server
   package import CRDTCore
   package import Foundation
-  package import Transports
+  package import Links
 
   /// Issues certificates with an intermediate authority of the application, whose parent is offline.
   package struct LoginIssuer: Sendable {

@@ -1,6 +1,6 @@
 #if Server
+  package import Links
   import NIOCore
-  package import Transports
 
   /// The source of a login request.
   package struct LoginOrigin: Hashable, Sendable {

@@ -1,8 +1,8 @@
 #if Server
   import Foundation
+  import Links
   import Logging
   import Synchronization
-  import Transports
 
   /// Records the events of a login endpoint: figures, the log, and the audit log.
   ///

@@ -3,8 +3,8 @@
   import Foundation
   import HTTPTypes
   import Hummingbird
+  import Links
   import NIOCore
-  import Transports
 
   /// The login endpoints of the applications, each at the path of its public address.
   struct LoginRoute: ServerRoute {

@@ -1,6 +1,6 @@
 #if Server
   package import CRDTCore
-  import Transports
+  import Links
 
   /// The result of an application's webhook for a token.
   package enum LoginVerdict: Hashable, Sendable {

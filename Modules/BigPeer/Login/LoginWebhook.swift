@@ -1,8 +1,8 @@
 #if Server
   import CRDTCore
   import Foundation
+  package import Links
   import Synchronization
-  package import Transports
 
   /// Asks an application whether a token is valid: one address, one request for each login, no redirects.
   package final class LoginWebhook: Sendable {

@@ -1,8 +1,8 @@
 #if Server
   package import CRDTCore
   package import Foundation
+  package import Links
   import Synchronization
-  package import Transports
 
   /// A device key that is no longer accepted.
   package struct Revocation: Hashable, Sendable {

@@ -1,6 +1,6 @@
 public import CRDTCore
 public import Foundation
-import Transports
+import Links
 
 /// Why the database has refused or failed an operation; the state from before is kept.
 public struct DunlinError: CodedError {

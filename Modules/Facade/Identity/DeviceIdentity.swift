@@ -2,8 +2,8 @@
   import CRDTCore
   import DocStore
   import Foundation
+  import Links
   import Synchronization
-  import Transports
 
   /// The identity that a database proves: its device key, and its shared key or certificate.
   final class DeviceIdentity: Sendable {

@@ -1,6 +1,6 @@
 #if TLS
   public import Foundation
-  package import Transports
+  package import Links
 
   /// An application's own certificate authority, which issues the certificates of its peers, offline.
   ///

@@ -1,6 +1,6 @@
 #if TLS
   public import Foundation
-  import Transports
+  import Links
 
   /// Aliases with the names of the product on which this one is modelled.
   extension DunlinIdentity {

@@ -1,7 +1,7 @@
 #if TLS
   import CRDTCore
   public import Foundation
-  import Transports
+  import Links
 
   /// A device's request to a login service, for services that are written in Swift.
   ///

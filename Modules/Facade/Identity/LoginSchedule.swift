@@ -1,6 +1,6 @@
 #if TLS
   package import Foundation
-  import Transports
+  import Links
 
   /// When to ask an application to log in: before its certificate expires, and when there is none.
   ///

@@ -1,6 +1,6 @@
 #if TLS
   package import Foundation
-  import Transports
+  import Links
 
   /// The time source for logins: the wall clock, on which certificates depend, and a way to wait.
   package struct LoginTime: Sendable {

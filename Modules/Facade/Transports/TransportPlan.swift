@@ -1,9 +1,9 @@
-import Transports
+import Links
 
 /// The network operations that a valid transport configuration asks for.
 struct TransportPlan {
   var listening: Set<ListeningAddress> = []
-  var dialing: Set<PeerAddress> = []
+  var dialing: Set<LinkAddress> = []
   var longestDelay = Duration.seconds(30)
   /// The group whose nearby members are discovered; `nil` when discovery is off.
   var discoveredGroup: UInt32?
@@ -17,11 +17,10 @@ struct TransportPlan {
     try listen(on: config.listen.tcp, over: .tcp, what: "listen.tcp")
     try listen(on: config.listen.webSocket, over: .webSocket, what: "listen.webSocket")
     for text in config.connect.tcpServers.sorted() {
-      dialing.insert(try Self.address(text) { text throws(LinkError) in try PeerAddress(tcp: text) })
+      dialing.insert(try Self.address(text, LinkSchemes.standard.address))
     }
     for text in config.connect.webSocketURLs.sorted() {
-      dialing.insert(
-        try Self.address(text) { text throws(LinkError) in .webSocket(try WebSocketAddress(text)) })
+      dialing.insert(try Self.address(text, LinkSchemes.address(url:)))
     }
     guard config.connect.retryInterval > .zero else {
       throw DunlinError(.argument, "connect.retryInterval is above zero")
@@ -31,8 +30,8 @@ struct TransportPlan {
   }
 
   private static func address(
-    _ text: String, _ read: (String) throws(LinkError) -> PeerAddress
-  ) throws(DunlinError) -> PeerAddress {
+    _ text: String, _ read: (String) throws(LinkError) -> LinkAddress
+  ) throws(DunlinError) -> LinkAddress {
     do { return try read(text) } catch { throw DunlinError(error) }
   }
 
@@ -59,6 +58,6 @@ struct TransportPlan {
     }
     listening.insert(
       ListeningAddress(
-        host: address.interfaceIP, port: address.port, carrier: carrier, owner: .configuration))
+        host: address.interfaceIP, port: address.port, scheme: carrier.scheme, owner: .configuration))
   }
 }

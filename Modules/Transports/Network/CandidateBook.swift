@@ -1,4 +1,5 @@
 import CRDTCore
+import Links
 
 /// Decides which candidates to dial, and when; without sockets and without a clock.
 ///

@@ -1,3 +1,4 @@
+package import Links
 package import Logging
 import NIOConcurrencyHelpers
 

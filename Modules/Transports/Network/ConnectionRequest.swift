@@ -1,3 +1,4 @@
+public import Links
 public import SyncProtocol
 
 /// A connection to a peer that has said hello and, if required, has proved its identity.

@@ -1,4 +1,5 @@
 import CRDTCore
+import Links
 
 /// A network's discovery state, protected by its lock.
 struct DiscoveryState {

@@ -1,4 +1,5 @@
 import CRDTCore
+import Links
 import SyncProtocol
 
 extension NetworkState {

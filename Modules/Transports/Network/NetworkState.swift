@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Links
 import QueryLanguage
 import SyncProtocol
 
@@ -16,7 +17,7 @@ struct NetworkState {
   struct Session {
     let driver: SessionDriver
     /// The address that was dialed, for a connection that this network maintains.
-    let dialed: PeerAddress?
+    let dialed: LinkAddress?
     let startedAt: Duration
     let origin: ConnectionOrigin
     /// Lets callers wait for the session's end.
@@ -69,12 +70,12 @@ struct NetworkState {
     var failure: String?
   }
 
-  var connecting: [PeerAddress: Destination] = [:]
+  var connecting: [LinkAddress: Destination] = [:]
   var subscriptions: [SubscriptionQuery] = []
   /// How often the subscriptions were replaced.
   var subscriptionsNumber: UInt64 = 0
   var departed = DepartedPeers()
-  var listeners: [(address: ListeningAddress, listener: TCPListener)] = []
+  var listeners: [(address: ListeningAddress, listener: any LinkListener)] = []
   var sessions: [UInt64: Session] = [:]
   /// All running tasks; a task removes itself at its end.
   var tasks: [UInt64: Task<Void, Never>] = [:]
@@ -83,7 +84,7 @@ struct NetworkState {
   /// They are not needed when the network stops.
   var timers: Set<UInt64> = []
   /// The task that maintains the connection to an address.
-  var dialers: [PeerAddress: UInt64] = [:]
+  var dialers: [LinkAddress: UInt64] = [:]
   /// The dialers that wait until another connection to their peer has ended, or until there are credentials.
   var parked: [UInt64: Latch] = [:]
   var observers: [UInt64: AsyncStream<NetworkEvent>.Continuation] = [:]

@@ -1,3 +1,4 @@
+public import Links
 public import SyncProtocol
 
 /// One connection to a peer, as it was when it was requested.

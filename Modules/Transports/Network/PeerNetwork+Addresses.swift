@@ -1,3 +1,4 @@
+public import Links
 import NIOConcurrencyHelpers
 
 /// The addresses on which the network listens, and those to which it connects.
@@ -18,7 +19,7 @@ extension PeerNetwork {
   public func listen(
     host: String = "127.0.0.1", port: Int = 0, over carrier: TCPListener.Carrier = .tcp
   ) throws(LinkError) -> Int? {
-    try listen(on: ListeningAddress(host: host, port: port, carrier: carrier))
+    try listen(on: ListeningAddress(host: host, port: port, scheme: carrier.scheme))
   }
 
   /// Listens on one more address, as `listen(host:port:over:)`.
@@ -56,7 +57,7 @@ extension PeerNetwork {
   package var listeningAddresses: [String] {
     state.withLockedValue { state in
       state.listeners.map { address, listener in
-        "\(address.carrier == .webSocket ? "ws" : "tcp")://\(listener.address)"
+        "\(address.scheme.name)://\(listener.address)"
       }
     }
   }
@@ -64,7 +65,7 @@ extension PeerNetwork {
   // MARK: - Connecting
 
   /// Connects to an address from `start` on, and again whenever the connection is lost.
-  public func connect(to address: PeerAddress) { connect(address, for: .application) }
+  public func connect(to address: PeerAddress) { connect(address.link, for: .application) }
 
   /// Connects to a TCP port, as to any address.
   public func connect(host: String, port: Int) { connect(to: .tcp(host: host, port: port)) }
@@ -73,7 +74,7 @@ extension PeerNetwork {
   public func connect(to address: WebSocketAddress) { connect(to: .webSocket(address)) }
 
   /// Removes an address to connect to, and ends the connection to it.
-  public func disconnect(from address: PeerAddress) { disconnect(address, for: .application) }
+  public func disconnect(from address: PeerAddress) { disconnect(address.link, for: .application) }
 
   /// Removes a TCP port to connect to, and ends the connection to it.
   public func disconnect(host: String, port: Int) { disconnect(from: .tcp(host: host, port: port)) }
@@ -82,7 +83,7 @@ extension PeerNetwork {
   public func disconnect(from address: WebSocketAddress) { disconnect(from: .webSocket(address)) }
 
   /// Connects to an address on behalf of an owner.
-  package func connect(_ address: PeerAddress, for owner: AddressOwner) {
+  package func connect(_ address: LinkAddress, for owner: AddressOwner) {
     let dials = state.withLockedValue { state in
       let isNew = state.connecting[address] == nil
       state.connecting[address, default: .init()].owners.insert(owner)
@@ -92,7 +93,7 @@ extension PeerNetwork {
   }
 
   /// Withdraws an owner's request; the connection ends when no other owner wants it.
-  package func disconnect(_ address: PeerAddress, for owner: AddressOwner) {
+  package func disconnect(_ address: LinkAddress, for owner: AddressOwner) {
     let (task, drivers) = state.withLockedValue { state -> (Task<Void, Never>?, [SessionDriver]) in
       state.connecting[address]?.owners.remove(owner)
       guard state.connecting[address]?.owners.isEmpty ?? true else { return (nil, []) }

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Links
 import NIOConcurrencyHelpers
 import SyncProtocol
 

@@ -1,4 +1,5 @@
 import CRDTCore
+public import Links
 import Logging
 import NIOConcurrencyHelpers
 
@@ -48,9 +49,9 @@ extension PeerNetwork {
 
   /// Connects to a candidate, and waits until the attempt or its connection is over.
   private func connect(to candidate: PeerCandidate) async -> ServedSession? {
-    guard let connector = TCPConnector(candidate, options: options.tcp) else { return nil }
+    guard let dialer = LinkSchemes.standard.dialer(to: candidate, options.tcp) else { return nil }
     do throws(LinkError) {
-      let link = try await connector.connect()
+      let link = try await dialer.dial()
       guard let (session, task) = serve(link, .outgoing) else { return nil }
       await task.value
       return session

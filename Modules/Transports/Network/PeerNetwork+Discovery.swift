@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+public import Links
 import Logging
 import NIOConcurrencyHelpers
 import SyncProtocol
@@ -51,7 +52,7 @@ extension PeerNetwork {
       state.discovery = nil
       guard let own = discovery?.listener, own.isOwn,
         let place = state.listeners.firstIndex(where: { $0.listener.port == own.port })
-      else { return (discovery, nil as TCPListener?) }
+      else { return (discovery, nil as (any LinkListener)?) }
       return (discovery, state.listeners.remove(at: place).listener)
     }
     guard discovery != nil else { return }
@@ -84,7 +85,7 @@ extension PeerNetwork {
   }
 
   /// Records that this peer met another one at an address.
-  func record(_ kind: PeerKind, at address: PeerAddress) {
+  func record(_ kind: PeerKind, at address: LinkAddress) {
     state.withLockedValue { state in
       state.connecting[address]?.kind = kind
       state.connecting[address]?.failure = nil
@@ -93,7 +94,7 @@ extension PeerNetwork {
   }
 
   /// Records why an attempt to connect to an address led to no peer; `nil` if nothing is wrong.
-  func record(failure: String?, at address: PeerAddress) {
+  func record(failure: String?, at address: LinkAddress) {
     state.withLockedValue { state in
       if state.isRunning { state.connecting[address]?.failure = failure }
     }
@@ -124,7 +125,7 @@ extension PeerNetwork {
     let (wanted, known) = state.withLockedValue { state in
       (
         state.isRunning ? state.discovery : nil,
-        state.listeners.filter { $0.address.carrier == .tcp }.map(\.listener)
+        state.listeners.filter { $0.address.scheme.name == LinkSchemes.standard.name }.map(\.listener)
       )
     }
     guard let wanted, wanted.listener == nil else { return }
@@ -138,15 +139,19 @@ extension PeerNetwork {
     }
     let host = wanted.host ?? "::"
     do throws(LinkError) {
-      setListener(try open(.init(host: host, port: wanted.port, carrier: .tcp)), host, isOwn: true)
+      setListener(try openForNeighbours(host, wanted.port), host, isOwn: true)
     } catch {
       // The system may lack IPv6.
       guard wanted.host == nil, ![.portInUse, .permissionDenied, .closed].contains(error.code) else {
         throw error
       }
       let host = "0.0.0.0"
-      setListener(try open(.init(host: host, port: wanted.port, carrier: .tcp)), host, isOwn: true)
+      setListener(try openForNeighbours(host, wanted.port), host, isOwn: true)
     }
+  }
+
+  private func openForNeighbours(_ host: String, _ port: Int) throws(LinkError) -> Int {
+    try open(ListeningAddress(host: host, port: port, scheme: LinkSchemes.standard))
   }
 
   private func setListener(_ port: Int, _ host: String, isOwn: Bool) {

@@ -1,4 +1,5 @@
 import CRDTCore
+import Links
 import Logging
 import NIOConcurrencyHelpers
 
@@ -8,7 +9,7 @@ extension PeerNetwork {
   /// - Returns: The task; `nil` when the network does not run.
   @discardableResult
   func spawn(
-    dialing address: PeerAddress? = nil, isTimer: Bool = false,
+    dialing address: LinkAddress? = nil, isTimer: Bool = false,
     _ body: @escaping @Sendable (PeerNetwork) async -> Void
   ) -> Task<Void, Never>? {
     state.withLockedValue { state in
@@ -70,11 +71,11 @@ extension PeerNetwork {
       // This error repeats for as long as no descriptor is free, and would fill the log.
       logger.log(level: course.isNews(error) ? .warning : .debug, "\(error.message); trying again soon")
     }
-    let listener = try TCPListener.bindBlocking(
-      host: address.host, port: port ?? address.port, over: address.carrier, options: tcp, halfOpen: halfOpen)
+    let listener = try address.scheme.listen(
+      host: address.host, port: port ?? address.port, options: tcp, halfOpen: halfOpen)
     state.withLockedValue { $0.listeners.append((address, listener)) }
     let accepting = spawn { network in
-      for await link in listener.links { network.serve(link, .incoming) }
+      await listener.accept { network.serve($0, .incoming) }
     }
     guard accepting != nil else {
       state.withLockedValue { $0.listeners.removeAll { $0.listener === listener } }
@@ -86,16 +87,16 @@ extension PeerNetwork {
   }
 
   /// Maintains a connection to an address until the task that it starts is cancelled.
-  func dial(_ address: PeerAddress) {
+  func dial(_ address: LinkAddress) {
     spawn(dialing: address) { network in
-      let connector = address.connector(network.options.tcp)
+      let dialer = address.dialer(network.options.tcp)
       let course = DialingCourse()
-      await connector.keepConnected(
+      await dialer.keepDialing(
         backoff: network.options.backoff, clock: network.setup.clock,
         longestDelay: { network.longestDelay }, ready: { await network.waitForCredentials() }
       ) { error, delay in
         network.record(failure: PlainText.of(error.message), at: address)
-        network.attemptFailed(connector.address, error, delay, course)
+        network.attemptFailed(dialer.address, error, delay, course)
       } body: { link in
         course.connected()
         guard let (session, task) = network.serve(link, .outgoing, dialed: address) else { return false }
@@ -108,7 +109,7 @@ extension PeerNetwork {
   }
 
   /// Records that a session ended before the peers met, unless they are connected over another link.
-  private func recordFailure(of session: ServedSession, at address: PeerAddress) {
+  private func recordFailure(of session: ServedSession, at address: LinkAddress) {
     guard let end = session.failure else { return }
     let isElsewhere = session.site.map { isConnected(to: $0) } ?? false
     record(

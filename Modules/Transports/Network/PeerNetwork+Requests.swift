@@ -1,3 +1,4 @@
+import Links
 import NIOConcurrencyHelpers
 import SyncProtocol
 

@@ -1,4 +1,5 @@
 import DocStore
+public import Links
 import NIOConcurrencyHelpers
 import SyncProtocol
 
@@ -30,7 +31,7 @@ import SyncProtocol
     package func revoke(_ keys: Set<PeerKey>) {
       revoked.insert(keys)
       let links = state.withLockedValue { state in state.sessions.values.map(\.driver.link) }
-      for link in links { (link as? SecureLink)?.endIfRevoked() }
+      for link in links { (link as? any ProvenLink)?.endIfRevoked() }
     }
 
     /// Replaces the credentials.
@@ -101,11 +102,10 @@ extension PeerNetwork {
     _ link: any Link, _ direction: PeerConnection.Direction, _ state: borrowing NetworkState
   ) -> (any Link)? {
     #if TLS
-      guard var credentials = state.credentials else { return options.requiresProof ? nil : link }
-      credentials.check.revoked = revoked
-      let own = SecureLink.Own(
-        credentials: credentials, instance: instance, site: setup.store.site, salt: setup.store.siteSalt)
-      return SecureLink(over: link, as: own, isDialing: direction == .outgoing)
+      guard let credentials = state.credentials else { return options.requiresProof ? nil : link }
+      return credentials.secure(
+        link, isDialing: direction == .outgoing, instance: instance, site: setup.store.site,
+        salt: setup.store.siteSalt, refusing: revoked)
     #else
       return options.requiresProof ? nil : link
     #endif

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Links
 import Logging
 import NIOConcurrencyHelpers
 import SyncProtocol
@@ -11,7 +12,7 @@ extension PeerNetwork {
   ///   closed.
   @discardableResult
   func serve(
-    _ link: any Link, _ direction: PeerConnection.Direction, dialed address: PeerAddress? = nil
+    _ link: any Link, _ direction: PeerConnection.Direction, dialed address: LinkAddress? = nil
   ) -> (session: ServedSession, task: Task<Void, Never>)? {
     let served = ServedSession()
     let site = setup.store.site
@@ -37,12 +38,12 @@ extension PeerNetwork {
   }
 
   private func register(
-    _ link: any Link, _ direction: PeerConnection.Direction, _ address: PeerAddress?,
+    _ link: any Link, _ direction: PeerConnection.Direction, _ address: LinkAddress?,
     _ served: ServedSession
   ) -> SessionDriver? {
     state.withLockedValue { state in
       guard state.isRunning, address.map({ state.connecting[$0] != nil }) ?? true else { return nil }
-      let origin = (link as? TCPLink)?.origin ?? ConnectionOrigin(named: link.endpoint.address)
+      let origin = (link as? any CountedLink)?.origin ?? ConnectionOrigin(named: link.endpoint.address)
       guard let link = secured(link, direction, state) else { return nil }
       let id = state.newID()
       let driver = SessionDriver(

@@ -1,4 +1,5 @@
 import DocStore
+public import Links
 public import Logging
 import NIOConcurrencyHelpers
 public import QueryLanguage

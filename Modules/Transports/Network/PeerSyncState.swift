@@ -1,4 +1,5 @@
 import CRDTCore
+import Links
 import NIOConcurrencyHelpers
 package import SyncProtocol
 

@@ -1,4 +1,5 @@
 import CRDTCore
+import Links
 import NIOConcurrencyHelpers
 
 /// A running session of the network, for callers that wait for its end.

@@ -1,4 +1,5 @@
 public import CRDTCore
+public import Links
 public import SyncProtocol
 
 /// A peer that is connected, or was until a moment ago.

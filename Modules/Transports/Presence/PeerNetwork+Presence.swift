@@ -1,5 +1,6 @@
 public import CRDTCore
 import DocStore
+import Links
 import Logging
 import NIOConcurrencyHelpers
 public import SyncProtocol

@@ -1,3 +1,4 @@
+import Links
 import NIOConcurrencyHelpers
 import QueryLanguage
 package import SyncProtocol

@@ -1,4 +1,5 @@
 import DocStore
+import Links
 import NIOConcurrencyHelpers
 import SyncProtocol
 

@@ -1,4 +1,5 @@
 public import DocStore
+public import Links
 import NIOConcurrencyHelpers
 public import QueryLanguage
 public import SyncProtocol
@@ -285,10 +286,6 @@ enum DriverLimits {
   static let unseenCommitBytes = 16 << 20
   /// Changes in commits that are passed to a session at once.
   static let batchedChanges = 64
-  /// Bytes that wait to be sent.
-  ///
-  /// It is more than a session has in flight, so that two peers never wait for each other.
-  static let unsentBytes = 32 << 20
   /// How long an ended session waits for the peer to close.
   static let lingering: Duration = .seconds(2)
 }

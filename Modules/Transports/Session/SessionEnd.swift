@@ -1,3 +1,4 @@
+public import Links
 public import SyncProtocol
 
 /// Why a session ended.

@@ -1,5 +1,6 @@
 import CRDTCore
 package import DocStore
+package import Links
 import NIOConcurrencyHelpers
 package import QueryLanguage
 package import SyncProtocol

@@ -1,3 +1,4 @@
+import Links
 import NIOConcurrencyHelpers
 
 /// The times at which a session wants to be called, independent of other input.

@@ -6,13 +6,13 @@
   import DunlinFeed
   import Facade
   import Foundation
+  import Links
   import LoginKit
   import NIOCore
   import NIOHTTP1
   import Synchronization
   import TestKit
   import Testing
-  import Transports
 
   /// Changes that are delivered to web addresses.
   @Suite(.timeLimit(.minutes(15))) struct WebhookTests {

@@ -1,6 +1,6 @@
 #if Server
+  import Links
   import Synchronization
-  import Transports
 
   /// The keys that were to be refused.
   final class KeySet: Sendable {

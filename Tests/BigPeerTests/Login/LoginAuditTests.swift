@@ -1,9 +1,9 @@
 #if Server
   import BigPeer
   import Foundation
+  import Links
   import TestKit
   import Testing
-  import Transports
 
   @Suite struct LoginAuditTests {
     private let storage = MemoryLoginStorage()

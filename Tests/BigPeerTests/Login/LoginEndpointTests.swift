@@ -2,10 +2,10 @@
   import BigPeer
   import CRDTCore
   import Foundation
+  import Links
   import LoginKit
   import TestKit
   import Testing
-  import Transports
 
   /// The login endpoint without a network, with a webhook.
   @Suite(.timeLimit(.minutes(15))) struct LoginEndpointTests {

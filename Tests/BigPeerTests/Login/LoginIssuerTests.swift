@@ -1,9 +1,9 @@
 #if Server
   import BigPeer
   import Foundation
+  import Links
   import TestKit
   import Testing
-  import Transports
 
   /// Where the intermediate authority comes from, and what is refused.
   @Suite(.timeLimit(.minutes(15))) struct LoginIssuerTests {

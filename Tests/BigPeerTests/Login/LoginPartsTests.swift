@@ -1,8 +1,8 @@
 #if Server
   import BigPeer
+  import Links
   import TestKit
   import Testing
-  import Transports
 
   @Suite struct LoginPartsTests {
     @Test func `a challenge is printable, of the right length, and another one each time`() {

@@ -2,11 +2,11 @@
   import BigPeer
   import CRDTCore
   import Foundation
+  import Links
   import LoginKit
   import Synchronization
   import TestKit
   import Testing
-  import Transports
 
   /// A login endpoint with a webhook on this machine and tables in memory.
   final class LoginRig: Sendable {

@@ -2,10 +2,10 @@
   import BigPeer
   import CRDTCore
   import Foundation
+  import Links
   import LoginKit
   import TestKit
   import Testing
-  import Transports
 
   /// What a webhook may answer, and what it may not.
   @Suite(.timeLimit(.minutes(15))) struct LoginVerdictTests {

@@ -2,10 +2,10 @@
   import BigPeer
   import Crypto
   import Foundation
+  import Links
   import LoginKit
   import TestKit
   import Testing
-  import Transports
 
   /// The secret with which an application's webhook for logins knows that a question is the big peer's.
   @Suite(.timeLimit(.minutes(15))) struct LoginWebhookTests {

@@ -2,9 +2,9 @@
   import BigPeer
   import Facade
   import Foundation
+  import Links
   import TestKit
   import Testing
-  import Transports
 
   /// The tables of logins in a store.
   @Suite(.timeLimit(.minutes(15))) struct StoreLoginStorageTests {

@@ -3,7 +3,7 @@ import Dispatch
 import DunlinControl
 import Facade
 import Foundation
-import Transports
+import Links
 
 /// A program that talks to a control socket, without keeping a thread that tasks run on.
 // SAFETY: the buffer is used on the queue alone.

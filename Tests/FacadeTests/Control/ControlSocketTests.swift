@@ -5,9 +5,9 @@ import DunlinControl
 import DunlinKit
 import Facade
 import Foundation
+import Links
 import TestKit
 import Testing
-import Transports
 
 /// The socket itself: where it lies, who may use it, and what it takes.
 @Suite(.timeLimit(.minutes(15))) struct ControlSocketTests {

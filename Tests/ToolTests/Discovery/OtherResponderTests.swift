@@ -1,8 +1,8 @@
 import Foundation
+import Links
 import PeerControl
 import TestKit
 import Testing
-import Transports
 
 extension DiscoveryTests {
   /// This discovery beside responders that nobody here wrote: each finds the other.

@@ -1,6 +1,6 @@
 import Foundation
+import Links
 import Synchronization
-import Transports
 
 /// A good link with one defect, which stands between it and its user.
 final class DefectiveLink: Link {

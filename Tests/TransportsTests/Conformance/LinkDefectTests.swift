@@ -1,6 +1,6 @@
 import LinkTesting
+import Links
 import Testing
-import Transports
 
 /// The checks are checked: each defect breaks a promise, and the link without one breaks none.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct LinkDefectTests {

@@ -4,7 +4,7 @@ import LinkTesting
 import TestKit
 import Testing
 
-@testable import Transports
+@testable import Links
 
 /// The kinds of links that are built in, each of which keeps all promises.
 enum LinkKind: String, CaseIterable, CustomTestStringConvertible {

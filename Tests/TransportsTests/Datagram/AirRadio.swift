@@ -1,6 +1,6 @@
+import Links
 import Synchronization
 import TestKit
-import Transports
 
 /// One of two radios in a process that hear each other, with losses by a seed and a queue that fills.
 final class AirRadio: DatagramRadio {

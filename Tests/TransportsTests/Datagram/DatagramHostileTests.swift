@@ -1,6 +1,6 @@
+import Links
 import TestKit
 import Testing
-import Transports
 
 /// Packets that nobody should send.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct DatagramHostileTests {

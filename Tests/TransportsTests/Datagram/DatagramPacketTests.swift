@@ -1,5 +1,5 @@
+import Links
 import Testing
-import Transports
 
 @Suite struct DatagramPacketTests {
   private let tags = DatagramTags(sender: 0x0102_0304, receiver: 0x0506_0708)

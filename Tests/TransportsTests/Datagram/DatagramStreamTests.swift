@@ -1,6 +1,6 @@
+import Links
 import TestKit
 import Testing
-import Transports
 
 /// What holds of a stream over packets, whatever the air does; in simulated time.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct DatagramStreamTests {

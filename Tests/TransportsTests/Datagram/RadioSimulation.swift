@@ -1,5 +1,5 @@
+import Links
 import TestKit
-import Transports
 
 /// Two ends of a packet link and the air between them, in virtual time: equal seeds give equal runs.
 struct RadioSimulation {

@@ -1,7 +1,7 @@
+import Links
 import NIOCore
 import NIOPosix
 import Synchronization
-import Transports
 
 /// A UDP socket on 127.0.0.1 as a radio; what the system drops is lost.
 final class UDPRadio: DatagramRadio {

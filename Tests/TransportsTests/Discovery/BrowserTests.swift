@@ -1,7 +1,7 @@
 import TestKit
 import Testing
 
-@testable import Transports
+@testable import Links
 
 @Suite struct BrowserTests {
   private static let names = ["yesterday", "aa", "tomorrow"].compactMap { ServiceNames.peers(tagged: $0) }

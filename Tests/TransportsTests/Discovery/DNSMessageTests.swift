@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-@testable import Transports
+@testable import Links
 
 @Suite struct DNSMessageTests {
   private static let name = DNSName(known: "abc", "_dunlin", "_tcp", "local")

@@ -1,6 +1,6 @@
 import Synchronization
 
-@testable import Transports
+@testable import Links
 
 /// A discovery for peers of one process: all that are on it find each other at once, on 127.0.0.1.
 final class DiscoveryBoard: PeerDiscovery {

@@ -2,7 +2,7 @@ import CRDTCore
 import TestKit
 import Testing
 
-@testable import Transports
+@testable import Links
 
 @Suite struct DiscoverySecretTests {
   private static let site = SiteID(high: 7, low: 8)

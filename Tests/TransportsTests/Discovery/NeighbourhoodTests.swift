@@ -1,7 +1,7 @@
 import TestKit
 import Testing
 
-@testable import Transports
+@testable import Links
 
 @Suite struct NeighbourhoodTests {
   @Test func `peers find each other within a moment, and where they are`() {

@@ -2,7 +2,7 @@ import NIOCore
 import TestKit
 import Testing
 
-@testable import Transports
+@testable import Links
 
 @Suite struct PeerCandidateTests {
   @Test func `an endpoint is a numeric address and a port`() {

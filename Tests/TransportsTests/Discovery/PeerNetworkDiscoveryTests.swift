@@ -205,7 +205,7 @@ import Testing
     async throws
   {
     let peer = try peer("peer")
-    let shared = ListeningAddress(host: "127.0.0.1", port: 0, carrier: .tcp)
+    let shared = ListeningAddress(host: "127.0.0.1", port: 0, scheme: LinkSchemes.standard)
     try peer.network.start()
     let port = try #require(try peer.network.listen(on: shared))
     try peer.network.discover(using: board, host: "127.0.0.1", port: port)

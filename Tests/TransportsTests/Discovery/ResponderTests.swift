@@ -1,7 +1,7 @@
 import TestKit
 import Testing
 
-@testable import Transports
+@testable import Links
 
 @Suite struct ResponderTests {
   private static let service = Service(

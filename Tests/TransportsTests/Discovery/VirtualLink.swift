@@ -1,4 +1,4 @@
-@testable import Transports
+@testable import Links
 
 /// Machines on one link, with a clock of their own: what one sends all get, at once.
 struct VirtualLink {

@@ -5,7 +5,7 @@
   import Testing
   import X509
 
-  @testable import Transports
+  @testable import Links
 
   @Suite struct CertificateCheckTests {
     private let authority: PeerAuthority

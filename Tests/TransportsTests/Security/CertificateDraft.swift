@@ -5,7 +5,7 @@
   import Testing
   import X509
 
-  @testable import Transports
+  @testable import Links
 
   /// A certificate with everything in it that can be right or wrong.
   struct CertificateDraft {

@@ -7,7 +7,7 @@
   import Testing
   import X509
 
-  @testable import Transports
+  @testable import Links
 
   @Suite struct IntermediateAuthorityTests {
     private let authority: PeerAuthority

@@ -9,7 +9,7 @@
   import Testing
   import X509
 
-  @testable import Transports
+  @testable import Links
 
   /// Logins at a service that answers rightly and wrongly.
   @Suite(.timeLimit(.minutes(15))) struct LoginClientTests {

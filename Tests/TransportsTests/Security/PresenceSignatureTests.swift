@@ -4,7 +4,7 @@
   import TestKit
   import Testing
 
-  @testable import Transports
+  @testable import Links
 
   @Suite struct PresenceSignatureTests {
     @Test func `a signature holds for its bytes, key and application, and for nothing else`() throws {

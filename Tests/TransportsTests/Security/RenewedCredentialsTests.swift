@@ -7,6 +7,7 @@
   import TestKit
   import Testing
 
+  @testable import Links
   @testable import Transports
 
   /// What peers prove themselves with changes while they sync.

@@ -6,7 +6,7 @@
   import TestKit
   import Testing
 
-  @testable import Transports
+  @testable import Links
 
   /// The user of a link that takes note of everything.
   final class RecordingUser: LinkUser {

@@ -7,6 +7,7 @@
   import TestKit
   import Testing
 
+  @testable import Links
   @testable import Transports
 
   @Suite(.timeLimit(.minutes(15))) struct SecureNetworkTests {

@@ -32,7 +32,7 @@ struct PeersCommand: AsyncParsableCommand {
   var identity: IdentityOptions
   @Option(
     help: ArgumentHelp("A peer to ask: host:port, or ws:// or wss:// and more.", valueName: "address"))
-  var connect: [PeerAddress] = []
+  var connect: [PeerPlace] = []
   @Flag(help: "Look for peers on the local networks.")
   var discover = false
   @Option(help: ArgumentHelp("For how many seconds to look, at most.", valueName: "seconds"))
@@ -66,8 +66,8 @@ struct PeersCommand: AsyncParsableCommand {
       config.peerToPeer.lan.isEnabled = discover
       for address in connect {
         switch address {
-        case .tcp(let endpoint): config.connect.tcpServers.insert(endpoint.text)
-        case .webSocket(let url): config.connect.webSocketURLs.insert(url)
+        case .endpoint(let endpoint): config.connect.tcpServers.insert(endpoint.text)
+        case .url(let url): config.connect.webSocketURLs.insert(url)
         }
       }
     }

@@ -2,6 +2,7 @@ import ArgumentParser
 import CRDTCore
 import Facade
 import Foundation
+import Links
 import Logging
 import SyncProtocol
 
@@ -53,7 +54,7 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "A peer to stay connected to: host:port, or ws:// or wss:// and more.", valueName: "address"))
-  var connect: [PeerAddress] = []
+  var connect: [PeerPlace] = []
   @Flag(
     help: "Find peers of the application on the local networks, and be found: listens on all addresses then.")
   var discover = false
@@ -113,8 +114,8 @@ struct ServeCommand: AsyncParsableCommand {
       }
       for address in connect {
         switch address {
-        case .tcp(let endpoint): dunlin.connect(host: endpoint.host, port: endpoint.port)
-        case .webSocket(let url): try dunlin.connect(url: url)
+        case .endpoint(let endpoint): dunlin.connect(host: endpoint.host, port: endpoint.port)
+        case .url(let url): try dunlin.connect(url: url)
         }
       }
       for endpoint in listenWebSocket {
@@ -174,15 +175,16 @@ struct Endpoint: ExpressibleByArgument {
 }
 
 /// Where another peer is.
-enum PeerAddress: ExpressibleByArgument {
-  case tcp(Endpoint)
-  case webSocket(String)
+enum PeerPlace: ExpressibleByArgument {
+  case endpoint(Endpoint)
+  /// A URL, which the database reads: it knows the schemes.
+  case url(String)
 
   init?(argument: String) {
-    if argument.contains("://") {
-      self = .webSocket(argument)
+    if LinkSchemes.isURL(argument) {
+      self = .url(argument)
     } else if let endpoint = Endpoint(argument: argument) {
-      self = .tcp(endpoint)
+      self = .endpoint(endpoint)
     } else {
       return nil
     }

@@ -2,8 +2,8 @@ import CRDTCore
 import DunlinControl
 import Facade
 import Foundation
+import Links
 import Synchronization
-import Transports
 
 /// A peer that has a store open and answers over its control socket, one request at a time.
 final class RunningPeer: Sendable {

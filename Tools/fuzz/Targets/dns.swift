@@ -1,4 +1,4 @@
-// with: Modules/Transports/Discovery/DNS
+// with: Modules/Links/Discovery/DNS
 import Glibc
 
 /// Any bytes as a packet of multicast DNS: what is read is written and read again as it was.

@@ -1,7 +1,7 @@
 #if Server
   package import Facade
+  package import Links
   import NIOCore
-  package import Transports
 
   /// The address of a webhook: `https://host:port/path?query`, or `http://…` if that is allowed.
   package struct WebhookAddress: Hashable, Sendable {

@@ -1,5 +1,5 @@
 #if Server
-  import Transports
+  import Links
 
   /// Delivers to webhooks, and only to addresses that are allowed.
   struct WebhookClient: Sendable {

@@ -2,9 +2,9 @@
   import Facade
   package import Hummingbird
   import HTTPTypes
+  import Links
   import QueryEngine
   import Synchronization
-  import Transports
 
   /// Decides who may use the HTTP API, and how much of it.
   package final class APIGate: Sendable {

@@ -1,7 +1,7 @@
 #if Server
   import HTTPTypes
+  import Links
   import NIOCore
-  import Transports
 
   /// The client address of a request: the other end of the connection, or what a trusted proxy reports.
   struct ClientAddress: Sendable, Hashable {

@@ -1,9 +1,9 @@
 #if Server
   import HTTPTypes
+  import Links
   import NIOCore
   import NIOHTTP1
   import NIOHTTPTypes
-  import Transports
 
   /// Enforces the limits of one HTTP client.
   ///

@@ -1,9 +1,9 @@
 #if Server
   import HTTPTypes
+  import Links
   import Logging
   import NIOCore
   import Synchronization
-  import Transports
 
   /// The connections of one listener: their number by address, and the request in progress of each.
   final class ConnectionLedger: Sendable {

@@ -1,9 +1,9 @@
 #if Server
   import HTTPTypes
   import Hummingbird
+  import Links
   import Logging
   import NIOCore
-  import Transports
 
   /// Handles all requests of a listener before its routes: it counts, logs, and reports problems.
   ///

@@ -1,8 +1,8 @@
 import CRDTCore
 import DocStore
+import Links
 import QueryEngine
 import SyncProtocol
-import Transports
 
 /// The documents of one commit, which decide which peers it concerns.
 struct WrittenCommit {

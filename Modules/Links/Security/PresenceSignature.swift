@@ -5,7 +5,8 @@
     /// Signs what this peer says of itself, so that nobody else can say it in its name.
     ///
     /// - Returns: The 64 bytes of an ECDSA signature.
-    func sign(presence content: [UInt8]) throws -> [UInt8] {
+    /// - Throws: The library's error when the private key cannot be read or used.
+    package func sign(presence content: [UInt8]) throws -> [UInt8] {
       let key = try P256.Signing.PrivateKey(derRepresentation: secret)
       return Array(try key.signature(for: Self.statement(content, of: application)).rawRepresentation)
     }
@@ -24,7 +25,7 @@
 
   extension PeerKey {
     /// Whether the owner of the key has signed this presence.
-    func hasSigned(_ signature: [UInt8], presence content: [UInt8], of application: String) -> Bool {
+    package func hasSigned(_ signature: [UInt8], presence content: [UInt8], of application: String) -> Bool {
       guard let key = try? P256.Signing.PublicKey(compressedRepresentation: bytes),
         let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
       else { return false }

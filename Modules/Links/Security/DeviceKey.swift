@@ -1,7 +1,6 @@
 #if TLS
   public import CRDTCore
   import Crypto
-  public import DocStore
 
   /// The private key of one device.
   ///

@@ -1,6 +1,5 @@
 #if TLS
   import CRDTCore
-  import DocStore
   import Foundation
   import NIOConcurrencyHelpers
   import NIOCore

@@ -1,7 +1,6 @@
 #if TLS
   import CRDTCore
   import Crypto
-  import DocStore
   import X509
   import SwiftASN1
 

@@ -161,7 +161,7 @@ public final class DatagramLink: Link {
   private func deliver() {
     guard let user = work.value.user else { return }
     while work.value.stream?.hasReceived == true {
-      guard user.hasRoom, unsentBytes < DriverLimits.unsentBytes else {
+      guard user.hasRoom, unsentBytes < LinkLimits.unsentBytes else {
         // Remaining bytes of a broken link would keep its user from being called with the end.
         work.value.stream?.dropIfBroken()
         return
@@ -188,7 +188,7 @@ public final class DatagramLink: Link {
       if !radio.send(packet) { work.value.refused = packet }
     }
     // Bytes that were held back because too much waited to be sent may be delivered now.
-    if before >= DriverLimits.unsentBytes, unsentBytes < before { work.value.mustGoOn = true }
+    if before >= LinkLimits.unsentBytes, unsentBytes < before { work.value.mustGoOn = true }
     guard work.value.stream?.isQuiet == true else { return }
     let closeBy = work.value.closeBy ?? clock.now + options.linger
     work.value.closeBy = closeBy

@@ -25,7 +25,7 @@ package struct ConnectionOrigin: Hashable, Sendable {
 
 extension ConnectionOrigin {
   /// The origin of a link other than a socket.
-  init(named name: String) { bytes = Array(name.utf8) }
+  package init(named name: String) { bytes = Array(name.utf8) }
 }
 
 /// Incoming connections without a session: the peer has not said hello, or the connection waits for its end.

@@ -84,7 +84,7 @@ final class TCPLinkHandler: ChannelDuplexHandler {
   /// Whether there is room to receive; `false` while much waits to be sent, as receiving may cause more.
   private var hasRoom: Bool {
     guard let user else { return !inbound.isFull }
-    return user.hasRoom && outbound.queuedBytes < DriverLimits.unsentBytes
+    return user.hasRoom && outbound.queuedBytes < LinkLimits.unsentBytes
   }
 
   private func tell(_ direction: LinkDirection, _ error: LinkError?) {

@@ -5,12 +5,15 @@ import NIOConcurrencyHelpers
 /// Keys are never removed.
 ///
 /// All links of a network share one. So a key that is revoked is also refused by handshakes in flight.
-final class RevokedKeys: Sendable {
+package final class RevokedKeys: Sendable {
   private let keys = NIOLockedValueBox<Set<PeerKey>>([])
+
+  /// Starts without keys.
+  package init() {}
 
   /// Whether the key is revoked.
   func contains(_ key: PeerKey) -> Bool { keys.withLockedValue { $0.contains(key) } }
 
   /// Adds keys.
-  func insert(_ revoked: Set<PeerKey>) { keys.withLockedValue { $0.formUnion(revoked) } }
+  package func insert(_ revoked: Set<PeerKey>) { keys.withLockedValue { $0.formUnion(revoked) } }
 }

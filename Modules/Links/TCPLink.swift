@@ -12,7 +12,7 @@ public final class TCPLink: AwaitedLink {
   private let counters = NIOLockedValueBox(LinkStatistics())
   private let handler: NIOLoopBound<TCPLinkHandler>
   /// The origin of the other end, as limits count it.
-  let origin: ConnectionOrigin
+  package let origin: ConnectionOrigin
   /// Its entry among the half-open connections until its peer is admitted; `nil` if it was dialed here.
   private let place: HalfOpenPlace?
 
@@ -116,7 +116,7 @@ extension TCPLink {
 }
 
 /// Settings that client and server sockets share.
-enum TCP {
+package enum TCP {
   /// The event loops of the whole process: links share threads, they do not own any.
   static var group: MultiThreadedEventLoopGroup { .singletonMultiThreadedEventLoopGroup }
 
@@ -147,7 +147,7 @@ enum TCP {
   ///
   /// - Parameter what: The purpose of the event loops, for the error.
   /// - Throws: `system` when there are not enough file descriptors left.
-  static func checkDescriptors(_ what: String) throws(LinkError) {
+  package static func checkDescriptors(_ what: String) throws(LinkError) {
     let failure = isReady.withLockedValue { isReady -> Int32? in
       guard !isReady else { return nil }
       let needed = NIOSingletons.groupLoopCountSuggestion * descriptorsPerLoop + spareDescriptors

@@ -14,6 +14,14 @@ public final class TCPListener: Sendable {
     case tcp
     /// A WebSocket, which can pass through web proxies.
     case webSocket
+
+    /// The kind of links that listeners with this carrier accept.
+    package var scheme: any LinkScheme {
+      switch self {
+      case .tcp: TCPScheme()
+      case .webSocket: WebSocketScheme()
+      }
+    }
   }
 
   /// The requested host.

@@ -64,5 +64,5 @@ public struct ConnectionLimits: Hashable, Sendable {
   /// How long a sign of life is valid.
   ///
   /// A peer that is asked more often need not answer.
-  static let signOfLifeHolds = Duration.milliseconds(250)
+  package static let signOfLifeHolds = Duration.milliseconds(250)
 }

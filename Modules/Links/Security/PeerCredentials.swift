@@ -18,7 +18,7 @@
     /// The key of the codes by which neighbours of the same application recognize each other.
     private var discoveryKey: SymmetricKey
     /// The identity that others see.
-    let identity: PeerIdentity?
+    package let identity: PeerIdentity?
     /// The TLS configurations of the two ends of a handshake; all links of the peer share them.
     let dialing: HandshakeContext
     let listening: HandshakeContext
@@ -121,7 +121,7 @@
     ///
     /// With a shared key it is derived from that key. With certificates it is derived from the authority's
     /// public key, which anyone who has seen one of the application's certificates can know.
-    var discoverySecret: DiscoverySecret {
+    package var discoverySecret: DiscoverySecret {
       DiscoverySecret { [discoveryKey] bytes in
         Array(
           HMAC<SHA256>.authenticationCode(for: bytes, using: discoveryKey).prefix(DiscoverySecret.codeBytes))
@@ -134,7 +134,7 @@
     /// Whether these are renewed credentials: the same key and user of the same authority.
     ///
     /// They may be valid until a later time.
-    func isRenewal(of other: PeerCredentials) -> Bool {
+    package func isRenewal(of other: PeerCredentials) -> Bool {
       secret == other.secret && user == other.user && check.trusted.isSame(as: other.check.trusted)
     }
 

@@ -1,7 +1,7 @@
 import NIOConcurrencyHelpers
 
 /// Wakes one waiting task; signals that arrive while it works are merged into one.
-final class Latch: Sendable {
+package final class Latch: Sendable {
   private struct State {
     var signalled = false
     var waiter: CheckedContinuation<Void, Never>?
@@ -9,8 +9,11 @@ final class Latch: Sendable {
 
   private let state = NIOLockedValueBox(State())
 
+  /// Starts without a signal.
+  package init() {}
+
   /// Wakes the waiting task, or else the next one that waits; callable from any thread.
-  func signal() {
+  package func signal() {
     let waiter = state.withLockedValue { state in
       let waiter = state.waiter
       state.waiter = nil
@@ -21,7 +24,7 @@ final class Latch: Sendable {
   }
 
   /// Waits for a signal since the last wait, or for the task's cancellation.
-  func wait() async {
+  package func wait() async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let waits = state.withLockedValue { state in

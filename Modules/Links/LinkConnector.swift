@@ -28,21 +28,8 @@ extension LinkConnector {
     longestDelay: @Sendable () -> Duration? = { nil }, ready: () async -> Void = {},
     failed: @Sendable (LinkError, Duration) -> Void = { _, _ in }, body: (TCPLink) async -> Bool
   ) async {
-    var backoff = backoff
-    while !Task.isCancelled {
-      await ready()
-      if Task.isCancelled { return }
-      var failure: LinkError?
-      do {
-        if await body(try await connect()) { backoff.reset() }
-      } catch {
-        failure = error
-      }
-      if Task.isCancelled { return }
-      if let longest = longestDelay() { backoff.longest = longest }
-      let delay = backoff.next()
-      if let failure { failed(failure, delay) }
-      guard (try? await clock.sleep(for: delay)) != nil else { return }
-    }
+    await backoff.repeating(
+      clock: clock, longestDelay: longestDelay, ready: ready, failed: failed
+    ) { () async throws(LinkError) -> Bool in await body(try await connect()) }
   }
 }

@@ -118,7 +118,7 @@ private final class LinkOutbox: Sendable {
   private let state = NIOLockedValueBox(State())
 
   /// Whether so much waits that the link should stop receiving, since input may cause more output.
-  var isFull: Bool { state.withLockedValue { $0.byteCount >= DriverLimits.unsentBytes } }
+  var isFull: Bool { state.withLockedValue { $0.byteCount >= LinkLimits.unsentBytes } }
 
   /// Queues pieces after all earlier ones; drops them after the end.
   func append(_ pieces: [[UInt8]]) {
