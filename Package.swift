@@ -153,7 +153,7 @@ let package = Package(
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
       ]),
-    layer("LinkTesting", below: ["Platform", "Links"]),
+    layer("LinkTesting", below: ["Platform", "CRDTCore", "Links"]),
     layer(
       "DunlinControl",
       below: [

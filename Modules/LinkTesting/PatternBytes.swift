@@ -1,16 +1,12 @@
+import CRDTCore
+
 /// An endless byte sequence without repeated places, so that lost, doubled or moved bytes are detected.
 struct PatternBytes: Sendable {
   /// Not a multiple of any buffer's size, so that a piece that is moved by one buffer does not match.
   private static let period = 1_048_573
-  /// Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
   private static let bytes: [UInt8] = {
-    var state: UInt64 = 0
-    return (0..<period).map { _ in
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-      return UInt8(truncatingIfNeeded: mixed >> 32)
-    }
+    var random = SplitMix64(seed: 0)
+    return (0..<period).map { _ in UInt8(truncatingIfNeeded: random.next()) }
   }()
 
   /// The bytes sent to the far end, and the bytes sent back.

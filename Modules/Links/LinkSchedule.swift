@@ -1,3 +1,5 @@
+import CRDTCore
+
 /// When each frame of one direction of an emulated link arrives: a pure function of what was sent when.
 ///
 /// Frames occupy the line one after another. A lost frame occupies it once more and arrives the resend delay

@@ -1,9 +1,9 @@
+import CRDTCore
 import Foundation
 
 /// Random numbers by purpose: each purpose has its own sequence, so one draw more changes nothing elsewhere.
 ///
-/// The numbers are a function of key and count alone. Source of the mixing step: Steele, Lea and Flood, "Fast
-/// Splittable Pseudorandom Number Generators", OOPSLA 2014.
+/// The numbers are a function of key and count alone.
 package struct Stream: RandomNumberGenerator, Sendable {
   /// What numbers are drawn for.
   package enum Purpose: UInt64, Sendable {
@@ -11,29 +11,18 @@ package struct Stream: RandomNumberGenerator, Sendable {
       memory, packing, leaving, size, telling, narrow
   }
 
-  private let key: UInt64
-  private var count: UInt64 = 0
+  private var numbers: SplitMix64
 
   /// The sequence of a purpose, of what `numbers` name.
   package init(_ seed: UInt64, _ purpose: Purpose, _ numbers: Int...) {
-    var key = Self.mixed(seed &+ purpose.rawValue &* 0xD6E8_FEB8_6659_FD93)
+    var key = SplitMix64.mixed(seed &+ purpose.rawValue &* 0xD6E8_FEB8_6659_FD93)
     for number in numbers {
-      key = Self.mixed(key ^ (UInt64(bitPattern: Int64(number)) &+ 0x9E37_79B9_7F4A_7C15))
+      key = SplitMix64.mixed(key ^ (UInt64(bitPattern: Int64(number)) &+ 0x9E37_79B9_7F4A_7C15))
     }
-    self.key = key
+    self.numbers = SplitMix64(seed: key)
   }
 
-  package mutating func next() -> UInt64 {
-    count &+= 1
-    return Self.mixed(key &+ count &* 0x9E37_79B9_7F4A_7C15)
-  }
-
-  private static func mixed(_ word: UInt64) -> UInt64 {
-    var word = word
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
-  }
+  package mutating func next() -> UInt64 { numbers.next() }
 
   /// A whole number below `bound`, which must be positive.
   package mutating func int(below bound: Int) -> Int {

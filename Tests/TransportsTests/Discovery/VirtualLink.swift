@@ -1,3 +1,5 @@
+import CRDTCore
+
 @testable import Links
 
 /// Machines on one link, with a clock of their own: what one sends all get, at once.

@@ -1,5 +1,6 @@
 import CRDTCore
 import Foundation
+import TestKit
 
 /// Documents in the wire form, made without a store and as odd as the form allows.
 enum RawDocument {
@@ -51,10 +52,9 @@ enum RawDocument {
 
   /// A living document without fields to which so many sites have written; ids are random, from a number on.
   static func manySites(_ count: Int, from first: Int, at reading: ClockReading) -> [UInt8] {
-    var random = UInt64(first) &* 0x9E37_79B9_7F4A_7C15 | 1
+    var random = SeededGenerator(seed: UInt64(first))
     let sites = (0..<count).map { index in
-      random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return SiteID(high: UInt64(first + index) << 32 | random >> 32, low: random)
+      SiteID(high: UInt64(first + index) << 32 | random.next() >> 32, low: random.next())
     }
     var out = ByteWriter(capacity: count * 22 + 64)
     out.write(1 as UInt8)
