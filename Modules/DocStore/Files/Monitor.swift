@@ -2,7 +2,9 @@ import Platform
 
 /// A value under a lock, with a way to wait until it has changed.
 ///
-/// Used in place of the library's mutex throughout the layer, because the thread sanitizer understands it.
+/// It is the layer's only lock. The standard library's mutex knows a thread by a number that it asks the
+/// system for once. After a fork, the child's thread still has the number of its parent, and the process
+/// ends as soon as another thread waits for the lock. A child may open a store, so that mutex cannot serve.
 // SAFETY: `state` is only touched while the mutex is held; mutex and condition live as long as the object.
 @safe final class Monitor<State>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>

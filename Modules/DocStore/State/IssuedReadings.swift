@@ -1,6 +1,5 @@
 import CRDTCore
 import Failpoints
-import Synchronization
 
 /// The clock readings with which this store may have written.
 ///
@@ -20,10 +19,10 @@ final class IssuedReadings: Sendable {
   /// How many ranges of milliseconds are remembered; a store that writes in every millisecond has one.
   fileprivate static let limit = 4_096
 
-  private let state: Mutex<State>
+  private let state: Monitor<State>
 
   init(_ state: StoreState) {
-    self.state = Mutex(
+    self.state = Monitor(
       State(
         unknownThrough: max(state.log.clock.latest, state.highestMet).milliseconds,
         clockThrough: state.log.clock.latest.milliseconds))

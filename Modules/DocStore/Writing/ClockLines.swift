@@ -1,5 +1,4 @@
 import CRDTCore
-import Synchronization
 
 /// Limits log lines that any document of a peer may cause: one a minute or an hour for each kind.
 final class ClockLines: Sendable {
@@ -21,7 +20,7 @@ final class ClockLines: Sendable {
     var passedOver = 0
   }
 
-  private let said = Mutex<[Kind: Said]>([:])
+  private let said = Monitor<[Kind: Said]>([:])
 
   /// Whether to write a line of this kind now.
   ///
