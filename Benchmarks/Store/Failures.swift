@@ -1,17 +1,16 @@
-import Foundation
+import Synchronization
 
 /// The first error of several threads.
-final class Failures: @unchecked Sendable {
-  private let lock = NSLock()
-  private var first: (any Error)?
+final class Failures: Sendable {
+  private let first = Mutex<(any Error)?>(nil)
 
   func note(_ body: () throws -> Void) {
     do { try body() } catch {
-      lock.withLock { first = first ?? error }
+      first.withLock { $0 = $0 ?? error }
     }
   }
 
   func check() throws {
-    if let first = lock.withLock({ first }) { throw first }
+    if let first = first.withLock({ $0 }) { throw first }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestKit
 import Testing
 
@@ -14,12 +15,10 @@ final class ServedStore {
   var socket: String { store + "/control.sock" }
 
   /// The lines that a process has printed so far.
-  // SAFETY: the descriptor is read by one thread, and the text is behind a lock.
-  private final class OutputLines: @unchecked Sendable {
-    private let lock = NSLock()
-    private var text = ""
+  private final class OutputLines: Sendable {
+    private let text = Mutex("")
 
-    var all: String { lock.withLock { text } }
+    var all: String { text.withLock { $0 } }
 
     init(_ pipe: Pipe) {
       let handle = pipe.fileHandleForReading
@@ -27,7 +26,7 @@ final class ServedStore {
         while true {
           let data = handle.availableData
           guard !data.isEmpty else { return }
-          lock.withLock { text += String(decoding: data, as: UTF8.self) }
+          text.withLock { $0 += String(decoding: data, as: UTF8.self) }
         }
       }
     }

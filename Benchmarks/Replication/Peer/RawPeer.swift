@@ -2,6 +2,7 @@ import BenchmarkSupport
 import Foundation
 import RawLMDB
 import RawStore
+import Synchronization
 
 /// A peer that has only LMDB, zlib at level 1 and a socket: the limit for replication between such stores.
 ///
@@ -185,11 +186,18 @@ final class RawPeer: PeerService, @unchecked Sendable {
 }
 
 /// The one link of a raw peer, from when it stands.
-private final class Connected: @unchecked Sendable {
-  private let lock = NSLock()
-  // SAFETY: both are only touched under the lock.
-  private var link: OpaquePointer?
-  private var failure: Int32 = 0
+private final class Connected: Sendable {
+  private struct State {
+    var link: Handle?
+    var failure: Int32 = 0
+  }
+
+  // SAFETY: the link's functions may be called from any thread.
+  private struct Handle: @unchecked Sendable {
+    let link: OpaquePointer
+  }
+
+  private let state = Mutex(State())
   private let isReady = DispatchSemaphore(value: 0)
 
   /// Runs `body` on the link of a connected socket; then others may have it.
@@ -197,10 +205,11 @@ private final class Connected: @unchecked Sendable {
     var opened: OpaquePointer?
     var code = raw_link_open(socket, level, &opened)
     if let opened {
-      lock.withLock { link = opened }
+      let handle = Handle(link: opened)
+      state.withLock { $0.link = handle }
       code = body(opened)
     }
-    lock.withLock { failure = code }
+    state.withLock { $0.failure = code }
     isReady.signal()
   }
 
@@ -208,14 +217,17 @@ private final class Connected: @unchecked Sendable {
   func wait() throws -> OpaquePointer {
     isReady.wait()
     isReady.signal()
-    return try lock.withLock {
-      guard let link, failure == 0 else { throw BenchmarkError("the link failed: \(failure)") }
-      return link
+    let handle = try state.withLock { state in
+      guard let handle = state.link, state.failure == 0 else {
+        throw BenchmarkError("the link failed: \(state.failure)")
+      }
+      return handle
     }
+    return handle.link
   }
 
-  var traffic: raw_traffic { lock.withLock { link.map { raw_link_traffic($0) } ?? raw_traffic() } }
+  var traffic: raw_traffic { state.withLock { $0.link.map { raw_link_traffic($0.link) } ?? raw_traffic() } }
 
   /// Ends the connection; the thread that has it ends with it.
-  func close() { lock.withLock { if let link { raw_link_shut(link) } } }
+  func close() { state.withLock { if let handle = $0.link { raw_link_shut(handle.link) } } }
 }
