@@ -196,6 +196,19 @@ package enum ValueCodec {
     return key
   }
 
+  /// Reads the name of a document's field or of a map's key, which comes after `previous`.
+  ///
+  /// A document's own fields have depth 0; the id is none of them.
+  static func readFieldName(
+    _ reader: inout ByteReader, depth: Int, after previous: inout TextKey?
+  ) throws(CodecError) -> TextKey {
+    let start = reader.offset
+    let key = try readSortedKey(&reader, after: &previous)
+    guard key.utf8.count <= UInt16.max else { throw CodecError(.limit, "a key is too long", at: start) }
+    guard depth > 0 || key != "_id" else { throw CodecError(.malformed, "an _id is no field", at: start) }
+    return key
+  }
+
   static func readToken(_ reader: inout ByteReader) throws(CodecError) -> AttachmentToken {
     let blob = try reader.readBlob()
     let id = unsafe blob.withUnsafeBytes { unsafe Array($0) }

@@ -71,10 +71,7 @@ struct OperationDeltaReader: ~Escapable {
     var previous: TextKey?
     var children: [Node.Child] = []
     for _ in 0..<(try reader.readKeyCount()) {
-      let start = reader.offset
-      let key = try ValueCodec.readSortedKey(&reader, after: &previous)
-      guard key.utf8.count <= UInt16.max else { throw CodecError(.limit, "a key is too long", at: start) }
-      guard depth > 0 || key != "_id" else { throw CodecError(.malformed, "an _id is no field", at: start) }
+      let key = try ValueCodec.readFieldName(&reader, depth: depth, after: &previous)
       children.append(Node.Child(key: key, node: try readNode(depth: depth + 1, onto: standing?[key])))
     }
     return children
