@@ -219,34 +219,10 @@ extension Parser {
 
   /// A path: `a.b`, `a['x-y']`, `a[0]["_123"]`, `['x y']`, `` `x y`.b ``.
   private mutating func parseBuilderPath() throws(QueryError) -> FieldPath {
-    var path: FieldPath = []
-    if accept(.openBracket) {
-      guard case .string(let key) = current.kind else { throw unexpected(["a key in quotes"]) }
-      advance()
-      try expect(.closeBracket)
-      path.append(.key(TextKey(key)))
-    } else {
-      path.append(.key(TextKey(try parseBuilderName())))
-    }
-    while true {
-      if accept(.dot) {
-        path.append(.key(TextKey(try parseBuilderName())))
-      } else if accept(.openBracket) {
-        path.append(try parseSubscript())
-        try expect(.closeBracket)
-      } else {
-        break
-      }
-      guard path.count <= Limits.pathSteps else {
-        throw failure(.limit, "the path is longer than \(Limits.pathSteps) steps")
-      }
-    }
-    return path
-  }
-
-  private mutating func parseBuilderName() throws(QueryError) -> String {
-    guard let name = current.name else { throw unexpected(["a field's name"]) }
+    guard accept(.openBracket) else { return try parseSteps(after: parseFieldName()) }
+    guard case .string(let key) = current.kind else { throw unexpected(["a key in quotes"]) }
     advance()
-    return name
+    try expect(.closeBracket)
+    return try parseSteps(after: TextKey(key))
   }
 }

@@ -85,14 +85,15 @@ extension Parser {
 
   /// Parses `name.name[0]['name']…`; after a dot any word is a name.
   mutating func parsePath() throws(QueryError) -> FieldPath {
-    var path: FieldPath = [
-      .key(TextKey(try parseName("an expression (or a field's name)", or: "COLLECTION")))
-    ]
+    try parseSteps(after: TextKey(parseName("an expression (or a field's name)", or: "COLLECTION")))
+  }
+
+  /// Parses the steps of a path that begins with `first`.
+  mutating func parseSteps(after first: TextKey) throws(QueryError) -> FieldPath {
+    var path: FieldPath = [.key(first)]
     while true {
       if accept(.dot) {
-        guard let name = current.name else { throw unexpected(["a field's name"]) }
-        advance()
-        path.append(.key(TextKey(name)))
+        path.append(.key(try parseFieldName()))
       } else if accept(.openBracket) {
         path.append(try parseSubscript())
         try expect(.closeBracket)
@@ -104,6 +105,13 @@ extension Parser {
       }
     }
     return path
+  }
+
+  /// Parses a field's name, which may be any word.
+  mutating func parseFieldName() throws(QueryError) -> TextKey {
+    guard let name = current.name else { throw unexpected(["a field's name"]) }
+    advance()
+    return TextKey(name)
   }
 
   /// Parses the content of a path's brackets: a key in quotes, or an index.

@@ -87,6 +87,12 @@ struct PatternReader {
     return true
   }
 
+  /// Accepts the hyphen of a class's range; before the end of the class it stands for itself.
+  mutating func acceptRange() -> Bool {
+    guard let end = peek(1), end != 0x5D else { return false }
+    return accept("-")
+  }
+
   /// Reads decimal digits; `nil` without any, and the greatest `Int32` for too many.
   mutating func takeNumber() -> Int? {
     var number: Int?

@@ -77,12 +77,7 @@ struct SimilarParser {
         continue
       }
       let low = try takeClassScalar()
-      guard reader.at("-"), let end = reader.peek(1), end != 0x5D else {
-        set = set.union(ScalarSet(low))
-        continue
-      }
-      reader.offset += 1
-      let high = try takeClassScalar()
+      let high = try reader.acceptRange() ? takeClassScalar() : low
       guard low <= high else { throw reader.failure("has a range in the wrong order") }
       set = set.union(ScalarSet([low...high]))
     }
