@@ -37,7 +37,7 @@
     /// The authority that the application has configured.
     private let configured: TrustedAuthority?
     private let scheduler: LoginScheduler
-    private let board = LoginStatusBoard()
+    private let board = StatusBoard<DunlinAuthenticationStatus>()
     private let state = Mutex(State())
     /// Orders the changes to the file, to the state, and to the network's credentials.
     ///
