@@ -82,25 +82,3 @@ final class RecordedLog: Sendable {
     func log(event: LogEvent) { log.lines.withLock { $0.append((event.level, "\(event.message)")) } }
   }
 }
-
-/// The events that a handler was called with, one by one.
-struct Events<Event: Sendable>: Sendable {
-  let send: @Sendable (Event) -> Void
-  private let stream: AsyncStream<Event>
-
-  init() {
-    let (stream, continuation) = AsyncStream.makeStream(of: Event.self)
-    self.stream = stream
-    send = { continuation.yield($0) }
-  }
-
-  /// Takes as many events as are asked for.
-  func next(_ count: Int) async -> [Event] {
-    var events: [Event] = []
-    for await event in stream {
-      events.append(event)
-      if events.count == count { break }
-    }
-    return events
-  }
-}

@@ -1,5 +1,6 @@
 import DunlinKit
 import Foundation
+import TestKit
 import Testing
 
 /// Results come as types of the application's, and arguments go in as such.

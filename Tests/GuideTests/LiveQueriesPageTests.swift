@@ -1,6 +1,7 @@
 import DunlinKit
 import DunlinTesting
 import Observation
+import TestKit
 import Testing
 
 /// The code of `Documentation/LiveQueries.md`.

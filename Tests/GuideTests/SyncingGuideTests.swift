@@ -1,6 +1,7 @@
 import Dispatch
 import DunlinKit
 import Foundation
+import TestKit
 import Testing
 
 /// What the guides to syncing say, on our own data: a shop's parcels and the couriers who carry them.
