@@ -199,7 +199,8 @@ let package = Package(
       ],
       path: "Tools/bigpeer", exclude: ["check-api"], swiftSettings: settings),
     .target(
-      name: "PeerControl", dependencies: ["CRDTCore"], path: "Tools/PeerControl", swiftSettings: settings),
+      name: "PeerControl", dependencies: ["CRDTCore", .product(name: "Logging", package: "swift-log")],
+      path: "Tools/PeerControl", swiftSettings: settings),
     .target(
       name: "TestKit", dependencies: ["CRDTCore", "Failpoints"], path: "Tests/TestKit",
       swiftSettings: settings),

@@ -4,6 +4,7 @@ import DunlinControl
 import Facade
 import Foundation
 import Logging
+import PeerControl
 
 struct PeersCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -56,7 +57,7 @@ struct PeersCommand: AsyncParsableCommand {
       return try show(
         StoreAccess.peer(of: running).ask("status").objects("peers"), whereNone: "no peer is there")
     }
-    LoggingSystem.bootstrap { StandardErrorLog(label: $0) }
+    LoggingSystem.bootstrap { _ in StandardErrorLog() }
     let path = try store ?? TemporaryStore.make()
     defer { if store == nil { TemporaryStore.remove(path) } }
     let dunlin = try Dunlin(

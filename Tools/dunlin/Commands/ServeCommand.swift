@@ -4,6 +4,7 @@ import Facade
 import Foundation
 import Links
 import Logging
+import PeerControl
 import SyncProtocol
 
 struct ServeCommand: AsyncParsableCommand {
@@ -80,8 +81,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   func run() async throws {
     Allocator.keepLittle()
-    let errors = StandardErrorLog.self
-    LoggingSystem.bootstrap { errors.init(label: $0) }
+    LoggingSystem.bootstrap { _ in StandardErrorLog() }
     var configuration = DunlinConfiguration(
       peerKind: kind == .big ? .big : .small, peerName: name, answersRemoteQueries: answerQueries)
     configuration.webProxies = Set(webProxies)

@@ -23,7 +23,8 @@ struct PeerCommand: ParsableCommand {
   var answerQueries = false
 
   func run() throws {
-    LoggingSystem.bootstrap { ErrorLog(label: $0) }
+    // What peers make the log say is part of what they cost.
+    LoggingSystem.bootstrap { _ in StandardErrorLog(from: .info) }
     signal(SIGINT, SIG_IGN)
     let dunlin = try Dunlin(
       path: store, identity: .unsafeDevelopment(appID: Self.appID),
@@ -49,23 +50,5 @@ struct PeerCommand: ParsableCommand {
     JSON.write(.map(message), to: &line, options: .init(isLossless: true))
     line.append(0x0A)
     try? FileHandle.standardOutput.write(contentsOf: Data(line))
-  }
-}
-
-/// Log lines on standard error, from `info` on: what peers make the log say is part of what they cost.
-private struct ErrorLog: LogHandler {
-  let label: String
-  var logLevel = Logger.Level.info
-  var metadata: Logger.Metadata = [:]
-
-  init(label: String) { self.label = label }
-
-  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-    get { metadata[key] }
-    set { metadata[key] = newValue }
-  }
-
-  func log(event: LogEvent) {
-    FileHandle.standardError.write(Data("\(event.level): \(event.message)\n".utf8))
   }
 }
