@@ -101,24 +101,7 @@ public struct Engine: Sendable {
     _ statement: Statement, arguments: [TextKey: Value] = [:], in transaction: borrowing ReadTransaction,
     context: StatementContext? = nil
   ) throws -> QueryResult {
-    let context = context ?? makeContext()
-    switch statement {
-    case .select(let select):
-      return QueryResult(rows: try rows(of: select, arguments, in: transaction, context)).hinted(by: context)
-    case .explain(let explained): return try explain(explained, arguments, in: transaction)
-    case .profile(let profiled):
-      return try profiling(profiled, context) {
-        try execute(profiled, arguments: arguments, in: transaction, context: context)
-      }
-    case .advise(let advised, provisioning: false): return try advise(advised, arguments, in: transaction)
-    case .insert, .update, .delete, .evict:
-      throw QueryError(.unsupported, "a statement that writes cannot run in a read transaction")
-    case .compound(let compound):
-      return QueryResult(rows: try rows(of: compound, arguments, in: transaction, context)).hinted(
-        by: context)
-    case .createIndex, .dropIndex, .alterSystem, .show, .advise:
-      return try execute(withoutDocuments: statement, arguments)
-    }
+    try execute(reading: statement, arguments, in: transaction, context ?? makeContext())
   }
 
   /// Executes one statement inside a write transaction, which sees what it wrote and commits it later.
@@ -130,14 +113,6 @@ public struct Engine: Sendable {
   ) throws -> QueryResult {
     let context = context ?? makeContext()
     switch statement {
-    case .select(let select):
-      return QueryResult(rows: try rows(of: select, arguments, in: transaction, context)).hinted(by: context)
-    case .explain(let explained): return try explain(explained, arguments, in: transaction)
-    case .profile(let profiled):
-      return try profiling(profiled, context) {
-        try execute(profiled, arguments: arguments, in: transaction, context: context)
-      }
-    case .advise(let advised, provisioning: false): return try advise(advised, arguments, in: transaction)
     case .insert(let insert):
       return try execute(insert, arguments, in: transaction, context).hinted(by: context)
     case .update(let update):
@@ -146,9 +121,33 @@ public struct Engine: Sendable {
       return try execute(removal, arguments, in: transaction, context, as: .delete).hinted(by: context)
     case .evict(let removal):
       return try execute(removal, arguments, in: transaction, context, as: .evict).hinted(by: context)
+    case .profile(let profiled):
+      return try profiling(profiled, context) {
+        try execute(profiled, arguments: arguments, in: transaction, context: context)
+      }
+    case .select, .compound, .explain, .advise, .createIndex, .dropIndex, .alterSystem, .show:
+      return try execute(reading: statement, arguments, in: transaction, context)
+    }
+  }
+
+  /// Executes a statement that writes no documents.
+  private func execute(
+    reading statement: Statement, _ arguments: [TextKey: Value],
+    in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext
+  ) throws -> QueryResult {
+    switch statement {
+    case .select(let select):
+      return QueryResult(rows: try rows(of: select, arguments, in: source, context)).hinted(by: context)
+    case .explain(let explained): return try explain(explained, arguments, in: source)
+    case .profile(let profiled):
+      return try profiling(profiled, context) {
+        try execute(reading: profiled, arguments, in: source, context)
+      }
+    case .advise(let advised, provisioning: false): return try advise(advised, arguments, in: source)
+    case .insert, .update, .delete, .evict:
+      throw QueryError(.unsupported, "a statement that writes cannot run in a read transaction")
     case .compound(let compound):
-      return QueryResult(rows: try rows(of: compound, arguments, in: transaction, context)).hinted(
-        by: context)
+      return QueryResult(rows: try rows(of: compound, arguments, in: source, context)).hinted(by: context)
     case .createIndex, .dropIndex, .alterSystem, .show, .advise:
       return try execute(withoutDocuments: statement, arguments)
     }
