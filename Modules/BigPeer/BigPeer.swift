@@ -159,13 +159,19 @@
 
     /// The routes of the HTTP listener: each part of the big peer adds its routes here.
     private func routes(_ parts: Parts) -> [any ServerRoute] {
-      let gate = parts.gate
-      return [
-        DescriptionRoute(), StatementRoute(gate: gate, now: Self.now), DocumentRoutes(gate: gate),
-        WriteRoute(gate: gate, now: Self.now), RemoteRoute(gate: gate), FeedRoutes(gate: gate, now: Self.now),
-        LoginRoute(
-          endpoints: parts.applications.all.compactMap(\.logins.endpoint), proxies: configuration.http.proxies
-        ),
+      let login = LoginRoute(
+        endpoints: parts.applications.all.compactMap(\.logins.endpoint), proxies: configuration.http.proxies)
+      return Self.interfaceRoutes(parts.gate) + [login]
+    }
+
+    /// The routes of the HTTP interface, which `openapi.json` describes.
+    ///
+    /// - Parameter gate: Checks the keys of requests and counts them.
+    /// - Returns: All routes below `/api`.
+    package static func interfaceRoutes(_ gate: APIGate) -> [any ServerRoute] {
+      [
+        DescriptionRoute(), StatementRoute(gate: gate, now: now), DocumentRoutes(gate: gate),
+        WriteRoute(gate: gate, now: now), RemoteRoute(gate: gate), FeedRoutes(gate: gate, now: now),
       ]
     }
 
