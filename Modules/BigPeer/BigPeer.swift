@@ -57,6 +57,9 @@
     ///   from serving. Then nothing is left open.
     public func run() async throws {
       let material = try await StartMaterial(configuration)
+      if let fault = material.certificateFault {
+        logger.warning("Clients will refuse the HTTP listener, while devices can sync: \(fault)")
+      }
       let applications = try await HostedApplications.open(
         configuration.applications, material.applications, logger: logger)
       let parts = Parts(configuration, applications, material.certificate, metrics, logger)
@@ -103,7 +106,7 @@
         gate = APIGate(applications, configuration.http, now: BigPeer.now)
         ledger = ConnectionLedger(
           configuration.http.limits, proxies: configuration.http.proxies, logger: logger)
-        metrics = ServerMetrics(factories, applications, gate.ledger, ledger)
+        metrics = ServerMetrics(factories, applications, certificate, gate.ledger, ledger)
         reloader = Reloader(configuration, applications, certificate, metrics, logger)
       }
     }

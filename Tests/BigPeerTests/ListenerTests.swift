@@ -184,6 +184,39 @@
       for answer in answers { try await expectEqual(answer.value, 503) }
     }
 
+    @Test func `a certificate that has ended is refused by check and reload, and a start goes on`() async throws {
+      let authority = try WebAuthority()
+      let (chain, key) = (folder.file("chain.pem"), folder.file("key.pem"))
+      func write(_ validity: Range<Date>) throws {
+        let issued = try authority.issue(validity: validity)
+        try issued.certificate.write(toFile: chain, atomically: true, encoding: .utf8)
+        try LoginRig.write(issued.key, to: key)
+      }
+      let now = Date()
+      var configuration = RunningBigPeer.configuration(in: folder)
+      configuration.http.tls = BigPeerConfiguration.TLS(certificate: chain, key: key)
+      try write(now + 3_600..<now + 7_200)
+      let early = await #expect(throws: ConfigurationError.self) { [configuration] in
+        try await configuration.verify()
+      }
+      #expect(early?.description.contains("http.tls.certificate: ") == true)
+      #expect(early?.description.contains("is not valid before") == true)
+      try write(now - 7_200..<now - 3_600)
+      let late = await #expect(throws: ConfigurationError.self) { [configuration] in
+        try await configuration.verify()
+      }
+      #expect(late?.description.contains("has ended at") == true)
+      try await RunningBigPeer.with(configuration) { running in
+        let admin = try running.admin()
+        let refused = try await admin.send("POST", "/admin/reload")
+        #expect(refused.status == 422)
+        #expect(refused.text.contains("has ended at"), "\(refused.text)")
+        let end = Int((now - 3_600).timeIntervalSince1970)
+        let metrics = try await APIClient(running.addresses.admin, token: nil).send("GET", "/metrics").text
+        #expect(metrics.contains("bigpeer_certificate_end_seconds{use=\"http\"} \(end)\n"), "\(metrics)")
+      }
+    }
+
     @Test func `the description lists all routes of the interface and no other`() async throws {
       let applications = try await HostedApplications.open([], [], logger: quietLogger)
       let router = Router(context: ServerContext.self)
