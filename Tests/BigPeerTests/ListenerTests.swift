@@ -184,7 +184,7 @@
       for answer in answers { try await expectEqual(answer.value, 503) }
     }
 
-    @Test func `a certificate that has ended is refused by check and reload, and a start goes on`() async throws {
+    @Test func `a certificate that has ended fails check and reload, and a start goes on`() async throws {
       let authority = try WebAuthority()
       let (chain, key) = (folder.file("chain.pem"), folder.file("key.pem"))
       func write(_ validity: Range<Date>) throws {
