@@ -145,14 +145,14 @@
     }
 
     @Test func `a served store takes a renewed certificate at a hangup, and keeps its own if that is wrong`()
-      async throws
+      throws
     {
       let (store, certificate, ca) = (
         directory.file("served"), directory.file("own.pem"), directory.file("ca.pem")
       )
-      let authority = try DunlinAuthority()
-      try authority.certificate.write(toFile: ca, atomically: true, encoding: .utf8)
       let now = Date()
+      let authority = try DunlinAuthority(appID: "tests", validity: now - 60..<now + 3_600)
+      try authority.certificate.write(toFile: ca, atomically: true, encoding: .utf8)
       let own = try authority.issue(
         deviceKey: try DunlinDevice.publicKey(path: store), validity: now - 60..<now + 3_600)
       try own.write(toFile: certificate, atomically: true, encoding: .utf8)
@@ -174,15 +174,13 @@
         }
         return true
       }
-      try await offTasks {
-        #expect(wait(for: "listening on", on: output))
-        try "no certificate".write(toFile: certificate, atomically: true, encoding: .utf8)
-        kill(server.processIdentifier, SIGHUP)
-        #expect(wait(for: "could not be renewed", on: errors))
-        try own.write(toFile: certificate, atomically: true, encoding: .utf8)
-        kill(server.processIdentifier, SIGHUP)
-        #expect(wait(for: "was read again", on: errors))
-      }
+      #expect(wait(for: "listening on", on: output))
+      try "no certificate".write(toFile: certificate, atomically: true, encoding: .utf8)
+      kill(server.processIdentifier, SIGHUP)
+      #expect(wait(for: "could not be renewed", on: errors))
+      try own.write(toFile: certificate, atomically: true, encoding: .utf8)
+      kill(server.processIdentifier, SIGHUP)
+      #expect(wait(for: "was read again", on: errors))
       #expect(server.isRunning)
     }
 
