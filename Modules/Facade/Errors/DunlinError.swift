@@ -17,7 +17,7 @@ public struct DunlinError: Error, Sendable {
   public let message: String
   /// Where it happened, by name.
   ///
-  /// The names are `database`, `collection`, `path`, `line`, `column`, `expected`, `excerpt` and `operation`.
+  /// The names are `database`, `collection`, `document`, `path`, `line`, `column`, `expected`, `excerpt` and `operation`.
   public let context: [String: String]
   /// The error of the layer below, if it caused this one.
   public let underlying: (any Error)?
