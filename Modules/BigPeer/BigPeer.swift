@@ -57,6 +57,9 @@
     ///   from serving. Then nothing is left open.
     public func run() async throws {
       let material = try await StartMaterial(configuration)
+      if let fault = material.certificateFault {
+        logger.warning("Clients will refuse the HTTP listener, while devices can sync: \(fault)")
+      }
       let applications = try await HostedApplications.open(
         configuration.applications, material.applications, logger: logger)
       let parts = Parts(configuration, applications, material.certificate, metrics, logger)
@@ -103,7 +106,7 @@
         gate = APIGate(applications, configuration.http, now: BigPeer.now)
         ledger = ConnectionLedger(
           configuration.http.limits, proxies: configuration.http.proxies, logger: logger)
-        metrics = ServerMetrics(factories, applications, gate.ledger, ledger)
+        metrics = ServerMetrics(factories, applications, certificate, gate.ledger, ledger)
         reloader = Reloader(configuration, applications, certificate, metrics, logger)
       }
     }
@@ -159,13 +162,19 @@
 
     /// The routes of the HTTP listener: each part of the big peer adds its routes here.
     private func routes(_ parts: Parts) -> [any ServerRoute] {
-      let gate = parts.gate
-      return [
-        DescriptionRoute(), StatementRoute(gate: gate, now: Self.now), DocumentRoutes(gate: gate),
-        WriteRoute(gate: gate, now: Self.now), RemoteRoute(gate: gate), FeedRoutes(gate: gate, now: Self.now),
-        LoginRoute(
-          endpoints: parts.applications.all.compactMap(\.logins.endpoint), proxies: configuration.http.proxies
-        ),
+      let login = LoginRoute(
+        endpoints: parts.applications.all.compactMap(\.logins.endpoint), proxies: configuration.http.proxies)
+      return Self.interfaceRoutes(parts.gate) + [login]
+    }
+
+    /// The routes of the HTTP interface, which `openapi.json` describes.
+    ///
+    /// - Parameter gate: Checks the keys of requests and counts them.
+    /// - Returns: All routes below `/api`.
+    package static func interfaceRoutes(_ gate: APIGate) -> [any ServerRoute] {
+      [
+        DescriptionRoute(), StatementRoute(gate: gate, now: now), DocumentRoutes(gate: gate),
+        WriteRoute(gate: gate, now: now), RemoteRoute(gate: gate), FeedRoutes(gate: gate, now: now),
       ]
     }
 

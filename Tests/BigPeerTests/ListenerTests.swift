@@ -3,9 +3,11 @@
   import CRDTCore
   import Facade
   import Foundation
+  import Hummingbird
   import Links
   import LoginKit
   import NIOCore
+  import Synchronization
   import TestKit
   import Testing
 
@@ -182,19 +184,84 @@
       for answer in answers { try await expectEqual(answer.value, 503) }
     }
 
-    @Test func `the description is one of all paths`() async throws {
+    @Test func `a certificate that has ended fails check and reload, and a start goes on`() async throws {
+      let authority = try WebAuthority()
+      let (chain, key) = (folder.file("chain.pem"), folder.file("key.pem"))
+      func write(_ validity: Range<Date>) throws {
+        let issued = try authority.issue(validity: validity)
+        try issued.certificate.write(toFile: chain, atomically: true, encoding: .utf8)
+        try LoginRig.write(issued.key, to: key)
+      }
+      let now = Date()
+      var configuration = RunningBigPeer.configuration(in: folder)
+      configuration.http.tls = BigPeerConfiguration.TLS(certificate: chain, key: key)
+      try write(now + 3_600..<now + 7_200)
+      let early = await #expect(throws: ConfigurationError.self) { [configuration] in
+        try await configuration.verify()
+      }
+      #expect(early?.description.contains("http.tls.certificate: ") == true)
+      #expect(early?.description.contains("is not valid before") == true)
+      try write(now - 7_200..<now - 3_600)
+      let late = await #expect(throws: ConfigurationError.self) { [configuration] in
+        try await configuration.verify()
+      }
+      #expect(late?.description.contains("has ended at") == true)
+      try await RunningBigPeer.with(configuration) { running in
+        let admin = try running.admin()
+        let refused = try await admin.send("POST", "/admin/reload")
+        #expect(refused.status == 422)
+        #expect(refused.text.contains("has ended at"), "\(refused.text)")
+        let end = Int((now - 3_600).timeIntervalSince1970)
+        let metrics = try await APIClient(running.addresses.admin, token: nil).send("GET", "/metrics").text
+        #expect(metrics.contains("bigpeer_certificate_end_seconds{use=\"http\"} \(end)\n"), "\(metrics)")
+      }
+    }
+
+    @Test func `the description lists all routes of the interface and no other`() async throws {
+      let applications = try await HostedApplications.open([], [], logger: quietLogger)
+      let router = Router(context: ServerContext.self)
+      for route in BigPeer.interfaceRoutes(APIGate(applications, BigPeerConfiguration.HTTP(), now: { 0 })) {
+        route.add(to: router)
+      }
+      let routes = Set(
+        router.routes.map { route in
+          let parts = "\(route.path)".split(separator: "/").map { part in
+            part.hasPrefix(":") ? "{\(part.dropFirst())}" : String(part)
+          }
+          return "\(route.method) /\(parts.joined(separator: "/"))"
+        })
+      let described = try await description()
+      #expect(described.subtracting(routes).sorted() == [], "described, but there is no such route")
+      #expect(routes.subtracting(described).sorted() == [], "a route that is not described")
+    }
+
+    @Test func `what the description lists needs a key`() async throws {
+      let described = try await description()
+      #expect(described.count >= 12)
       try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder)) { running in
         let nobody = try APIClient(running.addresses.http, token: nil)
-        let answer = try await nobody.send("GET", "/api/openapi.json")
+        for operation in described where operation != "GET /api/openapi.json" {
+          let words = operation.split(separator: " ").map(String.init)
+          try await expectEqual(nobody.send(words[0], words[1], "{}").status, 401, "\(operation)")
+        }
+      }
+    }
+
+    /// The operations of the description: `POST /api/v4/store/execute`.
+    private func description() async throws -> Set<String> {
+      let found = Mutex(Set<String>())
+      try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder)) { running in
+        let answer = try await APIClient(running.addresses.http, token: nil).send("GET", "/api/openapi.json")
         #expect(answer.status == 200)
         let description = try JSON.parse(answer.body)
         #expect(description["openapi"] == .string("3.1.0"))
         guard case .map(let paths)? = description["paths"] else { return }
-        for (path, operations) in paths where path.text.hasPrefix("/api/v") && operations["post"] != nil {
-          try await expectEqual(nobody.send("POST", path.text, "{}").status, 401, "\(path)")
+        for (path, operations) in paths {
+          guard case .map(let methods) = operations else { continue }
+          found.withLock { $0.formUnion(methods.keys.map { "\($0.text.uppercased()) \(path.text)" }) }
         }
-        #expect(paths.count >= 8)
       }
+      return found.withLock { $0 }
     }
   }
 #endif

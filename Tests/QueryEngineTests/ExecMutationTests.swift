@@ -74,6 +74,21 @@ import Testing
     #expect(try texts("SELECT _id FROM t") == [#"{"_id":2}"#])
   }
 
+  @Test(arguments: [false, true])
+  func `UPDATE changes the first documents of an order, and no other`(isIndexed: Bool) throws {
+    if isIndexed { _ = try engine.execute("CREATE INDEX a ON t (a)") }
+    #expect(
+      try texts("UPDATE t SET b = a ORDER BY a DESC LIMIT 2 RETURNING _id, b")
+        == [#"{"_id":3,"b":3}"#, #"{"_id":2,"b":2}"#])
+    #expect(try texts("UPDATE t SET b = 9 WHERE a > 1 ORDER BY a LIMIT 1 RETURNING _id") == [#"{"_id":2}"#])
+    #expect(try texts("UPDATE t SET a = 0 ORDER BY a OFFSET 2 RETURNING _id") == [#"{"_id":3}"#])
+    #expect(
+      try texts("SELECT _id, a, b FROM t ORDER BY _id")
+        == [#"{"_id":1,"a":1}"#, #"{"_id":2,"a":2,"b":9}"#, #"{"_id":3,"a":0,"b":3}"#])
+    #expect(try engine.execute("UPDATE t SET a = 5 LIMIT 0").mutatedDocumentIDs.isEmpty)
+    #expect(throws: QueryError.self) { try texts("UPDATE t SET a = 5 LIMIT -1") }
+  }
+
   @Test func `a RETURNING that fails leaves nothing behind, also inside a transaction`() throws {
     let large = Expression.call(.repeat, [.literal(.string("x")), .literal(.int(40 << 20))])
     let update = Statement.update(

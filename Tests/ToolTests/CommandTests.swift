@@ -79,12 +79,40 @@ import Testing
     #expect(good.status == 0)
     #expect(good.errors.contains("2 rows, "))
     #expect(good.errors.contains("1 document changed, "))
+    #expect(try run("query", store, "CREATE INDEX km ON cars (km)").errors.contains("done, "))
+    #expect(
+      try run("query", store, "DELETE FROM cars WHERE _id = 9").errors.contains("no document changed, "))
+    // Several statements in one argument are a script.
+    let several = try run(
+      "query", store, "SELECT _id FROM cars WHERE _id = 1; SELECT oops; SELECT _id FROM cars WHERE _id = 2;")
+    #expect(several.status == 1)
+    #expect(several.output == "{\"_id\":1}\n{\"_id\":2}\n")
+    #expect(several.errors.contains("statement:1:"))
+    #expect(try run("query", store, "SELECT _id FROM cars WHERE _id = 1;").output == "{\"_id\":1}\n")
     // A hint stands under each result that it concerns.
     let typo = String(repeating: "SELECT _id FROM cars WHERE kmh = 7\n", count: 2)
     let hinted = try run("query", store, input: typo)
     #expect(hinted.status == 0 && hinted.output.isEmpty)
     #expect(hinted.errors.components(separatedBy: "hint: a query asks for the field 'kmh'").count == 3)
     #expect(hinted.errors.components(separatedBy: "did you mean 'km'?").count == 3)
+  }
+
+  @Test func `rows come as separated values if the statement names its columns`() throws {
+    let lines = #"{"_id":"a","t":"x,\"y\"","m":{"k":[1]}}"# + "\n" + #"{"_id":"b","t":null,"n":1.5}"#
+    #expect(try run("import", store, "cars", "-", input: lines).status == 0)
+    let rows = try run("query", store, "SELECT _id, t, m, n FROM cars", "--csv")
+    #expect(rows.output == "_id,t,m,n\r\na,\"x,\"\"y\"\"\",\"{\"\"k\"\":[1]}\",\r\nb,,,1.5\r\n")
+    let none = try run("query", store, "SELECT _id, t FROM cars WHERE _id = 'c'", "--csv")
+    #expect(none.output == "_id,t\r\n")
+    let unnamed = try run("query", store, "SELECT * FROM cars", "--csv")
+    #expect(unnamed.status != 0 && unnamed.errors.contains("dunlin export"))
+  }
+
+  @Test func `a parameter that is not JSON says how a text is written`() throws {
+    let wrong = try run("query", store, "SELECT * FROM cars WHERE t = :t", "--arg", "t=red")
+    #expect(wrong.status != 0)
+    #expect(wrong.errors.contains(#"--arg 't="red"'"#))
+    #expect(try run("query", store, "SELECT 1", "--arg", "=1").errors.contains("no name and value"))
   }
 
   @Test(arguments: [

@@ -144,6 +144,46 @@
       try hub.close()
     }
 
+    @Test func `a served store takes a renewed certificate at a hangup, and keeps its own if that is wrong`()
+      throws
+    {
+      let (store, certificate, ca) = (
+        directory.file("served"), directory.file("own.pem"), directory.file("ca.pem")
+      )
+      let now = Date()
+      let authority = try DunlinAuthority(appID: "tests", validity: now - 60..<now + 3_600)
+      try authority.certificate.write(toFile: ca, atomically: true, encoding: .utf8)
+      let own = try authority.issue(
+        deviceKey: try DunlinDevice.publicKey(path: store), validity: now - 60..<now + 3_600)
+      try own.write(toFile: certificate, atomically: true, encoding: .utf8)
+      let server = Tool.process([
+        "serve", store, "--app", "tests", "--authority", ca, "--certificate", certificate, "--listen",
+        "127.0.0.1:0",
+      ])
+      let (output, errors) = (Pipe(), Pipe())
+      server.standardOutput = output
+      server.standardError = errors
+      try server.run()
+      defer { server.terminate() }
+      func wait(for text: String, on pipe: Pipe) -> Bool {
+        var read = ""
+        while !read.contains(text) {
+          let more = pipe.fileHandleForReading.availableData
+          guard !more.isEmpty else { return false }
+          read += String(decoding: more, as: UTF8.self)
+        }
+        return true
+      }
+      #expect(wait(for: "listening on", on: output))
+      try "no certificate".write(toFile: certificate, atomically: true, encoding: .utf8)
+      kill(server.processIdentifier, SIGHUP)
+      #expect(wait(for: "could not be renewed", on: errors))
+      try own.write(toFile: certificate, atomically: true, encoding: .utf8)
+      kill(server.processIdentifier, SIGHUP)
+      #expect(wait(for: "was read again", on: errors))
+      #expect(server.isRunning)
+    }
+
     @Test func `a shared key is made anew each time`() throws {
       let (one, other) = (try run("key").output, try run("key", "make").output)
       #expect(one != other)

@@ -1,5 +1,6 @@
 #if Server
   import Facade
+  import Foundation
   import Links
   import NIOSSL
   import QueryEngine
@@ -14,8 +15,13 @@
     /// The applications, in the configuration's order.
     let applications: [ApplicationMaterial]
 
+    /// The place and the text of what is wrong with the certificate's validity; `nil` if it is valid.
+    let certificateFault: ConfigurationError?
+
     /// Checks a whole configuration.
     ///
+    /// A certificate of the HTTP listener that has ended, or has not begun, is only a fault of it: a start does
+    /// not fail with it, as devices do not use it.
     /// - Throws: The first mistake, with the place of the setting.
     init(_ configuration: BigPeerConfiguration) async throws(ConfigurationError) {
       let places = configuration.places
@@ -25,9 +31,13 @@
         throw places.fault("data", fault)
       }
       if configuration.http.listen != nil, let tls = configuration.http.tls {
-        certificate = try CertifiedKey(tls, places)
+        let key = try CertifiedKey(tls, places)
+        certificate = key
+        certificateFault = key.fault(at: Date()).map { fault in
+          places.fault("http.tls.certificate", "the certificate in \(tls.certificate) \(fault)")
+        }
       } else {
-        certificate = nil
+        (certificate, certificateFault) = (nil, nil)
       }
       var applications: [ApplicationMaterial] = []
       for (index, application) in configuration.applications.enumerated() {
@@ -35,6 +45,13 @@
         applications.append(try await ApplicationMaterial(application, ApplicationPlaces(places, path)))
       }
       self.applications = applications
+    }
+
+    /// Refuses a certificate that clients refuse.
+    ///
+    /// - Throws: The fault, with the place of the setting.
+    func checkValidity() throws(ConfigurationError) {
+      if let certificateFault { throw certificateFault }
     }
   }
 
@@ -44,7 +61,9 @@
     /// Only the start itself shows whether ports are free and whether stores can be opened.
     /// - Throws: The first mistake, with the place of the setting: the file and the line, the flag or the
     ///   variable.
-    public func verify() async throws(ConfigurationError) { _ = try await StartMaterial(self) }
+    public func verify() async throws(ConfigurationError) {
+      try await StartMaterial(self).checkValidity()
+    }
   }
 
   /// The places of the settings of one application.
@@ -87,6 +106,22 @@
     /// Signs requests to the login webhook.
     let webhookSecret: String?
     let places: ApplicationPlaces
+
+    /// When each certificate ends, by its use: `identity` or `login`.
+    var certificateEnds: [String: Date] {
+      var ends: [String: Date] = [:]
+      if let issuer { ends["login"] = issuer.validUntil }
+      switch identity {
+      case .certificate(_, let text):
+        let chain = try? NIOSSLCertificate.fromPEMBytes(Array(text.utf8))
+        if let end = chain?.map(\.notValidAfter).min() {
+          ends["identity"] = Date(timeIntervalSince1970: Double(end))
+        }
+      case .intermediate(let issuer): ends["login"] = issuer.validUntil
+      case .sharedKey, .development: break
+      }
+      return ends
+    }
 
     /// Reads the material of an application that was configured in code.
     package init(_ application: BigPeerConfiguration.Application) async throws(ConfigurationError) {

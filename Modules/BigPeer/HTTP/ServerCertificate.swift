@@ -1,4 +1,5 @@
 #if Server
+  import Foundation
   import NIOCore
   import NIOSSL
   import Synchronization
@@ -36,6 +37,25 @@
       }
     }
 
+    /// When all certificates of the chain are valid.
+    private var validity: (start: Date, end: Date) {
+      let start = chain.map(\.notValidBefore).max() ?? 0
+      let end = chain.map(\.notValidAfter).min() ?? 0
+      return (Date(timeIntervalSince1970: Double(start)), Date(timeIntervalSince1970: Double(end)))
+    }
+
+    /// When the first certificate of the chain ends.
+    var end: Date { validity.end }
+
+    /// Why clients refuse the certificate at a time, with the end of a sentence about the file.
+    ///
+    /// - Returns: `nil` while it is valid.
+    func fault(at now: Date) -> String? {
+      let (start, end) = validity
+      if now < start { return "is not valid before \(start.formatted(.iso8601))" }
+      return now < end ? nil : "has ended at \(end.formatted(.iso8601))"
+    }
+
     fileprivate var configuration: TLSConfiguration {
       var configuration = TLSConfiguration.makeServerConfiguration(
         certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
@@ -49,6 +69,9 @@
     private let newest: Mutex<CertifiedKey>
 
     init(_ first: CertifiedKey) { newest = Mutex(first) }
+
+    /// When the certificate in use ends.
+    var end: Date { newest.withLock { $0 }.end }
 
     /// Replaces the certificate, for connections from now on.
     func replace(by next: CertifiedKey) { newest.withLock { $0 = next } }

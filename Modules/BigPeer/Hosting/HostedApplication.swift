@@ -3,6 +3,7 @@
   package import Facade
   import Foundation
   package import Logging
+  import Synchronization
   import SyncProtocol
   import Transports
 
@@ -29,6 +30,7 @@
     /// Its transactions, for clients that require one that they have seen.
     package let transactions: TransactionWatch
     private let interest: ApplicationInterest
+    private let ends: Mutex<[String: Date]>
     private let places: ApplicationPlaces
 
     /// Opens the application's store; devices can connect from ``start()`` on.
@@ -43,6 +45,7 @@
     ) throws {
       id = configuration.id
       places = material.places
+      ends = Mutex(material.certificateEnds)
       self.configuration = configuration
       var logger = logger
       logger[metadataKey: "application"] = "\(configuration.id)"
@@ -128,7 +131,11 @@
         throw BigPeerError("the application \(id): \(error)", underlying: error)
       }
       if let issuer = material.issuer { logins.endpoint?.renew(issuer) }
+      ends.withLock { $0 = material.certificateEnds }
     }
+
+    /// When each certificate in use ends, by its use: `identity` or `login`.
+    var certificateEnds: [String: Date] { ends.withLock { $0 } }
 
     /// Makes a restored copy take the place of the original: webhooks and API keys work again, durably.
     ///

@@ -35,6 +35,7 @@
         try begin()
         defer { isReloading.withLock { $0 = false } }
         let material = try await StartMaterial(configuration)
+        try material.checkValidity()
         for (application, material) in zip(applications.all, material.applications) {
           try await application.renew(material)
         }

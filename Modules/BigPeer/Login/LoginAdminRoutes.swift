@@ -53,8 +53,8 @@
     }
 
     private func events(_ application: HostedApplication, _ request: Request) throws -> Response {
-      let parameters = request.uri.queryParameters
-      let name = parameters["list"].map { String($0) } ?? LoginAudit.List.issues.rawValue
+      let parameters = try QueryParameters(request)
+      let name = parameters["list"] ?? LoginAudit.List.issues.rawValue
       guard let list = LoginAudit.List(rawValue: name) else {
         throw Problem.request("list must be issues or refusals")
       }
@@ -65,7 +65,7 @@
       let page: LoginAudit.Page?
       do {
         page = try application.logins.audit.events(
-          list, after: parameters["after"].map { String($0) }, count: count)
+          list, after: parameters["after"], count: count)
       } catch {
         throw Problem(any: error)
       }

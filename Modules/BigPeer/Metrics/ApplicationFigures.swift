@@ -1,5 +1,6 @@
 #if Server
   import Facade
+  import Foundation
   import SyncProtocol
   import Transports
 
@@ -18,7 +19,7 @@
     }
 
     /// All figures of the application; figures that are not available now are left out.
-    var samples: [SampledFigures.Sample] { store + sync + webhooks + logins }
+    var samples: [SampledFigures.Sample] { store + sync + webhooks + logins + certificates }
 
     private func gauge(_ name: String, _ value: Double, _ label: (String, String)? = nil)
       -> SampledFigures.Sample
@@ -80,6 +81,12 @@
         + [WebhookProgress.State.active, .retrying, .paused].map { state in
           gauge("bigpeer_webhooks", Double(all.count { $0.state == state }), ("state", state.rawValue))
         }
+    }
+
+    private var certificates: [SampledFigures.Sample] {
+      application.certificateEnds.map { use, end in
+        gauge("bigpeer_certificate_end_seconds", end.timeIntervalSince1970, ("use", use))
+      }
     }
 
     private var logins: [SampledFigures.Sample] {

@@ -1,4 +1,5 @@
 #if Server
+  import Foundation
   import Metrics
   import ServiceLifecycle
   import Synchronization
@@ -15,6 +16,7 @@
     /// Whether there are backends that are not polled.
     let hasOthers: Bool
     private let applications: HostedApplications
+    private let certificate: ServerCertificate?
     private let ledger: RequestLedger
     private let connections: ConnectionLedger
     private let requests: RequestFigures
@@ -23,13 +25,14 @@
     private let sampled: Mutex<SampledFigures>
 
     init(
-      _ factories: [any MetricsFactory], _ applications: HostedApplications, _ ledger: RequestLedger,
-      _ connections: ConnectionLedger
+      _ factories: [any MetricsFactory], _ applications: HostedApplications,
+      _ certificate: ServerCertificate?, _ ledger: RequestLedger, _ connections: ConnectionLedger
     ) {
       page = factories.lazy.compactMap { $0 as? MetricsPage }.first
       hasOthers = factories.contains { !($0 is MetricsPage) }
       let factory = factories.count == 1 ? factories[0] : MultiplexMetricsHandler(factories: factories)
       self.applications = applications
+      self.certificate = certificate
       self.ledger = ledger
       self.connections = connections
       requests = RequestFigures(factory)
@@ -65,14 +68,20 @@
 
     private func sample() {
       let look = sampled.withLock { $0.begin() }
-      let http = [
+      let ends = certificate.map { certificate in
         SampledFigures.Sample(
-          name: "bigpeer_http_requests_in_flight", kind: .gauge, value: Double(ledger.count)),
-        .init(name: "bigpeer_http_connections", kind: .gauge, value: Double(connections.count)),
-        .init(
-          name: "bigpeer_http_connections_refused_total", kind: .counter,
-          value: Double(connections.refusedCount)),
-      ]
+          name: "bigpeer_certificate_end_seconds", kind: .gauge, value: certificate.end.timeIntervalSince1970,
+          labels: [("use", "http")])
+      }
+      let http =
+        [ends].compactMap(\.self) + [
+          SampledFigures.Sample(
+            name: "bigpeer_http_requests_in_flight", kind: .gauge, value: Double(ledger.count)),
+          .init(name: "bigpeer_http_connections", kind: .gauge, value: Double(connections.count)),
+          .init(
+            name: "bigpeer_http_connections_refused_total", kind: .counter,
+            value: Double(connections.refusedCount)),
+        ]
       let samples = http + applications.all.flatMap { ApplicationFigures($0).samples } + process.samples
       sampled.withLock { $0.take(samples, of: look) }
     }

@@ -63,7 +63,8 @@ struct SizeFinding {
       "Document \(document.id.digest) of the collection \(document.collection) takes \(document.byteCount) bytes"
     return switch sizeClass {
     case .soft: "\(head), more than the \(limits.soft) that sync well"
-    case .hard: "\(head), more than the \(limits.hard) that are sent: it stays on this device"
+    case .hard:
+      "\(head), more than the \(limits.hard) that are sent to peers which have nothing of it; those that have it get its changes"
     }
   }
 }

@@ -11,12 +11,17 @@ public import Observation
 ///
 /// Rows are read and decoded off the main actor. Changes that come meanwhile are combined, so that a slow
 /// view gets the newest result. The observation lasts until the object is released, or until `cancel()`.
+///
+/// A row that does not fit the type is left out, and the others are shown: a newer version of the application
+/// may have written it.
 @MainActor @Observable public final class DunlinLiveResults<Item: Decodable & Sendable> {
-  /// The rows of the result, empty until the first result arrives; they stay after the observation.
+  /// The rows of the result that fit, empty until the first result arrives; they stay after the observation.
   public private(set) var items: [Item] = []
   /// Whether the first result of the query has not arrived yet.
   public private(set) var isLoading = true
-  /// The error that has ended the observation; `decoding` for a row that does not fit.
+  /// The rows of the result that do not fit.
+  public private(set) var unfit: [DunlinUnfitRow] = []
+  /// What is wrong: `decoding` while a row does not fit, or the error that has ended the observation.
   public private(set) var error: DunlinError?
   @ObservationIgnored private let store: DunlinStore
   @ObservationIgnored private var task: Task<Void, Never>?
@@ -35,7 +40,7 @@ public import Observation
   /// - Throws: `syntax`, `argument`; `unsupported` for other statements than SELECT. The former query then
   ///   continues.
   public func setQuery(_ query: String, arguments: [String: Any?] = [:]) throws {
-    follow(try store.changes(of: query, arguments: arguments, as: Item.self))
+    follow(try store.changes(of: query, arguments: arguments, as: Item.self, unfit: .leaveOut))
   }
 
   /// Ends the observation; the items stay.
@@ -53,23 +58,27 @@ public import Observation
     }
   }
 
-  /// Runs until the task is cancelled, the database is closed, or a row does not fit.
+  /// Runs until the task is cancelled, the database is closed, or a row cannot be read.
   @concurrent private static func follow(
-    _ diffs: DunlinTypedDiffs<Item>, _ show: @MainActor (Result<[Item], DunlinError>) -> Void
+    _ diffs: DunlinTypedDiffs<Item>, _ show: @MainActor (Result<DunlinTypedDiff<Item>, DunlinError>) -> Void
   ) async {
     do throws(DunlinError) {
-      for try await diff in diffs { await show(.success(diff.items)) }
+      for try await diff in diffs { await show(.success(diff)) }
     } catch {
       await show(.failure(error))
     }
   }
 
-  private func show(_ result: Result<[Item], DunlinError>) {
+  private func show(_ result: Result<DunlinTypedDiff<Item>, DunlinError>) {
     // A result of the former query may have been in flight.
     guard !Task.isCancelled else { return }
     isLoading = false
     switch result {
-    case .success(let items): self.items = items
+    case .success(let diff):
+      items = diff.items
+      guard !(unfit.isEmpty && diff.unfit.isEmpty) else { return }
+      unfit = diff.unfit
+      error = unfit.first?.error
     case .failure(let error): self.error = error
     }
   }
@@ -87,7 +96,7 @@ extension DunlinStore {
   @MainActor public func liveResults<T: Decodable & Sendable>(
     of query: String, arguments: [String: Any?] = [:], as type: T.Type
   ) throws -> DunlinLiveResults<T> {
-    DunlinLiveResults(try changes(of: query, arguments: arguments, as: type), self)
+    DunlinLiveResults(try changes(of: query, arguments: arguments, as: type, unfit: .leaveOut), self)
   }
 
   /// Observes the result of a SELECT for views, with the fields that a value encodes as arguments.
@@ -97,6 +106,6 @@ extension DunlinStore {
   @MainActor public func liveResults<T: Decodable & Sendable>(
     of query: String, arguments: some Encodable, as type: T.Type
   ) throws -> DunlinLiveResults<T> {
-    DunlinLiveResults(try changes(of: query, arguments: arguments, as: type), self)
+    DunlinLiveResults(try changes(of: query, arguments: arguments, as: type, unfit: .leaveOut), self)
   }
 }

@@ -8,12 +8,13 @@ extension DunlinStore {
   ///   - query: The statement.
   ///   - arguments: The values of its parameters.
   ///   - type: The type of each decoded row.
-  /// - Returns: The newest results with exact diffs; the loop throws `decoding` for a row that does not fit.
+  ///   - unfit: What happens with rows that do not fit: the loop throws, or leaves them out and goes on.
+  /// - Returns: The newest results with exact diffs.
   /// - Throws: `syntax`, `argument`; `unsupported` for other statements than SELECT.
   public func changes<T: Decodable & Sendable>(
-    of query: String, arguments: [String: Any?] = [:], as type: T.Type
+    of query: String, arguments: [String: Any?] = [:], as type: T.Type, unfit: DunlinUnfitRows = .fail
   ) throws -> DunlinTypedDiffs<T> {
-    DunlinTypedDiffs(try changes(of: query, arguments: arguments))
+    DunlinTypedDiffs(try changes(of: query, arguments: arguments), unfit: unfit)
   }
 
   /// The changes of a SELECT's result, with the fields that a value encodes as arguments.
@@ -31,9 +32,9 @@ extension DunlinStore {
   /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
   @_disfavoredOverload
   public func changes<T: Decodable & Sendable>(
-    of query: String, arguments: some Encodable, as type: T.Type
+    of query: String, arguments: some Encodable, as type: T.Type, unfit: DunlinUnfitRows = .fail
   ) throws -> DunlinTypedDiffs<T> {
-    DunlinTypedDiffs(try changes(of: query, arguments: arguments))
+    DunlinTypedDiffs(try changes(of: query, arguments: arguments), unfit: unfit)
   }
 
   /// Calls `handler` with the result of a SELECT, with the fields that a value encodes as arguments.

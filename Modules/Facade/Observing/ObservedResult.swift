@@ -75,6 +75,12 @@ extension ResultDiff {
     return result
   }
 
+  /// Says where the rows of this result were in the previous one.
+  ///
+  /// - Parameter count: The number of rows of the previous result.
+  /// - Returns: The former index of each row; `nil` for those that are new.
+  func origins(of count: Int) -> [Int?] { moving(Array(0..<count).map(Optional.some)) { _ in nil } }
+
   private func moving<Element, Failure: Error>(
     _ elements: [Element], _ make: (Row) throws(Failure) -> Element
   ) throws(Failure) -> [Element] {

@@ -16,7 +16,9 @@ public struct DunlinQueryResult: Sendable {
   /// `dunlin.sync.waitUntilArrived(_:at:timeout:)` waits until a peer has the commit. A peer has it once
   /// `documents.synced_up_to_local_commit_id` in `system:data_sync_info` is at least this number.
   public let commitID: UInt64?
-  /// Documents that the statement wrote and that are too large to be sent: they stay on this device.
+  /// Documents that the statement wrote and that are too large for a peer that has nothing of them.
+  ///
+  /// Such a peer gets none of them. A peer that has an earlier state gets the changes.
   public let oversizeDocumentIDs: [DunlinDocumentID]
   /// Possible mistakes in the statement, such as a field that no document of the collection has.
   public let hints: [String]

@@ -17,7 +17,9 @@ public struct DunlinCommit<Value> {
   /// Later commits have greater numbers. A peer has the commit once `documents.synced_up_to_local_commit_id`
   /// in `system:data_sync_info` is at least this number.
   public let id: UInt64?
-  /// Documents that the transaction wrote and that are too large to be sent: they stay on this device.
+  /// Documents that the transaction wrote and that are too large for a peer that has nothing of them.
+  ///
+  /// Such a peer gets none of them. A peer that has an earlier state gets the changes.
   public let oversizeDocumentIDs: [DunlinDocumentID]
 
   init(_ value: Value, _ receipt: CommitReceipt) {

@@ -42,7 +42,8 @@ package enum Planner {
   package static func plan(
     _ update: Update, arguments: [TextKey: Value], catalogue: QueryCatalogue = .empty
   ) throws(QueryError) -> Plan {
-    var plan = try plan(update.target, update.predicate, [], nil, nil, arguments)
+    var plan = try plan(
+      update.target, update.predicate, update.order, update.limit, update.offset, arguments)
     plan.choosePath(catalogue, update.target.hints)
     return plan
   }

@@ -35,11 +35,13 @@ extension Parser {
       throw failure(.syntax, "the clauses of UPDATE stand once each, in the order APPLY, SET, UNSET")
     }
     let predicate = try parseWhere(ids)
+    let window = try parseWindow()
     let binder = Binder(.sources([target]), sourceMap)
     var update = Update(
       target, applications: changes.applications, assignments: changes.assignments,
       removals: changes.removals, predicate: try binder.bindIfAny(predicate, in: "WHERE"))
     try update.bind(binder)
+    (update.order, update.limit, update.offset) = (try binder.bind(window.order), window.limit, window.offset)
     update.returning = try parseReturning(target)
     update.target.alias = nil
     return update

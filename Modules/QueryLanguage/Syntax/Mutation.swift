@@ -73,6 +73,9 @@ public struct Update: Hashable, Sendable {
   public var assignments: [Assignment]
   public var removals: [[TextKey]]
   public var predicate: Expression?
+  public var order: [SortKey] = []
+  public var limit: Expression?
+  public var offset: Expression?
   /// The projection of each changed document, as it is now, for the result; `nil`: no rows.
   public var returning: Select.Projection?
 

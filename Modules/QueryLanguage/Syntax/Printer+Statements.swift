@@ -149,6 +149,7 @@ extension Printer {
       text += " UNSET " + printer.list(removals)
     }
     return text + printer.clause("WHERE", update.predicate)
+      + printer.window(update.order.map { printer.text(of: $0) }, update.limit, update.offset)
       + printer.returning(update.returning, update.target)
   }
 

@@ -7,23 +7,24 @@ struct QueryCommand: ParsableCommand {
     commandName: "query", abstract: "Run one DQL statement, or a prompt that reads them.",
     discussion: """
       On a terminal rows are a table that fits it, elsewhere lines of JSON. Rows are written as they are found, with the \
-      columns in the order of the statement.
+      columns in the order of the statement. With --csv they are separated values with a header; the statement has to name its columns.
 
       A store that a running peer has open is asked through that peer: its commits show at once, and it goes on syncing.
 
-      A script, in a file or on standard input, runs to its end; the status is 1 when a statement of it failed. \
+      A script, in a file, on standard input or as the argument, runs to its end; the status is 1 when a statement of it failed. \
       Semicolons end its statements; with one statement on each line it needs none.
 
       Examples:
         dunlin query store "SELECT dest, COUNT(*) AS n FROM flights GROUP BY dest"
-        dunlin query store "SELECT * FROM c WHERE n > :m" --arg m=120 --json
+        dunlin query store "SELECT * FROM c WHERE n > :m AND t = :t" --arg m=120 --arg 't="red"' --json
+        dunlin query store "SELECT _id, total FROM orders" --csv > orders.csv
         dunlin query store --file script.dql
         dunlin query store
       """)
 
   @Argument(help: "The store's directory.", completion: .directory)
   var store: String
-  @Argument(help: "A statement; without one, statements are read from standard input.")
+  @Argument(help: "A statement, or several with semicolons; without one they are read from standard input.")
   var statement: String?
   @Option(
     name: .shortAndLong,
@@ -31,15 +32,21 @@ struct QueryCommand: ParsableCommand {
     completion: .file())
   var file: String?
   @Option(
-    help: ArgumentHelp("A parameter's value as JSON, for example --arg min=60.", valueName: "name=json"))
+    help: ArgumentHelp(
+      "A parameter's value as JSON, for example --arg min=60, and --arg 'color=\"red\"' for a text.",
+      valueName: "name=json"), transform: Parameter.init)
   var arg: [Parameter] = []
   @Flag(help: "Write rows as lines of JSON, also on a terminal.")
   var json = false
   @Flag(help: "Write rows as a table, also into a file or pipe.")
   var table = false
+  @Flag(help: "Write rows as separated values with a header; the statement has to name its columns.")
+  var csv = false
 
   func validate() throws {
-    if json, table { throw ValidationError("--json and --table exclude each other") }
+    guard [json, table, csv].count(where: { $0 }) <= 1 else {
+      throw ValidationError("--json, --table and --csv exclude each other")
+    }
     if statement != nil, file != nil { throw ValidationError("a statement and --file exclude each other") }
   }
 
@@ -47,9 +54,16 @@ struct QueryCommand: ParsableCommand {
     let access = try StoreAccess.open(store)
     defer { access.close() }
     let arguments = Dictionary(arg.map { (TextKey($0.name), $0.value) }, uniquingKeysWith: { $1 })
-    let runner = StatementRunner(access, arguments, format: json ? .json : table ? .table : nil)
+    let runner = StatementRunner(access, arguments, format: json ? .json : table ? .table : csv ? .csv : nil)
     if let statement {
-      try runner.run(statement)
+      if StatementText.isSeveral(statement) {
+        var rest = [statement]
+        var script = Script(runner, name: "statement")
+        try script.run { rest.popLast() }
+        if script.failures > 0 { throw ExitCode.failure }
+      } else {
+        try runner.run(statement)
+      }
       return
     }
     if file == nil, let terminal = Terminal() {
@@ -64,15 +78,24 @@ struct QueryCommand: ParsableCommand {
   }
 }
 
-struct Parameter: ExpressibleByArgument {
+/// A parameter of a statement, written `name=json`.
+struct Parameter {
   let name: String
   let value: Value
 
-  init?(argument: String) {
-    guard let equals = argument.firstIndex(of: "=") else { return nil }
+  /// - Throws: A `ValidationError` that says how the value is written.
+  init(_ argument: String) throws {
+    guard let equals = argument.firstIndex(of: "="), equals != argument.startIndex else {
+      throw ValidationError("'\(argument)' has no name and value: write --arg min=60")
+    }
     name = String(argument[..<equals])
     let text = String(argument[argument.index(after: equals)...])
-    guard let value = try? JSON.parse(text) else { return nil }
-    self.value = value
+    do {
+      value = try JSON.parse(text)
+    } catch {
+      throw ValidationError(
+        "the value of \(name) is not JSON: \(text) (for a text write --arg '\(name)=\(JSON.text(of: .string(text)))')"
+      )
+    }
   }
 }

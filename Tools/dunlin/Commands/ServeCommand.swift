@@ -17,6 +17,8 @@ struct ServeCommand: AsyncParsableCommand {
       While it runs, the other commands work on its store: dunlin status, top, peers, why, query, import, stats, backup, verify, inspect \
       and evict ask it through the socket control.sock in the store's directory, which only you can use.
 
+      With --certificate a hangup (SIGHUP) has the certificate read again, so that a renewed one takes its place; else it ends the peer.
+
       Example: two peers on one machine, the second of which pulls what the first has.
         dunlin serve depot --listen 127.0.0.1:4040
         dunlin serve copy --connect 127.0.0.1:4040 --subscribe orders
@@ -104,6 +106,7 @@ struct ServeCommand: AsyncParsableCommand {
         Output.note("\(error)")
       }
     }
+    renewAtHangup(dunlin)
     var subscriptions: [DunlinSyncSubscription] = []
     let visitors = ServedConnections(dunlin)
     do {
@@ -135,6 +138,23 @@ struct ServeCommand: AsyncParsableCommand {
     filling?.cancel()
     withExtendedLifetime(subscriptions) {}
     await interruption.yieldToCleanUp()
+  }
+
+  /// Has the certificate read again at each SIGHUP; one that cannot be used leaves the present one in place.
+  private func renewAtHangup(_ dunlin: Dunlin) {
+    #if TLS
+      guard identity.certificate != nil else { return }
+      Interruption.atHangup { [identity] in
+        Task {
+          do {
+            try await dunlin.updateIdentity(try identity.identity)
+            Output.note("the certificate was read again")
+          } catch {
+            Output.note("the certificate could not be renewed: \(error)")
+          }
+        }
+      }
+    #endif
   }
 
   /// Lets other commands ask this peer; one that cannot be asked serves others all the same.

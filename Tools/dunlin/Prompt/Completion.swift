@@ -16,7 +16,7 @@ final class Completion {
   /// A collection follows these.
   private static let sourceWords: Set<String> = ["FROM", "INTO", "UPDATE", "JOIN", ".SCHEMA"]
   /// What may follow a command.
-  private static let commandWords = [".mode": ["json", "table"], ".timer": ["off", "on"]]
+  private static let commandWords = [".mode": ["csv", "json", "table"], ".timer": ["off", "on"]]
 
   /// Others write into a store that a running peer has open.
   private static let lifetime = Duration.seconds(10)

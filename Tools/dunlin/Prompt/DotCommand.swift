@@ -28,7 +28,7 @@ enum DotCommand {
     .schema [collection] its fields with their types, of up to 1,000 documents, and its indexes
     .explain STATEMENT   how a statement would run
     .watch STATEMENT     the rows of a query, and again whenever they change, until Control-C
-    .mode table|json     how rows are shown
+    .mode table|json|csv how rows are shown
     .timer on|off        whether the time of each statement is told
     .quit                ends the prompt, as Control-D does
     A statement ends with a semicolon and may have several lines. Control-C drops what is typed, or ends a statement
@@ -48,7 +48,7 @@ enum DotCommand {
     case (".timer", "on"), (".timer", "off"): self = .timer(rest == "on")
     case (".mode", _):
       guard let format = StatementRunner.Format(rawValue: rest) else {
-        throw ToolError(".mode: table or json must follow")
+        throw ToolError(".mode: table, json or csv must follow")
       }
       self = .mode(format)
     case (".quit", ""), (".exit", ""): self = .quit

@@ -40,6 +40,57 @@ struct JSONRowWriter: RowWriter {
   }
 }
 
+/// Rows as separated values (RFC 4180), with the columns of the statement as the header.
+struct SeparatedRowWriter: RowWriter {
+  private let columns: [TextKey]
+  private let write: ([UInt8]) throws -> Void
+  private var out: [UInt8] = []
+  private var isBegun = false
+
+  /// - Parameters:
+  ///   - columns: The columns by name.
+  ///   - write: Takes what is to be written, in pieces of about 64 KiB.
+  init(_ columns: [TextKey], to write: @escaping ([UInt8]) throws -> Void) {
+    (self.columns, self.write) = (columns, write)
+  }
+
+  mutating func add(_ values: [TextKey: Value]) throws {
+    begin()
+    record(columns.map { values[$0].map(Self.text) ?? "" })
+    if out.count > 64 << 10 { try flush() }
+  }
+
+  mutating func finish() throws {
+    begin()
+    try flush()
+  }
+
+  private mutating func begin() {
+    guard !isBegun, !columns.isEmpty else { return }
+    isBegun = true
+    record(columns.map(\.text))
+  }
+
+  private mutating func record(_ texts: [String]) {
+    SeparatedRecord.write(
+      texts.map { SeparatedCell(text: $0) }, delimiter: UInt8(ascii: ","), to: &out)
+  }
+
+  private mutating func flush() throws {
+    try write(out)
+    out.removeAll(keepingCapacity: true)
+  }
+
+  /// Strings as they are, nothing for null, everything else as JSON.
+  private static func text(of value: Value) -> String {
+    switch value {
+    case .string(let text): text
+    case .null: ""
+    default: JSON.text(of: value)
+    }
+  }
+}
+
 /// Rows as a table that fits a terminal.
 ///
 /// The first rows decide which columns it has and how wide they are; longer values are cut.
@@ -128,16 +179,21 @@ struct TableRowWriter: RowWriter {
   /// Narrows the widest columns until all fit; where all are narrow, the last ones are left out.
   private static func fitting(_ columns: [Column], into width: Int) -> [Column] {
     var columns = columns
+    // A document is named by its whole id, so that is cut only where it alone takes most of the line.
+    func keeps(_ column: Column) -> Bool { column.name == "_id" && column.width <= width / 2 }
     func total(_ most: Int) -> Int {
       let wanted = columns.filter(\.isWanted)
-      return wanted.reduce(0) { $0 + min($1.width, most) } + gap * max(0, wanted.count - 1)
+      return wanted.reduce(0) { $0 + (keeps($1) ? $1.width : min($1.width, most)) }
+        + gap * max(0, wanted.count - 1)
     }
     while total(leastWidth) > width, let last = columns.lastIndex(where: \.isWanted), last > 0 {
       columns[last].isWanted = false
     }
     var most = columns.map(\.width).max() ?? 0
     while most > leastWidth, total(most) > width { most -= 1 }
-    for index in columns.indices { columns[index].width = min(columns[index].width, most) }
+    for index in columns.indices where !keeps(columns[index]) {
+      columns[index].width = min(columns[index].width, most)
+    }
     return columns
   }
 

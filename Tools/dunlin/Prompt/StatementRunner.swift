@@ -7,7 +7,7 @@ import QueryEngine
 /// Runs statements and prints each row as it is found, so that a result of any size takes little memory.
 final class StatementRunner {
   enum Format: String {
-    case json, table
+    case json, table, csv
   }
 
   var format: Format
@@ -44,6 +44,7 @@ final class StatementRunner {
     let start = ContinuousClock.now
     // What does not parse fails where it runs.
     let statement = try? DQL.parse(text)
+    if format == .csv { try Self.checkHasColumns(statement) }
     var writer = makeWriter(nil, statement)
     let outcome: StatementOutcome
     do {
@@ -61,18 +62,30 @@ final class StatementRunner {
     }
     try writer.finish()
     if outcome.rows == 0, outcome.changed == 0, let statement { try hint(statement) }
-    let summary =
-      outcome.changed > 0
-      ? "\(outcome.changed.counting("document")) changed" : outcome.rows.counting("row")
+    let summary = Self.summary(outcome, of: statement)
     Output.note(tellsTime ? "\(summary), \((ContinuousClock.now - start).text)" : summary)
     for hint in outcome.hints { Output.note("hint: \(hint)") }
     return outcome
+  }
+
+  /// What a statement has done, without figures where it has none.
+  private static func summary(_ outcome: StatementOutcome, of statement: Statement?) -> String {
+    if outcome.changed > 0 { return "\(outcome.changed.counting("document")) changed" }
+    switch statement {
+    case .insert, .update, .delete, .evict:
+      if outcome.rows == 0 { return "no document changed" }
+    case .createIndex, .dropIndex, .alterSystem:
+      if outcome.rows == 0 { return "done" }
+    case .select, .compound, .show, .explain, .profile, .advise, nil: break
+    }
+    return outcome.rows.counting("row")
   }
 
   /// Shows the rows of a query, and again whenever they change, until it is interrupted.
   ///
   /// - Throws: As `run`.
   func watch(_ text: String) throws {
+    if format == .csv { try Self.checkHasColumns(try? DQL.parse(text)) }
     var screen = LiveScreen(text)
     try source.watch(text, arguments, limit: screen.rowLimit) { event in
       switch event {
@@ -84,9 +97,22 @@ final class StatementRunner {
     Output.note("no longer watched")
   }
 
+  /// Separated values have a header, so the columns have to be known before the first row.
+  ///
+  /// - Throws: A `ToolError` if a query does not name its columns.
+  private static func checkHasColumns(_ statement: Statement?) throws {
+    guard let statement, statement.isQuery, statement.columnNames == nil else { return }
+    throw ToolError(
+      "separated values need named columns: SELECT a, b FROM …; dunlin export writes all fields")
+  }
+
   private func makeWriter(_ columns: [TextKey]?, _ statement: Statement? = nil) -> any RowWriter {
     let write: ([UInt8]) throws -> Void = { try RawFile.output.write($0) }
-    guard format == .table else { return JSONRowWriter(columns, to: write) }
+    switch format {
+    case .json: return JSONRowWriter(columns, to: write)
+    case .csv: return SeparatedRowWriter(columns ?? [], to: write)
+    case .table: break
+    }
     let width = Terminal.width(of: STDOUT_FILENO)
     if let statement, let plan = PlanRowWriter(statement, terminalWidth: width, to: write) { return plan }
     return TableRowWriter(columns, terminalWidth: width, to: write)

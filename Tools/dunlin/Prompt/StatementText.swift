@@ -77,6 +77,14 @@ struct StatementText {
     return isEmpty ? nil : Statement(text[...], at: place)
   }
 
+  /// Whether a text has more than one statement.
+  static func isSeveral(_ text: String) -> Bool {
+    var statements = StatementText()
+    statements.append(line: text)
+    guard statements.takeEnded() != nil else { return false }
+    return !statements.isEmpty
+  }
+
   mutating func clear() { text = "" }
 
   /// The first semicolon that stands in no string, name or comment.

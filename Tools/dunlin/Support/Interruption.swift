@@ -20,6 +20,9 @@ struct Interruption {
     Interruption(body, goesOn: true)
   }
 
+  /// Calls `body` at each hangup (SIGHUP), which then does not end the program.
+  static func atHangup(_ body: @escaping @Sendable () -> Void) { SignalWatch.shared.atHangup(body) }
+
   /// Does not return when an interruption is under way: the clean-up goes on, then ends the program.
   func yieldToCleanUp() async {
     guard watch.isInterrupted else { return }
@@ -36,6 +39,7 @@ private final class SignalWatch: Sendable {
 
   private static let numbers = [SIGINT, SIGTERM, SIGHUP]
   private let cleanUp = Mutex<(body: @Sendable () -> Void, goesOn: Bool)?>(nil)
+  private let hangup = Mutex<(@Sendable () -> Void)?>(nil)
   private let interrupted = Atomic(false)
 
   private init() {
@@ -51,24 +55,37 @@ private final class SignalWatch: Sendable {
   /// With `goesOn` that is the user's interruption alone, and the program goes on behind it.
   func begin(_ body: @escaping @Sendable () -> Void, goesOn: Bool) {
     cleanUp.withLock { $0 = (body, goesOn) }
-    let met = goesOn ? [SIGINT] : Self.numbers
-    for number in met { signal(number, noteSignal) }
+    meet(goesOn ? [SIGINT] : Self.numbers)
+  }
+
+  func atHangup(_ body: @escaping @Sendable () -> Void) {
+    hangup.withLock { $0 = body }
+    meet([SIGHUP])
+  }
+
+  private func meet(_ numbers: [Int32]) {
+    for number in numbers { signal(number, noteSignal) }
     // Whoever started the program may have kept them from arriving.
     var arriving = sigset_t()
     sigemptyset(&arriving)
-    for number in met { sigaddset(&arriving, number) }
+    for number in numbers { sigaddset(&arriving, number) }
     pthread_sigmask(SIG_UNBLOCK, &arriving, nil)
   }
 
   func cancel() {
     for number in Self.numbers { signal(number, SIG_DFL) }
     cleanUp.withLock { $0 = nil }
+    hangup.withLock { $0 = nil }
   }
 
   private func run() {
     while true {
       guard sem_wait(arrivals.semaphore) == 0 else { continue }
       let number = arrivals.number.load(ordering: .sequentiallyConsistent)
+      if number == SIGHUP, let body = hangup.withLock({ $0 }) {
+        body()
+        continue
+      }
       guard let (body, goesOn) = cleanUp.withLock({ $0 }) else { continue }
       guard !goesOn else {
         body()

@@ -43,24 +43,31 @@
     ///
     /// - Throws: `request`; the codes of queries.
     init(_ request: Request) throws {
-      let parameters = request.uri.queryParameters
-      for (name, _) in parameters where !["query", "args", "after"].contains(name) {
-        throw Problem.request("there is no parameter \(name) here")
-      }
-      let statements = parameters[values: "query"].map(String.init)
+      let parameters = try QueryParameters(request)
+      try parameters.check(only: ["query", "args", "after"])
+      let statements = parameters[values: "query"]
       guard !statements.isEmpty else {
         throw Problem.request("the parameter query is missing: SELECT * FROM collection WHERE …")
       }
       var arguments: [TextKey: Value] = [:]
       if let text = parameters["args"] {
         let options = JSON.ReadOptions(interpretsTags: true)
-        guard case .map(let members)? = try? JSON.parse(String(text), options: options) else {
+        guard case .map(let members)? = try? JSON.parse(text, options: options) else {
           throw Problem.request("the parameter args must be a JSON object")
         }
         arguments = members
       }
       filter = try FeedFilter(dql: statements, arguments: arguments)
-      start = try Self.start(request, parameters["after"].map(String.init))
+      start = try Self.start(request, parameters["after"])
+    }
+
+    /// The query of a ticket, which a reconnecting client continues from its own position.
+    ///
+    /// - Throws: `request` if the address has other parameters than `ticket`.
+    init(_ ticket: StreamTickets.Ticket, _ request: Request) throws(Problem) {
+      try QueryParameters(request).check(only: ["ticket"])
+      filter = ticket.filter
+      start = try Self.start(request, nil) ?? .position(ticket.start)
     }
 
     /// Reads the body of a request: `statement` or `statements`, `args` and `after`.
@@ -77,9 +84,12 @@
 
     /// The start of the stream.
     ///
-    /// A reconnecting client sends its position in a header, which overrides `after`.
+    /// A reconnecting client sends its position in a header, which overrides `after`. A browser repeats the
+    /// header whatever the response is: a position that cannot be read starts with `requeryRequired`.
     private static func start(_ request: Request, _ after: String?) throws(Problem) -> Start? {
-      if let last = request.headers[.lastEventID], !last.isEmpty { return try Start(last) }
+      if let last = request.headers[.lastEventID], !last.isEmpty {
+        return (try? Start(last)) ?? .position(.unknown)
+      }
       return try after.map { text throws(Problem) in try Start(text) }
     }
   }

@@ -8,6 +8,29 @@
   import ServiceLifecycle
 
   extension FeedRoutes {
+    /// Makes a ticket for a stream that starts at the position of the query, or else at the last change.
+    func ticket(_ admission: Admission, _ query: FeedQuery) throws -> Response {
+      let store = admission.application.feed.store
+      let ticket = StreamTickets.Ticket(
+        application: admission.application.id, key: admission.key, filter: query.filter,
+        start: try query.start?.position(in: store) ?? store.feedPosition(), made: now())
+      let text = try tickets.make(ticket)
+      return Self.json(
+        ["ticket": .string(text), "path": .string("/api/v4/changes?ticket=\(text)")], status: .created)
+    }
+
+    /// Responds with the events of a ticket's query.
+    func stream(_ text: String, _ request: Request, _ context: ServerContext) throws -> Response {
+      do {
+        let ticket = try tickets.open(text, at: now())
+        let query = try FeedQuery(ticket, request)
+        return try stream(
+          gate.admit(ticket.key, of: ticket.application, context, needing: .read), query, context)
+      } catch {
+        throw Problem(any: error)
+      }
+    }
+
     /// Responds with server-sent events, until the client disconnects or the server stops.
     ///
     /// The response counts as a stream, and no longer as a request.

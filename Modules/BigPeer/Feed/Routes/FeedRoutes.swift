@@ -8,6 +8,7 @@
   package struct FeedRoutes: ServerRoute {
     let gate: APIGate
     let seats: StreamSeats
+    let tickets = StreamTickets()
     /// Milliseconds since 1970.
     let now: @Sendable () -> Int64
 
@@ -20,7 +21,8 @@
     package func add(to router: Router<ServerContext>) {
       let group = router.group("/api/v4")
       group.get("changes") { request, context in
-        try await answer(request, context, needing: .read) { admission in
+        if let ticket = try QueryParameters(request)["ticket"] { return try stream(ticket, request, context) }
+        return try await answer(request, context, needing: .read) { admission in
           try stream(admission, FeedQuery(request), context)
         }
       }
@@ -28,6 +30,12 @@
         try await answer(request, context, needing: .read) { admission in
           var fields = try RequestFields(try await request.json(admission).value)
           return try stream(admission, FeedQuery(&fields, request), context)
+        }
+      }
+      group.post("changes/ticket") { request, context in
+        try await answer(request, context, needing: .read) { admission in
+          var fields = try RequestFields(try await request.json(admission).value)
+          return try ticket(admission, FeedQuery(&fields, request))
         }
       }
       addWebhooks(to: group)

@@ -22,8 +22,8 @@
     ///
     /// - Throws: `Problem`.
     init(_ request: Request) throws {
-      for (name, value) in request.uri.queryParameters {
-        let text = String(value)
+      let parameters = try QueryParameters(request)
+      for (name, text) in parameters.all {
         switch name {
         case "id": id = try Self.id(text)
         case "at": moment = try Self.time(text, name)
@@ -39,11 +39,11 @@
         default: throw Problem.request("there is no parameter \(name) here")
         }
       }
-      if let text = request.uri.queryParameters["cursor"] { place = try Self.place(String(text)) }
+      if let text = parameters["cursor"] { place = try Self.place(text) }
       if moment != nil, id == nil { throw Self.wrong("at", "needs an id") }
     }
 
-    private static func wrong(_ name: Substring, _ what: String) -> Problem {
+    private static func wrong(_ name: String, _ what: String) -> Problem {
       Problem(.unprocessableContent, "argument", "the parameter \(name) \(what)")
     }
 
@@ -57,7 +57,7 @@
     }
 
     /// Milliseconds since 1970, or a time such as `2026-01-31T12:00:00Z`.
-    private static func time(_ text: String, _ name: Substring) throws -> UInt64 {
+    private static func time(_ text: String, _ name: String) throws -> UInt64 {
       guard text.utf8.count <= timeBytes else { throw wrong(name, "has at most \(timeBytes) bytes") }
       if let milliseconds = UInt64(text) { return milliseconds }
       let styles = [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()]

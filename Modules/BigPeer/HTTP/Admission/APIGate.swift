@@ -68,6 +68,29 @@
       _ request: Request, _ context: ServerContext, needing right: APIKey.Right
     ) throws(Problem) -> Admission {
       let (application, key) = try owner(of: request)
+      return try admit(key, of: application, context, needing: right)
+    }
+
+    /// Admits a request that names its key in another way than by the header, such as with a ticket.
+    ///
+    /// - Parameters:
+    ///   - key: The key, which may have been revoked meanwhile.
+    ///   - id: The id of the key's application.
+    ///   - context: Its record gets the application and the key.
+    ///   - right: The right that the request needs.
+    /// - Returns: The admission; the request counts until it is released.
+    /// - Throws: `authentication`, `restored`, `permission`, `rateLimit`, `busy`.
+    func admit(
+      _ key: APIKey, of id: String, _ context: ServerContext, needing right: APIKey.Right
+    ) throws(Problem) -> Admission {
+      guard let application = applications[id], isValid(key, of: application) else { throw Problem.wrongKey }
+      guard application.origin.accepts(key) else { throw Problem.restored }
+      return try admit(key, of: application, context, needing: right)
+    }
+
+    private func admit(
+      _ key: APIKey, of application: HostedApplication, _ context: ServerContext, needing right: APIKey.Right
+    ) throws(Problem) -> Admission {
       context.record.note(application: application.id, key: key.id)
       guard key.right.covers(right) else { throw Problem.permission }
       let wait = rates.withLock { $0.byKey.take(key.id, at: $0.now) }

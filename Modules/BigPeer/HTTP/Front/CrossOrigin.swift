@@ -9,7 +9,7 @@
     let origins: Set<String>
 
     private static let allowedHeaders =
-      "Authorization, Content-Type, Dunlin-Transaction, Idempotency-Key, X-DITTO-TXN-ID"
+      "Authorization, Content-Type, Dunlin-Transaction, Idempotency-Key, Last-Event-ID, X-DITTO-TXN-ID"
     private static let exposedHeaders = "Dunlin-Transaction, Idempotency-Replayed, Retry-After"
     /// How long a browser may cache a preflight response, in seconds.
     private static let age = 600

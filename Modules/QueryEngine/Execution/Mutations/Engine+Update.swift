@@ -18,7 +18,7 @@ extension Engine {
     update.target.hints = update.target.hints.or(settings.hints)
     let catalogue = try QueryCatalogue([update.collection], in: transaction)
     note(UnknownField.all(in: update.predicate.map { [$0] } ?? [], of: [update.target], catalogue), context)
-    let plan = try Planner.plan(update, arguments: arguments, catalogue: catalogue).writable()
+    var plan = try Planner.plan(update, arguments: arguments, catalogue: catalogue).writable()
     context.profile?.begin(plan.root(of: .update))
     let returning = try Returning(update.returning, arguments, context)
     var modification = try Modification(update, arguments, context)
@@ -28,6 +28,9 @@ extension Engine {
     }
     modification.resolve(collection.keys)
     let resolved = modification
+    // The statement's order and bounds choose the documents first.
+    let chosen = plan.hasWindow ? try plan.ids(in: transaction, context) : nil
+    if let chosen { plan = plan.finding(chosen) }
     var changes: [(id: DocumentID, edits: [Edit])] = []
     try plan.forEachMatch(in: transaction, collection, context) { id, record in
       let edits = try resolved.edits(id, record, collection.keys)
@@ -35,6 +38,10 @@ extension Engine {
       try context.reserveGathered(edits.reduce(96) { $0 + 64 + ($1.value?.memoryBytes ?? 0) })
       changes.append((DocumentID(copying: id), edits))
       return true
+    }
+    if let chosen {
+      let places = Dictionary(uniqueKeysWithValues: chosen.enumerated().map { ($1, $0) })
+      changes.sort { (places[$0.id] ?? 0) < (places[$1.id] ?? 0) }
     }
     var mutated: [DocumentID] = []
     if QueryDefect.updateMissesDocument.isPlanted { changes = changes.dropLast() }
@@ -47,5 +54,18 @@ extension Engine {
     return QueryResult(
       rows: try returning?.rows(ofWritten: shown, in: update.collection, transaction) ?? [],
       mutatedDocumentIDs: mutated)
+  }
+}
+
+extension Plan {
+  /// Whether the statement orders or bounds its documents.
+  fileprivate var hasWindow: Bool { !order.isEmpty || limit != nil || offset != 0 }
+
+  /// The plan for some documents that it has found, without order and bounds.
+  fileprivate func finding(_ ids: [DocumentID]) -> Plan {
+    var plan = self
+    plan.access = .ids(ids.sorted())
+    (plan.order, plan.limit, plan.offset) = ([], nil, 0)
+    return plan
   }
 }

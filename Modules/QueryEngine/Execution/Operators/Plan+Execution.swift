@@ -46,7 +46,7 @@ extension Plan {
     if case .ids = access { coversFilter } else { false }
   }
 
-  /// The ids of the documents that DELETE and EVICT remove, in the statement's order.
+  /// The ids of the documents that DELETE, EVICT and UPDATE change, in the statement's order.
   package func ids(
     in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext = StatementContext()
   ) throws -> [DocumentID] {
