@@ -1,4 +1,4 @@
-package import CRDTCore
+public import CRDTCore
 
 /// Why the change feed or the history has refused a call.
 ///

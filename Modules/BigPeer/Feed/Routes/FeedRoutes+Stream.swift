@@ -10,10 +10,10 @@
   extension FeedRoutes {
     /// Makes a ticket for a stream that starts at the position of the query, or else at the last change.
     func ticket(_ admission: Admission, _ query: FeedQuery) throws -> Response {
-      let store = admission.application.feed.store
+      let store = admission.application.feed.parts.store
       let ticket = StreamTickets.Ticket(
         application: admission.application.id, key: admission.key, filter: query.filter,
-        start: try query.start?.position(in: store) ?? store.feedPosition(), made: now())
+        start: try query.start?.position(in: store) ?? .now(store), made: now())
       let text = try tickets.make(ticket)
       return Self.json(
         ["ticket": .string(text), "path": .string("/api/v4/changes?ticket=\(text)")], status: .created)

@@ -1,6 +1,6 @@
 #if Server
   import CRDTCore
-  import Facade
+  import DunlinFeed
   import Synchronization
 
   /// Tickets with which a browser's `EventSource` opens a stream of changes, as it cannot send a key in a header.
