@@ -196,15 +196,12 @@
       var configuration = RunningBigPeer.configuration(in: folder)
       configuration.http.tls = BigPeerConfiguration.TLS(certificate: chain, key: key)
       try write(now + 3_600..<now + 7_200)
-      let early = await #expect(throws: ConfigurationError.self) { [configuration] in
-        try await configuration.verify()
-      }
+      let wrong = configuration
+      let early = await #expect(throws: ConfigurationError.self) { try await wrong.verify() }
       #expect(early?.description.contains("http.tls.certificate: ") == true)
       #expect(early?.description.contains("is not valid before") == true)
       try write(now - 7_200..<now - 3_600)
-      let late = await #expect(throws: ConfigurationError.self) { [configuration] in
-        try await configuration.verify()
-      }
+      let late = await #expect(throws: ConfigurationError.self) { try await wrong.verify() }
       #expect(late?.description.contains("has ended at") == true)
       try await RunningBigPeer.with(configuration) { running in
         let admin = try running.admin()

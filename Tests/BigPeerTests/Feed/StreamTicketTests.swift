@@ -1,6 +1,7 @@
 #if Server
   @testable import BigPeer
   import CRDTCore
+  import DunlinFeed
   import Facade
   import TestKit
   import Testing
@@ -43,7 +44,7 @@
         let key = try #require(server.application.keys.all.first)
         let ticket = StreamTickets.Ticket(
           application: "tests", key: key, filter: try FeedFilter(dql: ["SELECT * FROM cars"], arguments: [:]),
-          start: try server.store.feedPosition(), made: 1_000)
+          start: try .now(server.parts.store), made: 1_000)
         let (unopened, opened) = (try tickets.make(ticket), try tickets.make(ticket))
         _ = try tickets.open(opened, at: 60_999)
         #expect(throws: Problem.self) { try tickets.open(unopened, at: 61_000) }
@@ -67,8 +68,8 @@
         }
         for wrong in ["query=%", "query=%4", "query=%zz", "query=%ff", "%ff=1"] {
           let answer = try await server.ask("GET", "/api/v4/changes?\(wrong)")
-          expectEqual(answer.status, 400, wrong)
-          expectEqual(answer.fields.string("detail")?.contains("encoded as in a form"), true, wrong)
+          expectEqual(answer.status, 400, "\(wrong)")
+          expectEqual(answer.fields.string("detail")?.contains("encoded as in a form"), true, "\(wrong)")
         }
       }
     }

@@ -1,6 +1,7 @@
 #if Server
   import CRDTCore
   import DunlinFeed
+  import HTTPTypes
   import Synchronization
 
   /// Tickets with which a browser's `EventSource` opens a stream of changes, as it cannot send a key in a header.
