@@ -110,7 +110,8 @@ public final class Dunlin: Sendable {
   ///
   /// - Throws: `unreachable` when `url` is not such an address.
   public func disconnect(url: String) throws {
-    core.sync.network.disconnect(try translatingErrors { try LinkSchemes.address(url: url) }, for: .application)
+    core.sync.network.disconnect(
+      try translatingErrors { try LinkSchemes.address(url: url) }, for: .application)
   }
 
   /// Connects to a TCP address while sync runs, and reconnects whenever the connection is lost.

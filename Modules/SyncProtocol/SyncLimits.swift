@@ -141,7 +141,7 @@ package enum SyncLimits {
   /// Unfinished segmented transactions of ended sessions whose segments are kept for the next session.
   package static let leftTransactions = 16
   /// Damaged records, and documents too large to merge, that a session records individually.
-  package static let tellableRecords = 1_024
+  package static let reportableRecords = 1_024
   /// Unreadable ranges that a session records individually; further ones count as whole collections.
   package static let unreadableRanges = 64
 }

@@ -84,9 +84,9 @@ import Testing
     var items: [Car] = []
     for _ in 0..<60 {
       let diff = try #require(try await changes.next())
-      #expect(diff.oldItems == items)
+      expectEqual(diff.oldItems, items)
       items = Self.applying(diff, to: items)
-      #expect(items == diff.items)
+      expectEqual(items, diff.items)
       let ids = (0..<8).map { "\($0)" }
       let writes = (0..<Int.random(in: 1...3, using: &generator)).map { _ in
         (

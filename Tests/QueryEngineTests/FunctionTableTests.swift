@@ -80,7 +80,7 @@ import Testing
     #expect(function.names.first == function.rawValue)
     for name in function.names {
       // The word EXISTS is an operator.
-      #expect(Function(name: name) == (function == .exists ? nil : function))
+      expectEqual(Function(name: name), function == .exists ? nil : function)
     }
     #expect(Function.allCases.count { $0.names.contains(function.rawValue) } == 1)
   }

@@ -143,10 +143,10 @@ import Testing
 
   @Test func `documents that cannot be merged are told apart up to a limit`() throws {
     var unreadable = Unreadable()
-    for number in 0..<SyncLimits.tellableRecords + 5 {
+    for number in 0..<SyncLimits.reportableRecords + 5 {
       unreadable.insert(DocumentName(collection: "things", id: try DocumentID("d\(number)")))
     }
-    #expect(unreadable.exceeding.count == SyncLimits.tellableRecords)
+    #expect(unreadable.exceeding.count == SyncLimits.reportableRecords)
     #expect(unreadable.isHere)
   }
 

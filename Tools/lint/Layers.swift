@@ -17,8 +17,8 @@ let layers = [
 ]
 /// The modules that other packages can use alone, and that keep their names.
 let products = [
-  "CRDTCore", "DocStore", "QueryLanguage", "QueryEngine", "DunlinFeed", "SyncProtocol", "ScopePolicy", "Links",
-  "Transports", "DunlinControl", "Facade",
+  "CRDTCore", "DocStore", "QueryLanguage", "QueryEngine", "DunlinFeed", "SyncProtocol", "ScopePolicy",
+  "Links", "Transports", "DunlinControl", "Facade",
 ]
 /// These depend on nothing outside of the package but the toolchain, liblmdb and libz.
 let cores = [

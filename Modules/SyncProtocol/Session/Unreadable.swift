@@ -26,19 +26,19 @@ struct Unreadable {
   ///
   /// - Returns: Whether it is new.
   mutating func insert(_ record: DamagedRecord) -> Bool {
-    documents.count < SyncLimits.tellableRecords && documents.insert(record).inserted
+    documents.count < SyncLimits.reportableRecords && documents.insert(record).inserted
   }
 
   /// Adds a document that cannot be merged; further ones beyond the limit are not recorded.
   mutating func insert(_ document: DocumentName) {
-    if exceeding.count < SyncLimits.tellableRecords { exceeding.insert(document) }
+    if exceeding.count < SyncLimits.reportableRecords { exceeding.insert(document) }
   }
 
   /// Records documents that cannot be reached.
   ///
   /// - Returns: The range of their ids, the first time; `nil` if it is known or no document is missing.
   mutating func insert(_ record: DamagedRecord, _ span: DocumentSpan, in store: Store) -> UnreadableRange? {
-    guard met.count < SyncLimits.tellableRecords, met.insert(record).inserted else { return nil }
+    guard met.count < SyncLimits.reportableRecords, met.insert(record).inserted else { return nil }
     var range = UnreadableRange(collection: record.collection)
     if met.count <= SyncLimits.unreadableRanges {
       guard let found = Self.range(record.collection, span, in: store) else { return nil }

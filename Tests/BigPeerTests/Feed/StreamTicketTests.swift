@@ -27,7 +27,8 @@
         }
         try await server.store["cars"].upsert(["_id": "c", "n": 7])
         try await server.open("GET", path, nil, [Self.nobody, ("Last-Event-ID", id)]) { stream in
-          #expect(try await stream.changes(1).map(\.words) == ["upsert c"])
+          let events = try await stream.changes(1)
+          #expect(events.map(\.words) == ["upsert c"])
         }
         let more = try await server.ask("GET", "\(path)&after=beginning", nil, [Self.nobody])
         #expect(more.status == 400)
@@ -64,7 +65,8 @@
           _ = try await stream.event()
           try await server.store["cars"].upsert(["_id": "1", "name": "a b"])
           try await server.store["cars"].upsert(["_id": "2", "name": "a+b"])
-          #expect(try await stream.changes(1).map(\.words) == ["upsert 2"])
+          let events = try await stream.changes(1)
+          #expect(events.map(\.words) == ["upsert 2"])
         }
         for wrong in ["query=%", "query=%4", "query=%zz", "query=%ff", "%ff=1"] {
           let answer = try await server.ask("GET", "/api/v4/changes?\(wrong)")
