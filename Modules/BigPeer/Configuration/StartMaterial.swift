@@ -20,8 +20,7 @@
 
     /// Checks a whole configuration.
     ///
-    /// A certificate of the HTTP listener that has ended, or has not begun, is only a fault of it: a start does
-    /// not fail with it, as devices do not use it.
+    /// An HTTP certificate that has ended, or has not begun, does not fail the check: devices do not use it.
     /// - Throws: The first mistake, with the place of the setting.
     init(_ configuration: BigPeerConfiguration) async throws(ConfigurationError) {
       let places = configuration.places

@@ -12,7 +12,7 @@
 
     /// Reads the part of an address after `?`.
     ///
-    /// - Throws: `request` if a name or a value is no text in UTF-8, or has a `%` without two hexadecimal digits.
+    /// - Throws: `request` if a name or a value is no text in UTF-8, or has a `%` without two digits.
     init(_ request: Request) throws(Problem) {
       var all: [(name: String, value: String)] = []
       for field in (request.uri.query ?? "").utf8.split(separator: UInt8(ascii: "&")) {

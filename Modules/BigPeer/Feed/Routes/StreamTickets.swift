@@ -4,10 +4,10 @@
   import HTTPTypes
   import Synchronization
 
-  /// Tickets with which a browser's `EventSource` opens a stream of changes, as it cannot send a key in a header.
+  /// Tickets with which a browser's `EventSource` opens a stream of changes, as it cannot send a key.
   ///
-  /// A ticket stands for one query and the key that asked for it, and permits only to read that stream. Tickets are
-  /// only in memory: after a restart of the server a client asks for another one.
+  /// A ticket stands for one query and the key that asked for it, and permits only to read that stream.
+  /// Tickets are only in memory: after a restart of the server a client asks for another one.
   final class StreamTickets: Sendable {
     /// What a ticket permits.
     struct Ticket {
