@@ -70,7 +70,7 @@ import Testing
     #expect(cars.error == nil && cars.unfit.isEmpty)
     try await store["cars"].upsert(["_id": "a", "color": 1])
     await wait { cars.items.map(\._id) == ["b", "c"] }
-    try cars.setQuery("SELECT * FROM cars WHERE color != 1")
+    try cars.setQuery("SELECT * FROM cars WHERE _id != 'a'")
     #expect(cars.error == nil)
     await wait { !cars.isLoading }
     #expect(cars.items.map(\._id) == ["b", "c"] && cars.unfit.isEmpty)
@@ -95,7 +95,7 @@ import Testing
         )
       }
       try await store.write { transaction in
-        for (id, kind, place) in writes {
+        for (id, kind, place) in Dictionary(writes.map { ($0.id, $0) }, uniquingKeysWith: { $1 }).values {
           switch kind {
           case 0: try transaction["cars"].findByID(DunlinDocumentID(value: id)).remove()
           case 1: try transaction["cars"].upsert(["_id": id, "color": place, "place": place])

@@ -16,7 +16,8 @@ struct QueryCommand: ParsableCommand {
 
       Examples:
         dunlin query store "SELECT dest, COUNT(*) AS n FROM flights GROUP BY dest"
-        dunlin query store "SELECT * FROM c WHERE n > :m AND t = :t" --arg m=120 --arg 't="red"' --json
+        dunlin query store "SELECT * FROM c WHERE n > :m" --arg m=120 --json
+        dunlin query store "SELECT * FROM c WHERE t = :t" --arg 't="red"'
         dunlin query store "SELECT _id, total FROM orders" --csv > orders.csv
         dunlin query store --file script.dql
         dunlin query store
