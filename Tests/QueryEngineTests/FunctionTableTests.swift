@@ -66,7 +66,8 @@ import Testing
       ])
     } catch let error as QueryError {
       // It fails in place too, so that no result is equal to any.
-      expect(error.code != .unsupported, "\(call): \(error)")
+      // There are no named time zones here.
+      expect(error.code != .unsupported || error.message.contains("time zone"), "\(call): \(error)")
       predicate = .binary(.same, call, call)
     }
     var matcher = try RecordMatcher(predicate)
