@@ -28,19 +28,19 @@ extension FunctionDefinition {
       }),
     .init(
       .isMissing, [.any], inPlace: .isMissing,
-      on: .total { _, operands in .bool(operands[0] == nil) }),
+      on: .optional { _, operand in .bool(operand == nil) }),
     .init(
-      .isNull, [.any], inPlace: .isNull, on: .total { _, operands in .bool(operands[0] == .null) }
+      .isNull, [.any], inPlace: .isNull, on: .optional { _, operand in .bool(operand == .null) }
     ),
     .init(
       .isMissingOrNull, [.any], inPlace: .call(.isMissingOrNull),
-      on: .total { _, operands in .bool(operands[0] == nil || operands[0] == .null) }),
+      on: .optional { _, operand in .bool(operand == nil || operand == .null) }),
     .init(
       .nullIf, [.any, .any], inPlace: .call(.nullIf),
-      on: .total { _, operands in Evaluator.areEqual(operands) ? .null : operands[0] }),
+      on: .optionals { _, left, right in Evaluator.areEqual(left, right) ? .null : left }),
     .init(
       .missingIf, [.any, .any], inPlace: .call(.missingIf),
-      on: .total { _, operands in Evaluator.areEqual(operands) ? nil : operands[0] }),
+      on: .optionals { _, left, right in Evaluator.areEqual(left, right) ? nil : left }),
   ]
 }
 
@@ -55,8 +55,8 @@ extension Evaluator {
     return try value(of: operands[isKnown ? 1 : 2], row)
   }
 
-  fileprivate static func areEqual(_ operands: [Value?]) -> Bool {
-    TruthValue.compare(operands[0], operands[1]) { $0 == 0 } == .bool(true)
+  fileprivate static func areEqual(_ left: Value?, _ right: Value?) -> Bool {
+    TruthValue.compare(left, right) { $0 == 0 } == .bool(true)
   }
 
   fileprivate mutating func first(

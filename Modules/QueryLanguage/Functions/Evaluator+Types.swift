@@ -5,8 +5,10 @@ extension FunctionDefinition {
   static let types: [FunctionDefinition] = [
     .init(
       .type, [.any], inPlace: .call(.type),
-      on: .total { _, operands in .string(Evaluator.typeName(operands[0])) }),
-    .init(.jsonType, [.any], on: .total { _, operands in .string(Evaluator.jsonTypeName(operands[0])) }),
+      on: .optional { _, operand in .string(Evaluator.typeName(operand)) }),
+    .init(
+      .jsonType, [.any], inPlace: .call(.jsonType),
+      on: .optional { _, operand in .string(Evaluator.jsonTypeName(operand)) }),
     .init(.isBoolean, [.any], on: .values { _, operands in .bool(SortOrder.Class(operands[0]) == .boolean) }),
     .init(
       .isNumber, [.any], traits: .takesDecimals,

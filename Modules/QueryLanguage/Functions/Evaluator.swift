@@ -166,7 +166,7 @@ package struct Evaluator {
     case .xor: return TruthValue.xor(left, right)
     case .add, .subtract, .multiply, .divide, .remainder, .shiftLeft, .shiftRight:
       return Arithmetic.apply(symbol, left, right)
-    case .concatenate: return try eager(.concat, [left, right])
+    case .concatenate: return try result(Function.concat.evaluation, [left, right])
     }
   }
 

@@ -9,15 +9,24 @@ enum FunctionTable {
       FunctionDefinition.objects, FunctionDefinition.types, FunctionDefinition.conditions,
       FunctionDefinition.dates,
     ]
-    let given = families.flatMap { $0 }
-    return Function.allCases.enumerated().map { index, function in
-      let rows = given.filter { $0.function == function }
-      guard let row = rows.first, rows.count == 1, function.ordinal == index else {
-        preconditionFailure("the function '\(function.rawValue)' has \(rows.count) rows, and must have one")
+    var rows = [FunctionDefinition?](repeating: nil, count: Function.allCases.count)
+    for family in families {
+      for row in family {
+        precondition(
+          rows[row.function.ordinal] == nil, "the function '\(row.function.rawValue)' has two rows")
+        rows[row.function.ordinal] = row
       }
+    }
+    return zip(Function.allCases, rows).map { function, row in
+      guard let row else { preconditionFailure("the function '\(function.rawValue)' has no row") }
       return row
     }
   }()
+
+  /// What an evaluation needs of each row, without the lists of the row, whose references it would count.
+  static let evaluations: [FunctionEvaluation] = definitions.map {
+    FunctionEvaluation(form: $0.form, traits: $0.traits)
+  }
 
   /// The functions by the names that a call in DQL has.
   static let named: [TextKey: Function] = {
@@ -34,14 +43,16 @@ enum FunctionTable {
 
 extension Function {
   /// The row of this function.
-  @inline(__always)
   var definition: FunctionDefinition { FunctionTable.definitions[ordinal] }
+
+  /// What an evaluation needs of the row of this function.
+  @inline(__always)
+  var evaluation: FunctionEvaluation { FunctionTable.evaluations[ordinal] }
 
   /// The place among all functions, from zero.
   @inline(__always)
   var ordinal: Int {
-    // SAFETY: an enumeration of fewer than 257 cases without values is one byte, the number of the case. The
-    // table compares this number with the place among all cases.
+    // SAFETY: an enumeration of fewer than 257 cases without values is one byte, the number of the case.
     Int(unsafe unsafeBitCast(self, to: UInt8.self))
   }
 }

@@ -22,9 +22,9 @@ struct ScalarNode {
   }
 
   /// The form in place of a function that evaluates all its arguments.
-  enum Call: UInt8 {
+  enum Call {
     // Of one argument, also a MISSING or NULL one.
-    case isMissingOrNull, type
+    case isMissingOrNull, type, jsonType
     // Of one argument.
     case lower, upper, byteLength, charLength, arrayLength, arrayContainsNull
     // Of two arguments, also MISSING or NULL ones.

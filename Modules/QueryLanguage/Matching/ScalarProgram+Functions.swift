@@ -12,7 +12,10 @@ extension ScalarProgram {
       return Scalar(operand.isMissing || operand.isNull)
     case .type:
       let operand = try scalar(index + 1, document, &scratch)
-      return scratch.scalar(of: .string(Self.typeName(operand.kind)))
+      return scratch.scalar(of: .string(Evaluator.typeName(Self.sample(of: operand.kind))))
+    case .jsonType:
+      let operand = try scalar(index + 1, document, &scratch)
+      return scratch.scalar(of: .string(Evaluator.jsonTypeName(Self.sample(of: operand.kind))))
     case .lower, .upper:
       let operand = try scalar(index + 1, document, &scratch)
       return try changingCase(operand, toUpper: form == .upper, document, &scratch)
@@ -46,16 +49,34 @@ extension ScalarProgram {
     case .concat:
       return try concatenate(try operands(of: node, index, document, &scratch), document, &scratch)
     case .substr: return try substring(try operands(of: node, index, document, &scratch), document, &scratch)
-    case .onValues:
-      let operands = try operands(of: node, index, document, &scratch)
+    case .onValues: return try callOnValues(node, index, document, &scratch)
+    }
+  }
+
+  private func callOnValues(
+    _ node: ScalarNode, _ index: Int, _ document: borrowing DocumentView, _ scratch: inout ScalarScratch
+  ) throws(QueryError) -> Scalar {
+    let row = node.function.evaluation
+    let operands = try operands(of: node, index, document, &scratch)
+    guard !row.takesMissing else {
       var values: [Value?] = []
       values.reserveCapacity(operands.count)
       for operand in operands { values.append(try value(of: operand, document, scratch)) }
       let result = try scratch.withEvaluator(scope) { (evaluator) throws(QueryError) in
-        try evaluator.eager(node.function, values)
+        try evaluator.result(row, values)
       }
       return scratch.scalar(of: result)
     }
+    var values: [Value] = []
+    values.reserveCapacity(operands.count)
+    for operand in operands {
+      if let value = try value(of: operand, document, scratch) { values.append(value) }
+    }
+    if values.count < operands.count { return .missing }
+    let result = try scratch.withEvaluator(scope) { (evaluator) throws(QueryError) in
+      try evaluator.result(row, present: &values)
+    }
+    return scratch.scalar(of: result)
   }
 
   private func pair(
@@ -77,18 +98,19 @@ extension ScalarProgram {
     return operands
   }
 
-  private static func typeName(_ kind: Scalar.Kind) -> String {
+  /// A value of a kind, by which types are named.
+  private static func sample(of kind: Scalar.Kind) -> Value? {
     switch kind {
-    case .missing: Evaluator.typeName(nil)
-    case .null: Evaluator.typeName(.null)
-    case .bool: Evaluator.typeName(.bool(true))
-    case .int, .counter: Evaluator.typeName(.int(0))
-    case .double: Evaluator.typeName(.double(0))
-    case .string: Evaluator.typeName(.string(""))
-    case .bytes: Evaluator.typeName(.bytes([]))
-    case .array: Evaluator.typeName(.array([]))
-    case .object, .attachment: Evaluator.typeName(.map([:]))
-    case .decimal: Evaluator.typeName(.decimal(.zero))
+    case .missing: nil
+    case .null: .null
+    case .bool: .bool(true)
+    case .int, .counter: .int(0)
+    case .double: .double(0)
+    case .string: .string("")
+    case .bytes: .bytes([])
+    case .array: .array([])
+    case .object, .attachment: .map([:])
+    case .decimal: .decimal(.zero)
     }
   }
 
