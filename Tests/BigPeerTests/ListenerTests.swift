@@ -192,7 +192,8 @@
         try issued.certificate.write(toFile: chain, atomically: true, encoding: .utf8)
         try LoginRig.write(issued.key, to: key)
       }
-      let now = Date()
+      // Certificates have whole seconds.
+      let now = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
       var configuration = RunningBigPeer.configuration(in: folder)
       configuration.http.tls = BigPeerConfiguration.TLS(certificate: chain, key: key)
       try write(now + 3_600..<now + 7_200)
