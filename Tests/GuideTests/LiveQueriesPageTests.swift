@@ -25,6 +25,12 @@ import Testing
       break
     }
 
+    let changes = try dunlin.store.changes(of: "SELECT * FROM orders", as: Order.self, unfit: .leaveOut)
+    for try await change in changes {
+      for row in change.unfit { print(row.documentID ?? "no id", row.error) }
+      break
+    }
+
     let removal = Task { try await orders.findAll().remove() }
 
     for await change in try dunlin.store.changes(of: "SELECT * FROM orders ORDER BY seat") {
