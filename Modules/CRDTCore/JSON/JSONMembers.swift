@@ -157,7 +157,7 @@ package struct JSONMembers<Failure: JSONMemberError> {
     switch value(name) {
     case nil: return nil
     case .int(let number)?: whole = number
-    case .double(let number)? where Failure.areDoublesIntegers: whole = Int64(exactly: number)
+    case .double(let number)? where Failure.areDoublesIntegers: whole = Self.whole(number)
     default: whole = nil
     }
     guard let whole else { throw fault(name, .kind(.integer(range))) }
@@ -165,6 +165,16 @@ package struct JSONMembers<Failure: JSONMemberError> {
       throw fault(name, .bounds(.integer(range)))
     }
     return number
+  }
+
+  /// The integer that a number is; `nil` if it has a fraction or too many digits.
+  ///
+  /// It does not round, which `Int64(exactly:)` does with the C library of mathematics: a debug build of this
+  /// module is linked without that.
+  private static func whole(_ number: Double) -> Int64? {
+    guard number >= -0x1p63, number < 0x1p63 else { return nil }
+    let whole = Int64(number)
+    return Double(whole) == number ? whole : nil
   }
 
   /// The members of an object that has any members, such as arguments; `nil` if the member is missing.
