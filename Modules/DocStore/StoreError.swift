@@ -123,6 +123,7 @@ public struct StoreError: CodedError, Hashable {
 }
 
 extension StoreError {
+  // text: the names are literals of this package.
   package var context: [String: String] {
     var context = ["operation": operation]
     if let underlying { context["returned"] = "\(underlying)" }
