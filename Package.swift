@@ -190,7 +190,7 @@ let package = Package(
     .executableTarget(
       name: "BigPeerProgram",
       dependencies: [
-        "BigPeer", "CRDTCore", "Facade", "Links",
+        "BigPeer", "CRDTCore", "Facade", "Links", "PeerControl",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(

@@ -134,9 +134,9 @@
             limits: configuration.http.limits, gate: parts.gate,
             crossOrigin: CrossOrigin(origins: configuration.http.origins),
             routes: routes(parts), logger: logger,
-            report: { [logger, metrics = parts.metrics] in
+            report: { [log = RequestLog(logger), metrics = parts.metrics] in
               metrics.record($0)
-              $0.log(to: logger)
+              log.log($0)
             }, ledger: parts.ledger
           ) { address in board.record { $0.http = "\(scheme)://\(address)" } })
       }
@@ -148,7 +148,7 @@
           HTTPListener(
             name: "admin", address: address, places: configuration.places, limits: limits,
             routes: try adminRoutes(parts), logger: logger,
-            report: { [logger] in if $0.method != .get || $0.error != nil { $0.log(to: logger) } },
+            report: { [log = RequestLog(logger)] in if $0.method != .get || $0.error != nil { log.log($0) } },
             ledger: ledger
           ) { address in board.record { $0.admin = "http://\(address)" } })
       }

@@ -5,6 +5,7 @@ import ArgumentParser
   import Facade
   import Foundation
   import Logging
+  import PeerControl
   import ServiceLifecycle
   import UnixSignals
 
@@ -118,6 +119,7 @@ import ArgumentParser
     var settings: SettingsOptions
 
     func run() async throws {
+      Allocator.keepLittle()
       let configuration = try settings.configuration
       // A pipe whose reader has gone is an error of the write, and not the end of the process.
       signal(SIGPIPE, SIG_IGN)
