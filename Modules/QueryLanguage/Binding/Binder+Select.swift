@@ -30,7 +30,7 @@ extension Binder {
     try binder.checkGroups(of: select)
     select.countRows()
     if !select.distinct, !select.isGrouped { select.projection = select.projection.withoutCollations }
-    if select.joins.isEmpty { select.source.alias = nil }
+    if select.joins.isEmpty { select.source.dropAlias(unlessReadBy: select.expressions) }
     return select
   }
 
@@ -138,7 +138,10 @@ extension Binder {
 
   /// The column of a whole document has the name of its source.
   private func columnName(_ expression: Expression, _ sources: [Source], at position: Int) -> String {
-    if case .field(let source, let path) = expression, path.isEmpty { return sources[source].name }
-    return expression.columnName(at: position)
+    switch expression {
+    case .field(let source, let path) where path.isEmpty: sources[source].name
+    case .path(let path) where path.isEmpty: sources[0].name
+    default: expression.columnName(at: position)
+    }
   }
 }
