@@ -10,7 +10,7 @@ extension Binder {
   ) throws(QueryError) -> Select {
     var select = raw.select
     let sources = [select.source] + select.joins.map(\.source)
-    let binder = Binder(.sources(sources), sourceMap)
+    let binder = Binder(raw.hasSource ? .sources(sources) : .nothing("SELECT without FROM"), sourceMap)
     for index in select.joins.indices {
       select.joins[index].condition = try binder.bind(
         select.joins[index].condition, in: "ON", seeing: index + 2)
@@ -93,6 +93,9 @@ extension Binder {
         guard raw.elements.count == 1 else {
           throw sourceMap.error(
             .syntax, "unqualified * with other projection elements is not supported", at: token)
+        }
+        if case .nothing(let context) = scope {
+          throw sourceMap.error(.syntax, "\(context) cannot read whole documents", at: token)
         }
         return BoundColumns(projection: .all)
       case .star(let token):
