@@ -162,7 +162,7 @@ extension Parser {
 
   /// Whether the current token is a column's name without AS.
   ///
-  /// It is one only where the element ends behind it, and where the word before it is no mistyped DISTINCT. So
+  /// It is one only where the element ends behind it, and where the word before it is no mistyped keyword. So
   /// most mistyped words are still errors.
   private func isColumnAlias(after expression: Expression) -> Bool {
     guard beginsPath(current) else { return false }
