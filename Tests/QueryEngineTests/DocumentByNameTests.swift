@@ -112,6 +112,11 @@ import Testing
     #expect(second == [["c": .map(changed)]])
   }
 
+  @Test func `the id stays the id, whatever the collection is called`() throws {
+    #expect(try DQL.parse("SELECT _id FROM _id") == DQL.parse("SELECT _id._id FROM _id"))
+    #expect(try DQL.parse("SELECT * FROM c _id WHERE _id = 1") == DQL.parse("SELECT * FROM c WHERE _id = 1"))
+  }
+
   // MARK: Hints
 
   @Test(arguments: [

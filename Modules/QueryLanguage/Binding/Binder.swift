@@ -134,7 +134,8 @@ struct Binder {
     case .sources(let sources):
       if sources.count == 1 {
         let name = sources[0].name
-        return .path(path == [.key(TextKey(name))] ? [] : path.unqualified(by: name))
+        let isDocument = path == [.key(TextKey(name))] && path != [.key("_id")]
+        return .path(isDocument ? [] : path.unqualified(by: name))
       }
       if path == [.key("_id")] { return Self.ids(of: sources.prefix(visible)) }
       guard case .key(let name) = path[0],
