@@ -108,6 +108,12 @@ import Testing
   @Test func `shows virtual collections`() throws {
     try fill(2)
     #expect(try rows("SELECT 1 + 1 AS two FROM system:dual") == [.map(["two": .int(2)])])
+    #expect(try rows("SELECT 1") == [.map(["($1)": .int(1)])])
+    #expect(
+      try rows("SELECT COUNT(*) n, 1 + 1 two WHERE 1 IN (SELECT 1)") == [
+        .map(["n": .int(1), "two": .int(2)])
+      ])
+    #expect(try rows("SELECT 1 n WHERE FALSE") == [])
     #expect(
       try rows("SELECT name, documents FROM system:collections") == [
         .map(["name": .string("t"), "documents": .int(2)])

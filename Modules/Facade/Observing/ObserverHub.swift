@@ -100,6 +100,7 @@ final class ObserverHub: Sendable {
       observation.cancel()
       throw DunlinError.translating(error)
     }
+    engine.logMistakes(in: statement)
     return observation
   }
 

@@ -20,7 +20,7 @@ public struct DunlinQueryResult: Sendable {
   ///
   /// Such a peer gets none of them. A peer that has an earlier state gets the changes.
   public let oversizeDocumentIDs: [DunlinDocumentID]
-  /// Possible mistakes in the statement, such as a field that no document of the collection has.
+  /// Possible mistakes in the statement, such as a collection or a field that does not exist.
   public let hints: [String]
 
   init(_ result: QueryResult) throws {

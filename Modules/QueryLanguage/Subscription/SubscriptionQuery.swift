@@ -38,6 +38,22 @@ public struct SubscriptionQuery: Hashable, Sendable {
     dql text: String, arguments: [TextKey: Value] = [:], isRestricted: Bool = true
   ) throws(QueryError) {
     let select = try SubscriptionValidator.check(try DQL.parseSubscription(text), isRestricted: isRestricted)
+    try SubscriptionValidator.checkFields(of: select)
+    try self.init(select, text, arguments)
+  }
+
+  /// Makes a query from a statement that a peer sent.
+  ///
+  /// Only the other peer decides what its user may subscribe to. The collection's name alone is the field of
+  /// that name, as earlier versions read it. This version refuses it in its own subscriptions.
+  private init(fromPeer text: String, arguments: [TextKey: Value]) throws(QueryError) {
+    var select = try SubscriptionValidator.check(try DQL.parseSubscription(text), isRestricted: false)
+    let field = Expression.path([.key(TextKey(select.source.name))])
+    select.predicate = select.predicate?.rewritten { $0 == .path([]) ? field : $0 }
+    try self.init(select, text, arguments)
+  }
+
+  private init(_ select: Select, _ text: String, _ arguments: [TextKey: Value]) throws(QueryError) {
     let others = (select.order.map(\.expression) + [select.limit].compactMap { $0 }).map(\.parameters)
     try self.init(
       .dql, select.collection, text, arguments, select.predicate, others.reduce([]) { $0.union($1) })
@@ -129,8 +145,7 @@ extension SubscriptionQuery {
     }
     do {
       switch language {
-      // Only the other peer decides what its user may subscribe to.
-      case .dql: try self.init(dql: text, arguments: arguments, isRestricted: false)
+      case .dql: try self.init(fromPeer: text, arguments: arguments)
       case .builder: try self.init(collection: collection, builder: text, arguments: arguments)
       }
     } catch {
