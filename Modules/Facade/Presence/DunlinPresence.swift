@@ -1,4 +1,5 @@
 import CRDTCore
+import QueryEngine
 import Transports
 
 /// Shows which peers are present, and publishes information about this peer.
@@ -40,7 +41,9 @@ public struct DunlinPresence: Sendable {
   /// - Parameter metadata: At most 4,096 bytes in all, when encoded.
   /// - Throws: `unsupportedValue` with the path; `limit` with the number of bytes.
   public func setPeerMetadata(_ metadata: [String: Any?]) throws {
-    try translatingErrors { try network.tell(metadata: Value.fields(metadata)) }
+    try translatingErrors {
+      try network.tell(metadata: Value.fields(metadata).mapValues(\.withoutDecimals))
+    }
   }
 
   /// Publishes metadata of this peer to other peers, as a type of the application.

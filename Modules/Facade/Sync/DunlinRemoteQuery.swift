@@ -1,4 +1,5 @@
 package import CRDTCore
+import QueryEngine
 public import SyncProtocol
 import Transports
 
@@ -91,7 +92,9 @@ extension DunlinSync {
     _ query: String, _ peer: DunlinPeer, _ arguments: [TextKey: Value], _ limits: DunlinRemoteQueryLimits
   ) throws -> DunlinRemoteQuery {
     try translatingErrors {
-      let question = try QueryQuestion(query, arguments: arguments, limits: limits)
+      // The other peer parses the statement, so it reports the mistakes in it.
+      let sent = try DecimalArguments.sent(query, arguments)
+      let question = try QueryQuestion(sent.text, arguments: sent.arguments, limits: limits)
       return DunlinRemoteQuery(sync: sync, peer: peer.id, question: question)
     }
   }

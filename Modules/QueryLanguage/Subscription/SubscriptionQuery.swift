@@ -18,6 +18,8 @@ public struct SubscriptionQuery: Hashable, Sendable {
   @TextKey public private(set) var collection: String
   @TextKey public private(set) var text: String
   /// The values of the parameters; those that the query does not use are left out.
+  ///
+  /// A decimal is its text here, of which the text of the query makes a decimal.
   public let arguments: [TextKey: Value]
   /// The predicate with its arguments.
   ///
@@ -39,6 +41,11 @@ public struct SubscriptionQuery: Hashable, Sendable {
   ) throws(QueryError) {
     let select = try SubscriptionValidator.check(try DQL.parseSubscription(text), isRestricted: isRestricted)
     try SubscriptionValidator.checkFields(of: select)
+    if arguments.values.contains(where: \.holdsDecimal) {
+      let sent = try DecimalArguments(dql: text, arguments)
+      try self.init(dql: sent.text, arguments: sent.arguments, isRestricted: isRestricted)
+      return
+    }
     try self.init(select, text, arguments)
   }
 
@@ -65,6 +72,11 @@ public struct SubscriptionQuery: Hashable, Sendable {
   public init(collection: String, builder text: String, arguments: [TextKey: Value] = [:]) throws(QueryError)
   {
     let predicate = try Builder.parse(text)
+    if arguments.values.contains(where: \.holdsDecimal) {
+      let sent = try DecimalArguments(builder: text, arguments)
+      try self.init(collection: collection, builder: sent.text, arguments: sent.arguments)
+      return
+    }
     try self.init(
       .builder, collection, text, arguments, predicate == .literal(.bool(true)) ? nil : predicate, [])
   }
