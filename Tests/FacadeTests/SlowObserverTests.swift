@@ -99,7 +99,7 @@ import Testing
     observer.cancel()
     #expect(lines()[0].hasSuffix(": until it returns, no other handler without a queue of its own is called"))
 
-    let own = try peer.store["bikes"].find("km > 3").observeLocal(deliverOn: DispatchQueue(label: "own")) {
+    let own = peer.store["bikes"].find("km > 3").observeLocal(deliverOn: DispatchQueue(label: "own")) {
       _, _ in goOn.wait()
     }
     let name = "A handler of 'bikes: km > 3' has run for "
