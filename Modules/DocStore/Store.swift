@@ -166,7 +166,9 @@ public final class Store: Sendable {
     set { limits.update { $0.soft = newValue } }
   }
 
-  /// Above this many bytes, a document is stored locally and never sent; applies to writes from now on.
+  /// Above this many bytes, a document is not sent to a peer that has nothing of it.
+  ///
+  /// The limit applies to writes from now on.
   public var hardDocumentBytes: Int {
     get { limits.current.hard }
     set { limits.update { $0.hard = newValue } }

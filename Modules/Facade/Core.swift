@@ -49,10 +49,11 @@ final class Core: Sendable {
         store: store, gate: scopes, configuration: configuration.sessionConfiguration(appID: identity.appID),
         engine: engine),
       options: configuration.networkOptions(reporter, requiresProof: requiresProof))
+    let watch = HandlerWatch(limit: configuration.handlerWarning, reporter: reporter)
     local = LocalDatabase(
       engine: engine, reporter: reporter,
       subscriptions: SubscriptionRegistry(store: store, reporter: reporter, network),
-      transactionDeadline: configuration.transactionDeadline)
+      transactionDeadline: configuration.transactionDeadline, watch: watch)
     #if TLS
       let keeper = try device.map { device in
         try IdentityKeeper(
@@ -62,7 +63,7 @@ final class Core: Sendable {
     #else
       sync = PeerSync(network, scopes, state)
     #endif
-    presence = PresenceBoard(network)
+    presence = PresenceBoard(network, handlerWatch: watch)
     transports = TransportSettings(network)
     feeds = FeedHub(store: store)
     self.control = control

@@ -15,7 +15,8 @@ public struct DunlinConfiguration: Sendable {
   /// The logger, whose metadata has the directory of the database as `database`.
   ///
   /// `nil` selects a logger labelled `dunlin`. It writes to standard error unless the application has set up
-  /// logging.
+  /// logging. Then warnings about large documents go to standard output, with the documents' ids; a log
+  /// contains a hash of each id.
   public var logger: Logger?
   /// Called on any thread with each failure of a call that does not throw, after it was logged.
   public var failureHandler: (@Sendable (DunlinError) -> Void)?
@@ -70,6 +71,8 @@ public struct DunlinConfiguration: Sendable {
   public var clock: (@Sendable () -> Date)?
   /// Where the device's private key is stored; `nil` selects a file in the database's directory.
   public var keyStore: (any DunlinKeyStore)?
+  /// How long a handler of the application may run before it is logged; another time is for tests.
+  package var handlerWarning = Duration.seconds(10)
   /// How long a client of the control socket may be idle, for tests.
   ///
   /// An idle client sends no request, or reads nothing of the answers to its requests.

@@ -14,7 +14,8 @@ final class LocalDatabase: Sendable {
   let transactionDeadline: Duration
 
   init(
-    engine: Engine, reporter: Reporter, subscriptions: SubscriptionRegistry, transactionDeadline: Duration
+    engine: Engine, reporter: Reporter, subscriptions: SubscriptionRegistry, transactionDeadline: Duration,
+    watch: HandlerWatch
   ) {
     store = engine.store
     self.engine = engine
@@ -22,6 +23,6 @@ final class LocalDatabase: Sendable {
     self.subscriptions = subscriptions
     self.transactionDeadline = transactionDeadline
     rowReaders = RowReaders(engine: engine)
-    observers = ObserverHub(engine: engine, reporter: reporter)
+    observers = ObserverHub(engine: engine, reporter: reporter, watch: watch)
   }
 }

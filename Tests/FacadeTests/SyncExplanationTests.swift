@@ -146,6 +146,25 @@ import Testing
     #expect(
       try whyNot("c1").description
         == "tablet keeps back 1 document too large to be sent; the document of 'cars' may be it.")
+    #expect(try whyNot("c1").otherCollections.isEmpty)
     subscription.cancel()
+  }
+
+  @Test func `a document that is kept back may be of another collection`() async throws {
+    try await tablet.store.execute(query: "ALTER SYSTEM SET document_size_hard_limit_bytes = 1000")
+    try await tablet.store["photos"].upsert(["_id": "p1", "text": String(repeating: "x", count: 2_000)])
+    let subscriptions = ["cars", "photos"].map { phone.store[$0].findAll().subscribe() }
+    try phone.connect(to: tablet)
+    while try whyNot("c1").reason != .heldBack(documents: 1) { try await Task.sleep(for: .milliseconds(5)) }
+    let explanation = try whyNot("c1")
+    #expect(explanation.otherCollections == ["photos"])
+    #expect(
+      explanation.description
+        == """
+        tablet keeps back 1 document too large to be sent. It may be of 'cars' or of another collection that this \
+        peer subscribes to ('photos'): the peer does not say which. So the document may be kept back, or not be \
+        there at all.
+        """)
+    for subscription in subscriptions { subscription.cancel() }
   }
 }

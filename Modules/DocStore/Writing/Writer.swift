@@ -109,10 +109,8 @@ final class Writer: @unchecked Sendable {
     let verdict = queue.withLock(wake: true) { queue -> Verdict in
       if job.isCancelled { return .cancelled }
       if queue.isClosing { return .closed }
-      queue.append(job)
-      guard queue.running != nil, !queue.isWatched, !isManual else { return .queued(watch: false) }
-      queue.isWatched = true
-      return .queued(watch: true)
+      let mustWatch = queue.append(job)
+      return .queued(watch: mustWatch && !isManual)
     }
     switch verdict {
     case .queued(let wake): if wake { watch.wake() }

@@ -37,10 +37,14 @@ extension ControlActions {
   ) throws -> [TextKey: Value] {
     let peers = database.peerReport.peers
     let peer = try Self.peer(named: name, of: peers)
-    let id = try DocumentID(written: text)
+    let (id, hint) = try database.store.read { try StoreReport.find(text, in: collection, $0) }
     let explanation = try database.explain(id, in: collection, peerID: peer.id, isIncoming: isIncoming)
     guard let explanation else { throw Self.absence(of: name, among: peers.filter { $0.id != peer.id }) }
-    return ["text": .string(explanation.text), "isThere": .bool(explanation.isThere)]
+    var answer: [TextKey: Value] = [
+      "text": .string(explanation.text), "isThere": .bool(explanation.isThere),
+    ]
+    if let hint { answer["hint"] = .string(hint) }
+    return answer
   }
 
   /// Finds a connected peer by its name or its id.

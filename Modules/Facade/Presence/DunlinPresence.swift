@@ -28,7 +28,10 @@ public struct DunlinPresence: Sendable {
   public func observe(
     _ handler: @escaping @Sendable (DunlinPresenceGraph) -> Void
   ) -> DunlinPresenceObserver {
-    DunlinPresenceObserver(graphs, handler)
+    let watch = board.handlerWatch
+    return DunlinPresenceObserver(graphs) { graph in
+      watch.run("the presence graph", .task) { handler(graph) }
+    }
   }
 
   /// The metadata that other peers get of this one, beside its name and system.

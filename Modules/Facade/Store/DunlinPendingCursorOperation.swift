@@ -193,8 +193,9 @@ public struct DunlinPendingCursorOperation: Sendable {
       @escaping @Sendable ([DunlinDocument], DunlinLiveQueryEvent, @escaping DunlinSignalNext) -> Void
   ) -> DunlinLiveQuery {
     local.reporter.orReport("observeLocal", DunlinLiveQuery(nil, what: finding.text, local.reporter)) {
+      let name = "\(finding.collection): \(finding.text)"
       let observation = try local.observers.observe(
-        .select(finding.select()), finding.arguments, on: queue
+        .select(finding.select()), finding.arguments, named: name, on: queue
       ) { delivery, next in
         handler(delivery.documents, delivery.event, next)
       }

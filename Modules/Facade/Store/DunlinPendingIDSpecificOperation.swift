@@ -179,14 +179,15 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
   ) -> DunlinLiveQuery {
     local.reporter.orReport("observeLocal", DunlinLiveQuery(nil, what: Self.query, local.reporter)) {
       let finding = Finding(collection: collection, text: Self.query, arguments: ["id": id])
+      let name = "\(collection) by id"
       let observation = try local.observers.observe(
-        .select(finding.select()), finding.arguments, on: queue
+        .select(finding.select()), finding.arguments, named: name, on: queue
       ) { delivery, next in
         let event = DunlinSingleDocumentLiveQueryEvent(
           isInitial: delivery.isInitial, oldDocument: delivery.oldDocuments.first)
         handler(delivery.documents.first, event, next)
       }
-      return DunlinLiveQuery(observation, what: "\(collection) by id", local.reporter)
+      return DunlinLiveQuery(observation, what: name, local.reporter)
     }
   }
 }

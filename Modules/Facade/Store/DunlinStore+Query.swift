@@ -63,7 +63,8 @@ extension DunlinStore {
     _ query: String, _ arguments: [TextKey: Value], on queue: DispatchQueue?,
     _ handler: @escaping @Sendable (DunlinQueryResult, @escaping DunlinSignalNext) -> Void
   ) throws -> DunlinStoreObserver {
-    let observation = try local.observers.observe(parsed(query), arguments, on: queue) { delivery, next in
+    let observation = try local.observers.observe(parsed(query), arguments, named: query, on: queue) {
+      delivery, next in
       handler(DunlinQueryResult(items: delivery.diff.items), next)
     }
     return DunlinLiveQuery(observation, what: query, local.reporter)

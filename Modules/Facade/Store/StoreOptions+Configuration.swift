@@ -21,6 +21,7 @@ extension DunlinConfiguration {
     var options = StoreOptions(
       mapBytes: mapBytes, now: milliseconds, log: { reporter.log($0, $1) },
       transactionDeadline: transactionDeadline)
+    if reporter.isConsole { options.sizeWarning = StoreOptions.standardOutput }
     options.readerDeadline = snapshotDeadline
     options.trustsCopies = trustsCopies
     if peerKind == .big {

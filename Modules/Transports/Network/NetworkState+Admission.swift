@@ -1,6 +1,6 @@
 import CRDTCore
 import Links
-import SyncProtocol
+package import SyncProtocol
 
 extension NetworkState {
   /// The state of a session's admission.
@@ -225,14 +225,14 @@ extension SessionDriver {
 extension SyncError {
   fileprivate static let otherLink = SyncError(.closed, "The peers are connected over another link")
 
-  fileprivate static let siteIsConnected = SyncError(
+  package static let siteIsConnected = SyncError(
     .siteClash, "A peer of this site is connected over another link and answers there")
 
   fileprivate static let sameKey = SyncError(
     .keyClash,
     "Another process that is this peer is connected, and answers: one is a copy of the other")
 
-  fileprivate static let unprovenSite = SyncError(
+  package static let unprovenSite = SyncError(
     .siteClash, "The peer says hello as another site than the one that its key proves")
 
   fileprivate static let gone = SyncError(

@@ -60,6 +60,6 @@ extension DunlinSync {
     }
     return DunlinSyncExplanation(
       collection: collection, documentID: id, peerName: peer.deviceName, peerKind: peer.kind,
-      direction: direction, reason: reason)
+      direction: direction, reason: reason, otherCollections: explainer.otherCollections(for: reason))
   }
 }

@@ -69,6 +69,10 @@ public struct DunlinSyncExplanation: Hashable, Sendable {
   public let peerKind: DunlinPeerKind
   public let direction: Direction
   public let reason: Reason
+  /// Other collections from which the peer may withhold documents instead, where that is the reason.
+  ///
+  /// A peer reports only how many documents it withholds in all.
+  public let otherCollections: [String]
 
   /// Whether the receiver has the document in its current state.
   public var isThere: Bool { if case .arrived = reason { true } else { false } }
@@ -93,20 +97,32 @@ extension DunlinSyncExplanation: CustomStringConvertible {
       The sync scope of '\(collection)' here is \(scope): its documents do not go to \(peerName), a \(peerKind) peer.
       """
     case .tooLarge(let byteCount, let limit):
-      "With \(byteCount) bytes the document of '\(collection)' is too large to be sent: \(limit) are the limit."
+      """
+      With \(byteCount) bytes the document of '\(collection)' is too large to be sent to \(peerName), which has nothing \
+      of it: \(limit) are the limit.
+      """
     case .waiting(let backlog): waitingText(backlog)
     case .arrived(let commitID):
       "\(subject) has the document of '\(collection)', as it is since commit \(commitID) here."
-    case .heldBack(let documents):
-      """
-      \(peerName) keeps back \(documents) document\(documents == 1 ? "" : "s") too large to be sent; the document of \
-      '\(collection)' may be \(documents == 1 ? "it" : "among them").
-      """
+    case .heldBack(let documents): heldBackText(documents)
     case .notBrought:
       """
       All that \(peerName) had for the subscriptions is here, and the document of '\(collection)' is not among it.
       """
     }
+  }
+
+  private func heldBackText(_ documents: Int) -> String {
+    let head = "\(peerName) keeps back \(documents) document\(documents == 1 ? "" : "s") too large to be sent"
+    guard !otherCollections.isEmpty else {
+      return "\(head); the document of '\(collection)' may be \(documents == 1 ? "it" : "among them")."
+    }
+    let others = otherCollections.map { "'\($0)'" }.joined(separator: ", ")
+    let subject = documents == 1 ? "It" : "Each of them"
+    return """
+      \(head). \(subject) may be of '\(collection)' or of another collection that this peer subscribes to (\(others)): \
+      the peer does not say which. So the document may be kept back, or not be there at all.
+      """
   }
 
   private func waitingText(_ backlog: Backlog?) -> String {
