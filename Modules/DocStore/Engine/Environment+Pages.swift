@@ -7,7 +7,7 @@ extension Environment {
   ///
   /// No transaction may write meanwhile.
   static func makeVerifier(
-    _ engine: OpaquePointer, _ options: StoreOptions, _ damagedIndexes: DamagedIndexes
+    _ engine: OpaquePointer, pageBytes: Int, _ options: StoreOptions, _ damagedIndexes: DamagedIndexes
   ) throws(StoreError) -> PageVerifier {
     var info = unsafe MDB_envinfo()
     var descriptor: Int32 = -1
@@ -25,7 +25,8 @@ extension Environment {
       throw StoreError(.io, "The engine's map is not where its tables are", operation: "open")
     }
     return unsafe PageVerifier(
-      base: base, mapPages: info.me_mapsize / pageBytes, openedPages: info.me_last_pgno + 1,
+      base: base, pageBytes: pageBytes, mapPages: info.me_mapsize / pageBytes,
+      openedPages: info.me_last_pgno + 1,
       trustsPages: options.trustsPages
     ) { damaged, isTold in
       if damaged.table.isSame(as: StoreTable.rows.name) {

@@ -149,10 +149,10 @@ struct StoreFiles {
   static func close(_ descriptor: Int32) { Platform.close(descriptor) }
 
   /// Extends a truncated file with zeros, so that reading its end causes an error and not a signal.
-  static func pad(_ path: String, toPages pages: Int) throws(StoreError) {
+  static func pad(_ path: String, toPages pages: Int, of pageBytes: Int) throws(StoreError) {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else { throw StoreError(engine: errno, "stat", path: path) }
-    let byteCount = pages * Environment.pageBytes
+    let byteCount = pages * pageBytes
     guard status.st_size < byteCount else { return }
     guard unsafe truncate(path, off_t(byteCount)) == 0 else {
       throw StoreError(engine: errno, "truncate", path: path)

@@ -8,6 +8,8 @@ import CLMDB
   /// The start of the engine's map.
   let base: UnsafeRawPointer
   let marks: PageMarks
+  /// The file's page size.
+  let pageBytes: Int
   /// The number of pages of the map.
   let mapPages: Int
   /// The number of pages when the file was opened.
@@ -28,15 +30,17 @@ import CLMDB
 
   /// - Parameters:
   ///   - base: The start of the engine's map.
+  ///   - pageBytes: The file's page size.
   ///   - mapPages: The number of pages of the map.
   ///   - openedPages: The number of pages of the file that the last commit may refer to.
   ///   - trustsPages: Whether to accept every page without checks, for a control experiment.
   ///   - report: Is called once with each damaged page, and with whether readers fail on the page itself.
   init(
-    base: UnsafeRawPointer, mapPages: Int, openedPages: Int, trustsPages: Bool = false,
+    base: UnsafeRawPointer, pageBytes: Int, mapPages: Int, openedPages: Int, trustsPages: Bool = false,
     report: @escaping @Sendable (DamagedPage, _ isTold: Bool) -> Void
   ) {
     unsafe self.base = base
+    self.pageBytes = pageBytes
     self.openedPages = openedPages
     self.report = report
     self.trustsPages = trustsPages
@@ -66,7 +70,7 @@ import CLMDB
   func page(_ number: Int) -> MappedPage {
     // SAFETY: callers have compared the number with their commit's page count, and all those pages are in the
     // map.
-    unsafe MappedPage(base + number &* Environment.pageBytes)
+    unsafe MappedPage(base + number &* pageBytes)
   }
 
   // MARK: - Checking a page
@@ -111,7 +115,7 @@ import CLMDB
     let known = marks.place(number)
     let isKnown = marks.isVerified(number, for: snapshot, above: floor) && known.kind == place.kind
     var hasLongValues = isKnown
-    if !isKnown, let what = page.damage(number, isLeaf: isLeaf, use, &hasLongValues) {
+    if !isKnown, let what = page.damage(number, of: pageBytes, isLeaf: isLeaf, use, &hasLongValues) {
       throw PageDamage(page: number, what: what)
     }
     guard page.isWithin(expected.bounds, isLeaf: isLeaf, use) else {
@@ -185,7 +189,7 @@ import CLMDB
 
   /// Checks the head of a long value, the only head on its pages.
   private func checkLong(_ number: Int, _ byteCount: Int, _ pageCount: Int) throws(PageDamage) {
-    let needed = PageFile.pageCount(forValue: byteCount)
+    let needed = PageFile.pageCount(forValue: byteCount, pageBytes: pageBytes)
     guard Environment.metaPages..<pageCount ~= number else {
       throw PageDamage(page: number, what: "there is no such page")
     }

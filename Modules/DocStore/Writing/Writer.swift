@@ -318,7 +318,7 @@ final class Writer: @unchecked Sendable {
     let usedPages = tablePages + Environment.metaPages
     reserve.secure(
       try environment.dataDescriptor(), pageCount: max(try environment.pageCount(), usedPages),
-      usedPages: usedPages)
+      usedPages: usedPages, pageBytes: environment.pageBytes)
     return !reserve.isMissing
   }
 
