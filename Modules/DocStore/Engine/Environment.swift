@@ -36,7 +36,7 @@ import Platform
   /// - Parameters:
   ///   - path: The data file.
   ///   - mapBytes: The size that documents may fill; by default that of the options.
-  ///   - lock: The store's lock, released with the environment; it knows whether the medium is read-only.
+  ///   - lock: The store's lock, released with the environment; it says whether the store is only read.
   ///   - options: The store's other options.
   ///   - damagedIndexes: Records damaged pages of rows.
   /// - Throws: `corrupt`, `unsupportedVersion`, or what the engine reports.
@@ -45,20 +45,25 @@ import Platform
     damagedIndexes: DamagedIndexes = DamagedIndexes()
   ) throws(StoreError) {
     pageBytes = try PageCheck.checkSize(path)
-    let asked = mapBytes ?? options.mapBytes
+    let contents = StoreFiles.byteCount(of: path)
+    let isReadOnly = lock.isReadOnly
+    // A store that nobody writes to needs no room to grow.
+    let asked = isReadOnly ? max(contents, 1) : mapBytes ?? options.mapBytes
     let space = AddressSpace(leastMapBytes: options.leastMapBytes, trial: options.reservesAddressSpace)
-    // On a read-only medium there are no writers, so readers need not register what they read.
+    // There are no writers, so readers need not register what they read.
     let engine = try unsafe Self.openEngine(
-      path, upTo: asked, contents: StoreFiles.byteCount(of: path), in: space,
-      pageBytes: pageBytes, flags: lock.isOnReadOnlyMedium ? MDB_RDONLY | MDB_NOLOCK : 0)
+      path, upTo: asked, contents: contents, in: space,
+      pageBytes: pageBytes, flags: isReadOnly ? MDB_RDONLY | MDB_NOLOCK : 0)
     self.space = space
     askedBytes = min(asked, Self.greatestMapBytes)
     let verifier: PageVerifier
     let roots: TreeRoots
     do {
-      try unsafe PageCheck.run(on: engine.handle, path, pageBytes: pageBytes)
+      try unsafe PageCheck.run(
+        on: engine.handle, path, pageBytes: pageBytes, isReadOnly: isReadOnly)
       verifier = try unsafe Self.makeVerifier(
-        engine.handle, pageBytes: pageBytes, options, damagedIndexes)
+        engine.handle, pageBytes: pageBytes, filePages: isReadOnly ? contents / pageBytes : .max, options,
+        damagedIndexes)
       roots = try verifier.open()
       tables = try unsafe Self.openTables(engine.handle, verifier, roots)
     } catch {

@@ -246,6 +246,10 @@ final class Writer: @unchecked Sendable {
       refuse(first)
       return nil
     }
+    guard !settings.options.isReadOnly else {
+      first.finish(.failure(StoreError.readOnly("write")))
+      return nil
+    }
     if let maintenance = first.maintenance {
       first.finish(Result { try maintenance(self) })
       return nil

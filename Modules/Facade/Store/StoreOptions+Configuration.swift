@@ -23,6 +23,7 @@ extension DunlinConfiguration {
       transactionDeadline: transactionDeadline)
     options.readerDeadline = snapshotDeadline
     options.trustsCopies = trustsCopies
+    options.isReadOnly = isReadOnly
     if peerKind == .big {
       // Devices return to the big peer after an absence of any length, and it has the room for tombstones.
       options.tombstoneLifetime = .seconds(30 * 86_400)
