@@ -3,25 +3,10 @@
   import TestKit
   import Testing
 
-  /// The compiler that makes the library of ``PageSizeTests``.
-  private enum CCompiler {
-    /// `nil` if there is none; the Swift toolchain has one.
-    static let name: String? = ["cc", "clang"].first { name in
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      process.arguments = [name, "--version"]
-      process.standardOutput = FileHandle.nullDevice
-      process.standardError = FileHandle.nullDevice
-      guard (try? process.run()) != nil else { return false }
-      process.waitUntilExit()
-      return process.terminationStatus == 0
-    }
-  }
-
   /// Stores of a system with another page size, for example those that Apple silicon makes.
   ///
   /// A library that is loaded before the others answers 16,384 when a program asks for the page size.
-  @Suite(.enabled(if: CCompiler.name != nil, "there is no C compiler"))
+  @Suite(.enabled(if: CCompiler.isPresent, "there is no C compiler"))
   struct PageSizeTests {
     private static let otherPageBytes = 16_384
 
@@ -42,12 +27,7 @@
         }
         """
       try Data(text.utf8).write(to: URL(fileURLWithPath: source))
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      process.arguments = [CCompiler.name ?? "cc", "-shared", "-fPIC", "-o", library, source, "-ldl"]
-      try process.run()
-      process.waitUntilExit()
-      #expect(process.terminationStatus == 0)
+      try CCompiler.compile(["-shared", "-fPIC", "-o", library, source, "-ldl"])
       otherSystem = ["LD_PRELOAD": library]
     }
 
