@@ -94,6 +94,12 @@ public struct StoreOptions: Sendable {
   package var leastMapBytes = 1 << 30
   /// Called at each step of work on the store's files, for tests.
   package var stepFault: (@Sendable (StoreStep) throws(StoreError) -> Void)?
+  /// Whether the store is only read: nothing is written to its directory, which need not be writable.
+  ///
+  /// The store must exist. Several processes can read it at the same time, and none can write to it
+  /// meanwhile. A call that would write throws `readOnlyStore`. A copy of a store keeps the site of its
+  /// original then.
+  public var isReadOnly = false
   /// Whether a store whose files are a copy keeps its site, as a copy of a whole disk would.
   ///
   /// It is for a store that is moved, and whose original is never opened again.

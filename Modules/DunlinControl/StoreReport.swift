@@ -51,6 +51,9 @@ package enum StoreReport {
       "damages": .array(report.damages.map { .string("\($0)") }), "damageCount": .count(report.damageCount),
       "documents": .count(report.documentCount), "entries": .count(report.entryCount),
       "pages": .count(report.pageCount), "isIntact": .bool(report.isIntact),
+      "unreadDocuments": report.unreadDocuments.map { Value.count($0) } ?? .null,
+      "unreadEntries": report.unreadEntries.map { Value.count($0) } ?? .null,
+      "unreadPages": .count(report.unreadPages),
     ]
   }
 

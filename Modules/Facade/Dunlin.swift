@@ -20,8 +20,8 @@ public final class Dunlin: Sendable {
   ///   - path: A directory of the database's own. Only one process can use it at a time.
   ///   - identity: Which application the peer belongs to.
   ///   - configuration: The peer's kind and name, and limits.
-  /// - Throws: `alreadyOpen`, `permission`, `unsupportedVersion`, `corrupt`, `full` or `io`, with the path in
-  ///   the context.
+  /// - Throws: `alreadyOpen`, `permission`, `readOnlyStore`, `unsupportedVersion`, `corrupt`, `full` or `io`,
+  ///   with the path in the context.
   public init(
     path: String, identity: DunlinIdentity, configuration: DunlinConfiguration = DunlinConfiguration()
   ) throws {
@@ -48,7 +48,8 @@ public final class Dunlin: Sendable {
   /// Addresses can be added before and after this call. This peer pulls nothing without a subscription.
   ///
   /// - Throws: `portInUse`, `permission`, `unreachable`, `tooManyFiles` or `io` when the peer cannot listen
-  ///   on an address, with the address; then nothing runs. `closed`.
+  ///   on an address, with the address; then nothing runs. `closed`; `readOnlyStore` for a database that
+  ///   is only read.
   public func startSync() throws { try sync.start() }
 
   /// Stops syncing, and frees the ports before it returns.

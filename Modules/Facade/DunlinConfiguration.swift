@@ -41,6 +41,11 @@ public struct DunlinConfiguration: Sendable {
   /// becomes a peer of its own. No data depends on this: two databases with the same site detect that when
   /// they meet, and continue as different sites.
   public var trustsCopies = false
+  /// Whether the database is only read, for example one that ships with an application.
+  ///
+  /// Nothing is written to its directory, which must exist and need not be writable. Several processes can
+  /// read it at the same time. Writes, `startSync()`, subscriptions and `ALTER SYSTEM` throw `readOnlyStore`.
+  public var isReadOnly = false
   /// Whether this peer runs SELECT statements for the peers that it is connected to.
   ///
   /// Such a statement can read all documents of this database: sync scopes do not restrict it.

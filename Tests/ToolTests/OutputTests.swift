@@ -73,6 +73,7 @@ import Testing
     let report = try object(verified)
     #expect(report["isIntact"] as? Bool == false && report["damageCount"] as? Int == 1)
     #expect((report["damages"] as? [String])?.first?.contains("collection things") == true)
+    #expect(report["unreadDocuments"] as? Int == 1 && report["unreadPages"] as? Int == 0)
     let inspected = try scene.run("inspect", scene.store, "things", "--json")
     #expect(inspected.status == 1 && inspected.errors.contains("is damaged"))
     let rescued = try object(scene.run("rescue", scene.store, scene.directory.file("rescued"), "--json"))

@@ -83,7 +83,7 @@ extension Store {
   private func measure(_ environment: Environment, _ reader: ReaderSlot, _ result: inout StoreStatistics)
     throws
   {
-    result.pageBytes = Environment.pageBytes
+    result.pageBytes = environment.pageBytes
     result.mapBytes = environment.mapBytes
     result.fileBytes = try FileMark.byteCount(environment.dataDescriptor())
     result.usedPages = try environment.tables.pageCount(reader.access) + Environment.metaPages

@@ -244,6 +244,10 @@ final class Writer: @unchecked Sendable {
       refuse(first)
       return nil
     }
+    guard !settings.options.isReadOnly else {
+      first.finish(.failure(StoreError.readOnly("write")))
+      return nil
+    }
     if let maintenance = first.maintenance {
       first.finish(Result { try maintenance(self) })
       return nil
@@ -316,7 +320,7 @@ final class Writer: @unchecked Sendable {
     let usedPages = tablePages + Environment.metaPages
     reserve.secure(
       try environment.dataDescriptor(), pageCount: max(try environment.pageCount(), usedPages),
-      usedPages: usedPages)
+      usedPages: usedPages, pageBytes: environment.pageBytes)
     return !reserve.isMissing
   }
 

@@ -66,6 +66,8 @@ extension DunlinError.Code {
   public static let unsupportedVersion = Self(rawValue: "unsupportedVersion")
   /// The data on the disk is damaged.
   public static let corrupt = Self(rawValue: "corrupt")
+  /// The database is open for reading only, or its file system is mounted read-only.
+  public static let readOnlyStore = Self(rawValue: "readOnlyStore")
   /// Reading or writing the disk failed.
   public static let io = Self(rawValue: "io")
   /// The disk, or the address space reserved for the database, is full.

@@ -24,6 +24,7 @@ extension DunlinConfiguration {
     if reporter.isConsole { options.sizeWarning = StoreOptions.standardOutput }
     options.readerDeadline = snapshotDeadline
     options.trustsCopies = trustsCopies
+    options.isReadOnly = isReadOnly
     if peerKind == .big {
       // Devices return to the big peer after an absence of any length, and it has the room for tombstones.
       options.tombstoneLifetime = .seconds(30 * 86_400)
