@@ -53,7 +53,7 @@ import Testing
     let first = try await orders.upsert(ticket)
     #expect(try await orders.upsert(ticket) != first)
     try await peer.store.write { try $0["orders"].upsert(ticket) }
-    #expect(peer.log.lines(with: "Ticket is Identifiable", from: .warning).count == 1)
+    #expect(peer.log.lines(with: "Ticket is Identifiable").count == 1)
     try await orders.upsert(["id": "t1"])
     #expect(try await orders.save(NamedTicket(id: "t1")).hints.isEmpty)
     #expect(try await orders.upsert(NamedTicket(id: "t1")) == "t1")
