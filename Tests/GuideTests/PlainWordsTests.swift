@@ -13,7 +13,7 @@ import Testing
     "DefaultData",
     "DrivingSync", "Eviction", "FileFormat", "Forms", "Functions", "GettingStarted", "Glossary",
     "Links", "LiveQueries", "Login", "Maintenance", "Merging", "Modelling", "Modules",
-    "MovingFromDitto", "Observers", "Performance", "Queries", "QueryLanguage",
+    "MovingFromDitto", "MovingFromOthers", "Observers", "Performance", "Queries", "QueryLanguage",
     "Reliability", "Scaling",
     "Scopes", "Security", "Store", "Sync", "SyncPromises", "Syncing", "Testing", "Transactions", "Transports",
     "Values",
