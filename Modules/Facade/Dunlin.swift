@@ -45,7 +45,8 @@ public final class Dunlin: Sendable {
 
   /// Starts to listen, to connect and to sync; has no effect while sync runs.
   ///
-  /// Addresses can be added before and after this call. This peer pulls nothing without a subscription.
+  /// Addresses can be added before and after this call. This peer pulls nothing without a subscription. If
+  /// it can meet nobody five seconds later, it logs one warning.
   ///
   /// - Throws: `portInUse`, `permission`, `unreachable`, `tooManyFiles` or `io` when the peer cannot listen
   ///   on an address, with the address; then nothing runs. `closed`; `readOnlyStore` for a database that

@@ -92,6 +92,8 @@ public struct DunlinConfiguration: Sendable {
     package var loginTime: LoginTime?
   #endif
 
+  /// When a peer that can meet nobody warns, after sync was started.
+  package var isolationDelay = Duration.seconds(5)
   /// The number of simultaneous sessions, for the big peer; `nil` selects the network's default.
   package var sessions: Int?
   /// Whether a silent peer is kept until its link breaks, however long it is silent.

@@ -90,6 +90,23 @@ import Testing
     #expect(order?["price"].string == "12.5" && order?["price"].decimal == Decimal(string: "12.5"))
   }
 
+  @Test func `pairs of two collections`() async throws {
+    let duty = ["flight": "f1", "person": "ann"]
+    try await dunlin.store["people"].upsert(["_id": "ann", "name": "Ann"])
+    try await dunlin.store["duties"].upsert(["_id": duty, "flight": "f1", "person": "ann", "role": "purser"])
+    try await dunlin.store["duties"].upsert(["_id": duty, "role": "captain"])
+
+    try await dunlin.store.execute(query: "CREATE INDEX duties_flight ON duties (flight)")
+    let crew = try await dunlin.store.execute(
+      query: """
+        SELECT p.name, d.role FROM duties d JOIN people p ON p._id = d.person
+        WHERE d.flight = 'f1' ORDER BY p.name
+        """)
+
+    #expect(crew.items.map { $0.jsonString() } == [#"{"name":"Ann","role":"captain"}"#])
+    #expect(try dunlin.store["duties"].findAll().count() == 1)
+  }
+
   @Test func `types of an application`() async throws {
     let orders = dunlin.store["orders"]
 

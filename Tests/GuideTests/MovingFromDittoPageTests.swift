@@ -1,4 +1,5 @@
 import DunlinKit
+import DunlinTesting
 import TestKit
 import Testing
 
@@ -7,6 +8,22 @@ import Testing
   @Test func `what applications call goes on under its names`() async throws {
     let directory = try TemporaryDirectory()
     try run(path: directory.file("db"), Events<Int>())
+  }
+
+  @Test func `a write in an async function is awaited`() async throws {
+    let database = try TestDatabase()
+    let dunlin = database.dunlin
+
+    func paint(_ docID: DunlinDocumentID, _ color: String, in dunlin: Dunlin) async throws {
+      await dunlin.store["bikes"].findByID(docID).update { mutableDoc in mutableDoc?["color"].set(color) }
+      try await dunlin.store["paints"].upsert(["bike": docID, "color": color])
+    }
+
+    let docID = try await dunlin.store["bikes"].upsert(["_id": "b1", "color": "red"])
+    try await paint(docID, "blue", in: dunlin)
+    let bike = try await dunlin.store.execute(query: "SELECT color FROM bikes WHERE _id = 'b1'").items.first
+    #expect(bike?["color"].string == "blue")
+    #expect(try dunlin.store["paints"].find("bike == 'b1'").count() == 1)
   }
 
   private func run(path: String, _ seen: Events<Int>) throws {

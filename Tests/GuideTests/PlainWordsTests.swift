@@ -8,11 +8,13 @@ import Testing
   private static let limits = (sentence: 35, paragraph: 80)
 
   private static let articles = [
-    "Architecture", "BigPeer", "ChangeFeed", "CommandLine", "Conflicts", "DebuggingSync", "Decisions",
+    "Architecture", "BigPeer", "ChangeFeed", "CommandLine", "Configuration", "Conflicts", "DebuggingSync",
+    "Decisions",
     "DefaultData",
     "DrivingSync", "Eviction", "FileFormat", "Forms", "Functions", "GettingStarted", "Glossary",
     "Links", "LiveQueries", "Login", "Maintenance", "Merging", "Modelling", "Modules",
-    "MovingFromDitto", "Observers", "Performance", "Queries", "QueryLanguage", "Reliability", "Scaling",
+    "MovingFromDitto", "MovingFromOthers", "Observers", "Performance", "Queries", "QueryLanguage",
+    "Reliability", "Scaling",
     "Scopes", "Security", "Store", "Sync", "SyncPromises", "Syncing", "Testing", "Transactions", "Transports",
     "Values",
     "WireFormat", "Writing",

@@ -37,6 +37,16 @@ import Testing
     #expect(try await store.execute(query: late).items.count == 1)
   }
 
+  @Test func `a date comes back to the millisecond`() async throws {
+    let clock = TestClock()
+    let orders = try TestDatabase("seat", clock: clock)
+    let late = clock.now.addingTimeInterval(0.125)
+    try await orders.dunlin.store["orders"].upsert(["_id": "12A", "at": late])
+    let stored = try orders.dunlin.store["orders"].find("at > $args.now", args: ["now": clock.now]).exec()
+    #expect(stored.map { $0["at"].date } == [late])
+    #expect(stored.map { $0["at"].string } == ["2030-01-01T12:00:00.125Z"])
+  }
+
   @Test func `a slow line changes nothing but the time`() async throws {
     let seat = try TestDatabase("seat"), galley = try TestDatabase("galley")
     let subscription = try galley.dunlin.sync.registerSubscription(query: "SELECT * FROM orders")

@@ -13,6 +13,7 @@ extension DunlinConfiguration {
   func networkOptions(_ reporter: Reporter, requiresProof: Bool) -> PeerNetwork.Options {
     var options = PeerNetwork.Options()
     options.logger = reporter.logger
+    options.isolationDelay = isolationDelay
     if let sessions { options.limits = ConnectionLimits(sessions: sessions) }
     options.tcp.webAuthority = webAuthority
     options.tcp.proxies = webProxies

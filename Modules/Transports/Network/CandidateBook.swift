@@ -102,6 +102,9 @@ struct CandidateBook {
       order: random())
   }
 
+  /// Whether there is no candidate.
+  var isEmpty: Bool { entries.isEmpty }
+
   /// Whether discovery has named a candidate before.
   func isKnown(_ id: String) -> Bool { entries[Key(source: .discovery, id: id)] != nil }
 

@@ -49,6 +49,8 @@ struct NetworkState {
   /// Identifies the task that dials candidates.
   var candidateRun: UInt64 = 0
   var isRunning = false
+  /// Whether the network has said that it can meet nobody.
+  var hasWarnedOfIsolation = false
   /// Whether the network is closed for good.
   var isClosed = false
   /// An address to listen on.

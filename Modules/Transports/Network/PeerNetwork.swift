@@ -29,6 +29,8 @@ public final class PeerNetwork: Sendable {
     public var device = Device()
     /// How long a peer that has left still counts as a neighbour, as it may come back.
     public var absence = Duration.seconds(5)
+    /// When a network that can meet nobody says so, after its start; `nil` for never.
+    package var isolationDelay: Duration?
     /// The logger.
     ///
     /// Errors are logged as warnings, since the network tries again.
@@ -89,6 +91,7 @@ public final class PeerNetwork: Sendable {
     for address in state.withLockedValue({ $0.connecting.keys }) { dial(address) }
     dialCandidates()
     noteReach()
+    warnIfIsolated()
   }
 
   /// Stops listening and connecting, ends all sessions in order, and waits until nothing is running.
