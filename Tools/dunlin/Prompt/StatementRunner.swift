@@ -20,15 +20,18 @@ final class StatementRunner {
   ///
   /// - Parameters:
   ///   - access: Whose statements run.
+  ///   - remotePeer: The name or the id of a peer, connected to the one of `access`, that runs them instead.
   ///   - arguments: The values of their parameters.
   ///   - format: How rows are written; `nil` is a table on a terminal, and JSON elsewhere.
-  init(_ access: StoreAccess, _ arguments: [TextKey: Value], format: Format?) {
+  init(
+    _ access: StoreAccess, at remotePeer: String? = nil, _ arguments: [TextKey: Value], format: Format?
+  ) {
     self.arguments = arguments
     self.format = format ?? (isatty(STDOUT_FILENO) == 1 ? .table : .json)
     source =
       switch access {
       case .own(let store): OwnStatements(store)
-      case .peer(let peer): PeerStatements(peer)
+      case .peer(let peer): PeerStatements(peer, at: remotePeer)
       }
   }
 
@@ -120,7 +123,8 @@ final class StatementRunner {
 
   /// Says so where a query found nothing because a collection of that name was never written.
   private func hint(_ statement: Statement) throws {
-    guard statement.isQuery else { return }
+    // The collections of another peer are not known here.
+    guard statement.isQuery, source.remotePeer == nil else { return }
     let known = try source.collections().objects("collections").compactMap { $0.string("name") }
     for name in statement.collectionsRead.sorted() where !known.contains(name.text) {
       guard !name.text.contains(":"), !name.text.hasPrefix("__") else { continue }
