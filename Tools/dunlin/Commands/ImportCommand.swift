@@ -162,7 +162,7 @@ struct ImportCommand: AsyncParsableCommand {
       await interruption.yieldToCleanUp()
       interruption.cancel()
     } catch {
-      if stop.isRequested { Output.note("Error: \(error)") }
+      if stop.isRequested { Output.note("\(Style.errors(.red, "Error:")) \(error)") }
       stop.finish()
       await interruption.yieldToCleanUp()
       interruption.cancel()
