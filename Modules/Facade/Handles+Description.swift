@@ -1,6 +1,6 @@
 import CRDTCore
 import DocStore
-import Foundation
+import Links
 import QueryEngine
 import SyncProtocol
 
@@ -155,7 +155,7 @@ extension DunlinIdentity: CustomStringConvertible {
 #if TLS
   extension DunlinAuthority: CustomStringConvertible {
     public var description: String {
-      "DunlinAuthority(\(isIntermediate ? "intermediate of " : "")\(appID), until \(validUntil.formatted(.iso8601)))"
+      "DunlinAuthority(\(isIntermediate ? "intermediate of " : "")\(appID), until \(validUntil.timeText))"
     }
   }
 
