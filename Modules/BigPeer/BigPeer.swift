@@ -60,6 +60,8 @@
       if let fault = material.certificateFault {
         logger.warning("Clients will refuse the HTTP listener, while devices can sync: \(fault)")
       }
+      try await HTTPListener.check(configuration.http.listen, named: "http", configuration.places)
+      try await HTTPListener.check(configuration.admin.listen, named: "admin", configuration.places)
       let applications = try await HostedApplications.open(
         configuration.applications, material.applications, logger: logger)
       let parts = Parts(configuration, applications, material.certificate, metrics, logger)

@@ -93,6 +93,9 @@ import Testing
       #expect(made["application"] as? String == "tests" && made["validUntil"] != nil)
       let shown = try object(scene.run("ca", "show", authority, "--json"))
       #expect((shown["certificate"] as? String)?.contains("CERTIFICATE") == true)
+      // All times that programs print have one form.
+      let time = try #require(made["validUntil"] as? String)
+      #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil, "\(time)")
       let file = scene.directory.file("ann.pem")
       let issued = try object(
         scene.run(

@@ -257,7 +257,7 @@
       let error = await failure { try await ask(server) }
       #expect(error?.code == .untrusted)
       #expect(
-        error?.message.contains("valid from \(begin.formatted(.iso8601))") == true,
+        error?.message.contains("valid from \(begin.timeText)") == true,
         "\(String(describing: error))")
       #expect(error?.message.contains("the clock here says") == true)
       #expect(server.requests.isEmpty)

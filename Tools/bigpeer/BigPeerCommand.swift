@@ -41,10 +41,15 @@ import ArgumentParser
           try command.run()
         }
       } catch let error as ConfigurationError {
-        try? FileHandle.standardError.write(contentsOf: Data("Error: \(error)\n".utf8))
+        for mistake in error.all { ErrorText.write("Error: \(mistake)") }
         exit(withError: ExitCode(ExitStatus.configuration))
       } catch {
-        exit(withError: error)
+        let (message, code) = (fullMessage(for: error), exitCode(for: error))
+        guard !code.isSuccess, ErrorText.isColored, message.hasPrefix(ErrorText.label) else {
+          exit(withError: error)
+        }
+        ErrorText.write(message)
+        Foundation.exit(code.rawValue)
       }
     }
   }

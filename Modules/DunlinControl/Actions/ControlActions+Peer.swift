@@ -50,6 +50,18 @@ extension ControlActions {
   /// Finds a connected peer by its name or its id.
   ///
   /// - Throws: `notFound` with the peers that are present; `argument` for a name that several peers have.
+  func peer(named name: String) throws(ControlError) -> ReportedPeer {
+    try Self.peer(named: name, of: database.peerReport.peers)
+  }
+
+  /// The error for a peer that has gone.
+  func absence(of name: String) -> ControlError {
+    Self.absence(of: name, among: database.peerReport.peers.filter { $0.id != name && $0.name != name })
+  }
+
+  /// Finds a connected peer by its name or its id.
+  ///
+  /// - Throws: `notFound` with the peers that are present; `argument` for a name that several peers have.
   private static func peer(named name: String, of peers: [ReportedPeer]) throws(ControlError) -> ReportedPeer
   {
     let named = peers.filter { $0.id == name || $0.name == name }

@@ -25,7 +25,7 @@ public struct DunlinTypedDiff<Item: Sendable>: Sendable {
 public struct DunlinTypedDiffs<Item: Decodable & Sendable>: AsyncSequence, Sendable {
   public typealias Failure = DunlinError
 
-  private let diffs: DunlinDiffs
+  let diffs: DunlinDiffs
   private let unfit: DunlinUnfitRows
 
   init(_ diffs: DunlinDiffs, unfit: DunlinUnfitRows) { (self.diffs, self.unfit) = (diffs, unfit) }

@@ -69,7 +69,7 @@ public struct DunlinPresence: Sendable {
 
 /// An observation of the presence graph; keep it as long as its handler is to be called.
 public final class DunlinPresenceObserver: Sendable {
-  private let task: Task<Void, Never>
+  let task: Task<Void, Never>
 
   init(
     _ graphs: AsyncStream<DunlinPresenceGraph>, _ handler: @escaping @Sendable (DunlinPresenceGraph) -> Void

@@ -5,8 +5,8 @@ import QueryEngine
 
 /// One document by its id, before an operation on it is chosen.
 public struct DunlinPendingIDSpecificOperation: Sendable {
-  private let id: DunlinDocumentID
-  private let collection: String
+  let id: DunlinDocumentID
+  let collection: String
   private let local: LocalDatabase
 
   init(id: DunlinDocumentID, collection: String, local: LocalDatabase) {

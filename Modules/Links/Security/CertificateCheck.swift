@@ -136,7 +136,7 @@
     private static func refused(_ why: String) -> Refusal { Refusal(code: .untrusted, why: why) }
 
     private static func text(_ date: Date) -> String {
-      date.formatted(.iso8601)
+      date.timeText
     }
   }
 

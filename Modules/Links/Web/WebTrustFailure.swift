@@ -51,6 +51,6 @@
         "its certificate was not issued by an authority that is trusted here, or is not valid now; the clock here says \(text(now))"
     }
 
-    private func text(_ date: Date) -> String { date.formatted(.iso8601) }
+    private func text(_ date: Date) -> String { date.timeText }
   }
 #endif

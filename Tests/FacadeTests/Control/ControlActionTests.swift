@@ -242,6 +242,15 @@ import Testing
     // A fraction is no id, so it is a text.
     try await peer.store["cars"].upsert(["_id": "1.5"])
     #expect(await why("1.5", "phone").result?.string("text")?.contains("no such document") == false)
+    // The other peer runs a query on its own data.
+    try await other.store["bikes"].upsert(["_id": "b1", "gears": 7])
+    let asked = await client.ask(
+      #"{"id":3,"do":"ask","query":"SELECT gears FROM bikes WHERE _id = :id","arguments":{"id":"b1"},"peer":"phone"}"#
+    )
+    #expect(asked.rows == [["gears": .int(7)]] && asked.result?.integer("rows") == 1, "\(asked)")
+    #expect(asked.parts.first?.strings("columns") == ["gears"])
+    let stranger = await client.ask(#"{"id":4,"do":"ask","query":"SELECT * FROM bikes","peer":"watch"}"#)
+    #expect(stranger.error?.code == .notFound && stranger.error?.message.contains("phone") == true)
     let nobody = await why("c1", "watch")
     #expect(nobody.error?.code == .notFound && nobody.error?.message.contains("phone") == true)
     subscription.cancel()

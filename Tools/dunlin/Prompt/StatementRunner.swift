@@ -20,15 +20,18 @@ final class StatementRunner {
   ///
   /// - Parameters:
   ///   - access: Whose statements run.
+  ///   - remotePeer: The name or the id of a peer, connected to the one of `access`, that runs them instead.
   ///   - arguments: The values of their parameters.
   ///   - format: How rows are written; `nil` is a table on a terminal, and JSON elsewhere.
-  init(_ access: StoreAccess, _ arguments: [TextKey: Value], format: Format?) {
+  init(
+    _ access: StoreAccess, at remotePeer: String? = nil, _ arguments: [TextKey: Value], format: Format?
+  ) {
     self.arguments = arguments
     self.format = format ?? (isatty(STDOUT_FILENO) == 1 ? .table : .json)
     source =
       switch access {
       case .own(let store): OwnStatements(store)
-      case .peer(let peer): PeerStatements(peer)
+      case .peer(let peer): PeerStatements(peer, at: remotePeer)
       }
   }
 

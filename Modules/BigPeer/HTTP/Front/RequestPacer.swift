@@ -25,8 +25,9 @@
 
     /// The number of requests whose response is owed, from which on nothing is passed.
     private static let requests = 2
-    /// The bytes of a body in chunks that are passed at a time: it ends at an unknown place, so this bounds how
-    /// many requests may come behind it.
+    /// The bytes of a body in chunks that are passed at a time.
+    ///
+    /// It ends at an unknown place, so this bounds how many requests may come behind it.
     private static let chunkedBytes = 512
 
     /// The bytes that have been received and not passed on.
@@ -35,7 +36,9 @@
     private var owesRead = false
     private var isPassing = false
     private var context: ChannelHandlerContext?
-    /// The handler behind the decoder, which knows what is owed; it has this one, so it is released at the end.
+    /// The handler behind the decoder, which knows what is owed.
+    ///
+    /// It has this one, so it is released at the end.
     private var connection: ConnectionGuard?
 
     init(_ connection: ConnectionGuard) { self.connection = connection }
@@ -56,7 +59,7 @@
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-      // A client that ends a connection does not wait for responses, so its waiting requests are not carried out.
+      // A client that ends a connection does not wait for responses: its waiting requests are not carried out.
       if event as? ChannelEvent == .inputClosed { held.clear() }
       context.fireUserInboundEventTriggered(event)
     }
