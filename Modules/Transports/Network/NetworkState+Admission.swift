@@ -136,11 +136,22 @@ extension NetworkState {
     var steps: [AdmissionStep] = []
     switch session.connection.direction == .outgoing ? .free : room(for: session) {
     case .free: break
-    case .insteadOf(let other): steps = close(other, .noRoom)
-    case .none: return close(id, .noRoom)
+    case .insteadOf(let other): steps = close(other, noRoom())
+    case .none: return close(id, noRoom())
     }
     sessions[id]?.admission = .admitted(Admitted(peer: peer, at: now))
     return steps + [.admit(session.driver)]
+  }
+
+  /// Why there is no room for a session, with the numbers of those that there are and may be.
+  private func noRoom() -> SyncError {
+    let count = sessions.values.count { $0.admittedPeer != nil }
+    return SyncError(
+      .full,
+      """
+      There is no room for more connections: \(count) peers are connected, and \(limits.sessions) may be, at most \
+      \(limits.strangers) of them peers that have not synced before
+      """)
   }
 
   /// Whether there is room for a session.
