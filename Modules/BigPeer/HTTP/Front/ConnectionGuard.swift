@@ -8,8 +8,8 @@
   /// Enforces the limits of one HTTP client.
   ///
   /// The limits are: connections, the time in which a body must arrive, and the time for which the client may
-  /// read nothing of a response. A ``RequestPacer`` bounds the requests in hand. The library limits the time for headers and between requests; its handler is
-  /// behind this one.
+  /// read nothing of a response. A ``RequestPacer`` bounds the requests in hand.
+  /// The library limits the time for headers and between requests; its handler is behind this one.
   final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart

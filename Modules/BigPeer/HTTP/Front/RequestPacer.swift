@@ -1,12 +1,12 @@
 #if Server
   import NIOCore
 
-  /// Passes the bytes of a connection to the HTTP decoder request by request, and none while two responses are
-  /// owed.
+  /// Passes the bytes of a connection to the HTTP decoder request by request, and none while two responses
+  /// are owed.
   ///
   /// A client may send requests without waiting for the responses. Decoded, each of them takes a multiple of
-  /// its bytes. So the decoder gets no more than the next request, and the rest waits where it takes least: here,
-  /// up to one read, and in the buffers of the system.
+  /// its bytes. So the decoder gets no more than the next request, and the rest waits where it takes least:
+  /// here, up to one read, and in the buffers of the system.
   final class RequestPacer: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -59,7 +59,7 @@
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-      // A client that ends a connection does not wait for responses: its waiting requests are not carried out.
+      // A client that ends a connection does not wait for responses: waiting requests are not carried out.
       if event as? ChannelEvent == .inputClosed { held.clear() }
       context.fireUserInboundEventTriggered(event)
     }
