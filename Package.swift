@@ -190,7 +190,7 @@ let package = Package(
     .executableTarget(
       name: "BigPeerProgram",
       dependencies: [
-        "BigPeer", "CRDTCore", "Facade", "Links",
+        "BigPeer", "CRDTCore", "Facade", "Links", "PeerControl",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(
@@ -228,6 +228,8 @@ let package = Package(
         "Platform", "CRDTCore", "DocStore", "LinkTesting", "Links", "QueryEngine", "SyncProtocol",
         "Transports", "LoginKit", "TestKit",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOWebSocket", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
       ] + security),
     // Programs that are all top level, which the compiler takes for synchronous or asynchronous.

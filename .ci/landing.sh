@@ -63,7 +63,7 @@ failed_suites() {  # FILE
 
 # A package from outside, with a target for each product that must work alone. The types of all are checked against the modules that
 # stand. SwiftPM plans all and one is built and run, with a tagged copy of what is committed, as a release is: were unsafe flags in
-# its products, it could not be depended on.
+# its products, it could not be depended on. It is built from nothing: a checkout of the last time keeps the commit that the tag had.
 check_consumers() {
   local product place=.build/consumers options kind
   mapfile -t options < <(module_options)
@@ -73,7 +73,7 @@ check_consumers() {
     swiftc -typecheck ${kind[@]+"${kind[@]}"} -swift-version 6 -enable-upcoming-feature MemberImportVisibility -package-name consumers \
       -module-name "${product##*/}" "${options[@]}" "$product"/*.swift || return
   done
-  rm -rf "$place/dunlin"
+  rm -rf "$place" Tests/Consumers/Package.resolved
   git clone -q . "$place/dunlin" && git -C "$place/dunlin" tag 1.0.0 || return
   DUNLIN_RELEASE=$PWD/$place/dunlin swift run --package-path Tests/Consumers --scratch-path "$place/build" \
     --disable-index-store OnlyCRDTCore || return

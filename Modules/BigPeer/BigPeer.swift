@@ -60,6 +60,8 @@
       if let fault = material.certificateFault {
         logger.warning("Clients will refuse the HTTP listener, while devices can sync: \(fault)")
       }
+      try await HTTPListener.check(configuration.http.listen, named: "http", configuration.places)
+      try await HTTPListener.check(configuration.admin.listen, named: "admin", configuration.places)
       let applications = try await HostedApplications.open(
         configuration.applications, material.applications, logger: logger)
       let parts = Parts(configuration, applications, material.certificate, metrics, logger)
@@ -134,9 +136,9 @@
             limits: configuration.http.limits, gate: parts.gate,
             crossOrigin: CrossOrigin(origins: configuration.http.origins),
             routes: routes(parts), logger: logger,
-            report: { [logger, metrics = parts.metrics] in
+            report: { [log = RequestLog(logger), metrics = parts.metrics] in
               metrics.record($0)
-              $0.log(to: logger)
+              log.log($0)
             }, ledger: parts.ledger
           ) { address in board.record { $0.http = "\(scheme)://\(address)" } })
       }
@@ -148,7 +150,7 @@
           HTTPListener(
             name: "admin", address: address, places: configuration.places, limits: limits,
             routes: try adminRoutes(parts), logger: logger,
-            report: { [logger] in if $0.method != .get || $0.error != nil { $0.log(to: logger) } },
+            report: { [log = RequestLog(logger)] in if $0.method != .get || $0.error != nil { log.log($0) } },
             ledger: ledger
           ) { address in board.record { $0.admin = "http://\(address)" } })
       }

@@ -18,6 +18,7 @@ public struct CodecError: CodedError, Hashable {
 }
 
 extension CodecError {
+  // text: the names are literals of this package.
   package var context: [String: String] { ["byte": "\(offset)"] }
 }
 

@@ -10,9 +10,10 @@ package protocol CodedError: Error {
   /// One sentence, in English, without a trailing full stop; never a document's contents.
   var message: String { get }
   /// Where the error happened, by name, as the public error has it; empty if nothing is known.
-  var context: [String: String] { get }
+  var context: [String: String] { get }  // text: the names are literals of this package.
 }
 
 extension CodedError {
+  // text: the names are literals of this package.
   package var context: [String: String] { [:] }
 }

@@ -34,6 +34,7 @@ public struct DocumentError: CodedError, Hashable {
 }
 
 extension DocumentError {
+  // text: the names are literals of this package.
   package var context: [String: String] { path.isEmpty ? [:] : ["path": pathText] }
 
   private var pathText: String { path.map(\.text).joined(separator: ".") }

@@ -22,7 +22,7 @@ public enum Limits {
   public static let collectionNameBytes = 100
   /// Above this many bytes of canonical encoding, a document causes a warning.
   public static let softDocumentBytes = 250_000
-  /// Above this many bytes of canonical encoding, a document is stored locally and never sent.
+  /// Above this many bytes of canonical encoding, a document is not sent to peers that have nothing of it.
   public static let hardDocumentBytes = 5_000_000
   /// Above this many bytes of canonical encoding, two states of a document are not merged.
   ///

@@ -25,7 +25,7 @@ public struct CommitReceipt: Hashable, Sendable {
   public let sequence: UInt64
   /// A random number that names the commit; 0 when it changed nothing.
   public let id: UInt64
-  /// Documents that this transaction wrote and that are too large to be sent.
+  /// Documents that this transaction wrote and that are too large for a peer that has nothing of them.
   public let oversize: [OversizeDocument]
 
   package init(sequence: UInt64 = 0, id: UInt64 = 0, oversize: [OversizeDocument] = []) {
@@ -35,7 +35,9 @@ public struct CommitReceipt: Hashable, Sendable {
   }
 }
 
-/// A document above the hard size limit: stored on this device, never sent.
+/// A document above the hard size limit: stored here, and not sent to a peer that has nothing of it.
+///
+/// A peer that has an earlier state gets its changes.
 public struct OversizeDocument: Hashable, Sendable {
   @TextKey public private(set) var collection: String
   public let id: DocumentID
@@ -90,7 +92,7 @@ public final class Change: Sendable {
   public let afterSummary: Summary?
   /// Number of the group within the commit, from 0; a receiver shows the changes of one group together.
   public let group: Int
-  /// Whether the document is too large to be sent.
+  /// Whether the document is too large for a peer that has nothing of it.
   public let oversize: Bool
   /// Whether the document was too large to be sent before; if so, nobody can build on its earlier state.
   package let wasOversize: Bool

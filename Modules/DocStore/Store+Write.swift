@@ -10,7 +10,7 @@ extension Store {
   /// - Returns: What `body` returns, and the commit.
   /// - Throws: `nestedWriteTransaction` immediately, inside a write transaction of this store; `wouldBlock`
   ///   on a thread that runs tasks, after waiting one second for an asynchronous transaction to end;
-  ///   `closed`, `poisoned`, `full`, `io`; what `body` throws.
+  ///   `readOnlyStore`, `closed`, `poisoned`, `full`, `io`; what `body` throws.
   @discardableResult
   public func write<R>(
     origin: Origin = .user, hint: String? = nil, _ body: (WriteTransaction) throws -> R
@@ -65,7 +65,7 @@ extension Store {
     completion: @escaping @Sendable (Result<CommitReceipt, any Error>) -> Void
   ) {
     do throws(StoreError) {
-      _ = try openEnvironment("write")
+      try checkIsWritable()
     } catch {
       return completion(.failure(error))
     }
@@ -118,9 +118,15 @@ extension Store {
     }
   }
 
+  /// - Throws: `closed`, `forked`; `readOnlyStore` for a store that is only read.
+  private func checkIsWritable() throws(StoreError) {
+    _ = try openEnvironment("write")
+    guard !options.isReadOnly else { throw StoreError.readOnly("write") }
+  }
+
   /// Refuses a write that would wait for itself.
   func checkMayWrite() throws(StoreError) {
-    _ = try openEnvironment("write")
+    try checkIsWritable()
     guard !writer.isCurrentThread, !TransactionToken.isOpen(ObjectIdentifier(self)) else {
       throw StoreError(
         .nestedWriteTransaction,

@@ -22,16 +22,21 @@ public final class Store: Sendable {
 
   /// Opens the store in the directory at `path`, and creates the directory if there is none.
   ///
+  /// With ``StoreOptions/isReadOnly`` nothing is created or written.
+  ///
   /// - Parameters:
   ///   - path: A directory that only this store uses; the files it creates are readable by their owner alone.
   ///   - options: Limits, clock, random source and log.
   /// - Returns: The open store.
   /// - Throws: `argument` when `mapBytes` is not a valid size; `alreadyOpen` immediately when the store is
-  ///   already open; `noMemory`, `tooManyFiles`; `unsupportedVersion`, `corrupt`, `permission`, `full` or
-  ///   `io`.
+  ///   already open; `readOnlyStore` if the file system is mounted read-only and the options do not say so;
+  ///   `notFound` if there is no store to be only read; `noMemory`, `tooManyFiles`; `unsupportedVersion`,
+  ///   `corrupt`, `permission`, `full` or `io`.
   public static func open(at path: String, options: StoreOptions = .init()) throws(StoreError) -> Store {
     try options.check()
-    return try open(in: HeldDirectory(making: path), options: options)
+    let directory =
+      if options.isReadOnly { try HeldDirectory(path) } else { try HeldDirectory(making: path) }
+    return try open(in: directory, options: options)
   }
 
   /// Opens the store in a directory that is already held open.
@@ -40,7 +45,12 @@ public final class Store: Sendable {
   package static func open(in directory: HeldDirectory, options: StoreOptions) throws(StoreError) -> Store {
     try options.check()
     let files = StoreFiles(in: directory)
-    let lock = try StoreLock(directory)
+    let lock = try StoreLock(directory, for: options.isReadOnly ? .reading : .writing)
+    if options.isReadOnly {
+      try files.checkData()
+      let environment = try Environment(files.data, lock: lock, options: options)
+      return try Store(environment, files, isNew: false, options: options)
+    }
     files.removeLeftovers()
     let fresh = try StoreIdentity(options)
     let isNew = try files.createIfMissing(
@@ -151,6 +161,9 @@ public final class Store: Sendable {
     writer.listeners.add(ahead: true, listener)
   }
 
+  /// Whether the store is only read: see ``StoreOptions/isReadOnly``.
+  package var isReadOnly: Bool { options.isReadOnly }
+
   /// The approximate number of bytes that the pages of a working table may use.
   package var workingBytes: Int { options.workingBytes }
 
@@ -166,7 +179,9 @@ public final class Store: Sendable {
     set { limits.update { $0.soft = newValue } }
   }
 
-  /// Above this many bytes, a document is stored locally and never sent; applies to writes from now on.
+  /// Above this many bytes, a document is not sent to a peer that has nothing of it.
+  ///
+  /// The limit applies to writes from now on.
   public var hardDocumentBytes: Int {
     get { limits.current.hard }
     set { limits.update { $0.hard = newValue } }

@@ -16,6 +16,8 @@ public struct StoreError: CodedError, Hashable {
     public static let notFound = Code(rawValue: "notFound")
     /// The file system refuses access.
     public static let permission = Code(rawValue: "permission")
+    /// The store is open for reading only, or its file system is mounted read-only.
+    public static let readOnlyStore = Code(rawValue: "readOnlyStore")
     /// A read, write or sync failed; after a write the store is poisoned.
     public static let io = Code(rawValue: "io")
     /// The disk or the store's map is full; the transaction was rolled back.
@@ -116,6 +118,13 @@ public struct StoreError: CodedError, Hashable {
     return error
   }
 
+  /// The error of a call that would write to a store that is open for reading only.
+  static func readOnly(_ operation: String) -> StoreError {
+    StoreError(
+      .readOnlyStore, "The store is open for reading only, and nothing can be written to it",
+      operation: operation)
+  }
+
   /// Wraps a document's error.
   package init(_ error: DocumentError, operation: String) {
     self.init(.document, error.message, operation: operation, document: error)
@@ -123,6 +132,7 @@ public struct StoreError: CodedError, Hashable {
 }
 
 extension StoreError {
+  // text: the names are literals of this package.
   package var context: [String: String] {
     var context = ["operation": operation]
     if let underlying { context["returned"] = "\(underlying)" }
@@ -170,7 +180,8 @@ extension StoreError {
     case MDB_BAD_VALSIZE: (.limit, "A key or value has a size that the store does not take")
     case EEXIST, ENOTEMPTY: (.exists, "There is something at the path already")
     case ENOENT: (.notFound, "There is nothing at the path")
-    case EACCES, EPERM, EROFS: (.permission, "The file system refuses access")
+    case EACCES, EPERM: (.permission, "The file system refuses access")
+    case EROFS: (.readOnlyStore, "The file system is mounted read-only")
     case EMFILE: (.tooManyFiles, "The process has as many files open as it may have")
     case ENFILE: (.tooManyFiles, "The system has as many files open as it can have")
     case ENOMEM: (.noMemory, "The system gives the process no more memory or address space")

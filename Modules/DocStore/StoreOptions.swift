@@ -31,10 +31,16 @@ public struct StoreOptions: Sendable {
   /// Who drives the writer.
   package var drive = StoreDrive.thread
   /// Receives log lines; without it, warnings and errors go to standard error.
+  ///
+  /// Lines above debug name a document by a hash of its id, because logs may be collected.
   public var log: (@Sendable (StoreLogLevel, String) -> Void)?
+  /// Receives the warnings about large documents, with the documents' ids, in place of the log.
+  ///
+  /// It is for a process without logging, whose developer reads the console.
+  package var sizeWarning: (@Sendable (String) -> Void)?
   /// Above this many bytes, the store logs a warning for a document.
   public var softDocumentBytes: Int
-  /// Above this many bytes, a document is stored locally and never sent.
+  /// Above this many bytes, a document is not sent to a peer that has nothing of it.
   public var hardDocumentBytes: Int
   /// How long an asynchronous transaction may be idle before it is rolled back.
   public var transactionDeadline: Duration
@@ -88,6 +94,12 @@ public struct StoreOptions: Sendable {
   package var leastMapBytes = 1 << 30
   /// Called at each step of work on the store's files, for tests.
   package var stepFault: (@Sendable (StoreStep) throws(StoreError) -> Void)?
+  /// Whether the store is only read: nothing is written to its directory, which need not be writable.
+  ///
+  /// The store must exist. Several processes can read it at the same time, and none can write to it
+  /// meanwhile. A call that would write throws `readOnlyStore`. A copy of a store keeps the site of its
+  /// original then.
+  public var isReadOnly = false
   /// Whether a store whose files are a copy keeps its site, as a copy of a whole disk would.
   ///
   /// It is for a store that is moved, and whose original is never opened again.
@@ -147,15 +159,23 @@ public struct StoreOptions: Sendable {
   }
 
   func write(_ level: StoreLogLevel, _ line: String) {
-    if let log { log(level, line) } else if level >= .warning { writeToStandardError(line) }
+    // Standard error is apart from the program's output.
+    if let log { log(level, line) } else if level >= .warning { writeLine(line, to: STDERR_FILENO) }
   }
+
+  /// Writes warnings about large documents; `nil` if they go to the log.
+  var sizeWriter: (@Sendable (String) -> Void)? {
+    sizeWarning ?? (log == nil ? Self.standardOutput : nil)
+  }
+
+  /// Writes a line to standard output.
+  package static let standardOutput: @Sendable (String) -> Void = { writeLine($0, to: STDOUT_FILENO) }
 }
 
-/// Writes a line to standard error, apart from the program's output.
-private func writeToStandardError(_ line: String) {
+private func writeLine(_ line: String, to descriptor: Int32) {
   let bytes = Array("\(line)\n".utf8)
   // SAFETY: the call reads the local bytes and keeps no pointer to them.
-  _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
+  _ = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
 }
 
 extension StoreOptions {

@@ -71,8 +71,35 @@ public protocol ControlledDatabase: AnyObject, Sendable {
     _ id: DocumentID, in collection: String, peerID: String, isIncoming: Bool
   ) throws -> (text: String, isThere: Bool)?
 
+  /// Has another peer run a SELECT on its own data.
+  ///
+  /// - Parameters:
+  ///   - query: The statement.
+  ///   - arguments: The values of its parameters.
+  ///   - peerID: A peer of ``peerReport``.
+  ///   - take: Takes rows as they arrive, some at a time.
+  /// - Returns: `false` when the peer is no longer present.
+  /// - Throws: What is wrong with the query; `denied` when the peer answers no queries; `limit`, `timeout`,
+  ///   `unreachable`, `closed`, `cancelled`; what `take` throws.
+  func ask(
+    _ query: String, arguments: [TextKey: Value], peerID: String,
+    take: @Sendable ([[TextKey: Value]]) async throws -> Void
+  ) async throws -> Bool
+
   /// The error that a client gets for an error of any kind.
   func controlError(for error: any Error) -> ControlError
+}
+
+extension ControlledDatabase {
+  /// Refuses: a database that has no remote queries.
+  ///
+  /// - Throws: `argument`.
+  public func ask(
+    _ query: String, arguments: [TextKey: Value], peerID: String,
+    take: @Sendable ([[TextKey: Value]]) async throws -> Void
+  ) async throws -> Bool {
+    throw ControlError(.argument, "this database asks no other peers")
+  }
 }
 
 /// The rows of a query that is being read.

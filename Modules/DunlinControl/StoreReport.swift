@@ -51,6 +51,9 @@ package enum StoreReport {
       "damages": .array(report.damages.map { .string("\($0)") }), "damageCount": .count(report.damageCount),
       "documents": .count(report.documentCount), "entries": .count(report.entryCount),
       "pages": .count(report.pageCount), "isIntact": .bool(report.isIntact),
+      "unreadDocuments": report.unreadDocuments.map { Value.count($0) } ?? .null,
+      "unreadEntries": report.unreadEntries.map { Value.count($0) } ?? .null,
+      "unreadPages": .count(report.unreadPages),
     ]
   }
 
@@ -93,10 +96,63 @@ package enum StoreReport {
   ) -> any Error {
     do {
       _ = try existing(name, in: transaction)
-      return ControlError(.notFound, PlainText.of("\(name) has no document \(document)"))
+      var hint = ""
+      if let other = DocumentID.alternative(toWritten: document), try isKnown(other, in: name, transaction) {
+        hint = "; there is one whose _id is \(kind(of: other)) \(JSON.text(of: other.value))"
+      }
+      return ControlError(.notFound, PlainText.of("\(name) has no document \(document)\(hint)"))
     } catch {
       return error
     }
+  }
+
+  // MARK: - Ids as users write them
+
+  /// Finds the document that a user means.
+  ///
+  /// If no document has the id, it may be one whose id is a text in place of a number, or the reverse.
+  ///
+  /// - Parameters:
+  ///   - text: The id as users write it.
+  ///   - name: The collection, which need not exist.
+  ///   - transaction: The snapshot in which to look.
+  /// - Returns: The id, and a hint where it is not certain or not the one that was written.
+  /// - Throws: `invalidDocumentID`; what the store throws.
+  package static func find(
+    _ text: String, in name: String, _ transaction: borrowing ReadTransaction
+  ) throws -> (id: DocumentID, hint: String?) {
+    let id = try DocumentID(written: text)
+    guard let other = DocumentID.alternative(toWritten: text), try !isKnown(id, in: name, transaction) else {
+      return (id, nil)
+    }
+    let (first, second) = (
+      "\(kind(of: id)) \(JSON.text(of: id.value))", "\(kind(of: other)) \(JSON.text(of: other.value))"
+    )
+    if try isKnown(other, in: name, transaction) {
+      return (
+        other, "No document has \(first) as its _id, so this is about the one that has \(second)."
+      )
+    }
+    return (id, "The _id is taken to be \(first). There is no document here that has \(second), either.")
+  }
+
+  private static func kind(of id: DocumentID) -> String {
+    switch id.value {
+    case .int: "the number"
+    case .string: "the text"
+    default: "the value"
+    }
+  }
+
+  private static func isKnown(
+    _ id: DocumentID, in name: String, _ transaction: borrowing ReadTransaction
+  ) throws -> Bool {
+    guard let collection = try transaction.collection(name) else { return false }
+    var isDamaged = false
+    let isIntact = try transaction.visitIntactRecord(collection, id, damaged: { _ in isDamaged = true }) {
+      _, _, _ in
+    }
+    return isIntact || isDamaged
   }
 
   // MARK: - Inspecting

@@ -10,7 +10,7 @@ import Transports
 ///
 /// The parts do not know it: each gets what it needs.
 final class Core: Sendable {
-  let state = OpenState()
+  let state: OpenState
   let local: LocalDatabase
   let sync: PeerSync
   let presence: PresenceBoard
@@ -30,11 +30,17 @@ final class Core: Sendable {
       idleTime: configuration.controlIdleTime, isPlaceless: configuration.refusesLocalSockets)
     let (parameters, scopes) = (SystemParameters(), SyncScopes())
     var storeOptions = try configuration.storeOptions(reporter)
-    let directory = try HeldDirectory(making: path)
+    let isReadOnly = configuration.isReadOnly
+    state = OpenState(isReadOnly: isReadOnly)
+    let directory = isReadOnly ? try HeldDirectory(path) : try HeldDirectory(making: path)
     let kept = KeptParameters(directory: directory)
     #if TLS
-      let device = DeviceIdentity(
-        identity, keys: configuration.keyStore ?? KeyFile(directory: directory), clock: configuration.now)
+      // A database that is only read never syncs, and a device's key would have to be written.
+      let device =
+        isReadOnly
+        ? nil
+        : DeviceIdentity(
+          identity, keys: configuration.keyStore ?? KeyFile(directory: directory), clock: configuration.now)
       device?.giveSites(to: &storeOptions)
       let requiresProof = device != nil
     #else
@@ -49,10 +55,11 @@ final class Core: Sendable {
         store: store, gate: scopes, configuration: configuration.sessionConfiguration(appID: identity.appID),
         engine: engine),
       options: configuration.networkOptions(reporter, requiresProof: requiresProof))
+    let watch = HandlerWatch(limit: configuration.handlerWarning, reporter: reporter)
     local = LocalDatabase(
       engine: engine, reporter: reporter,
       subscriptions: SubscriptionRegistry(store: store, reporter: reporter, network),
-      transactionDeadline: configuration.transactionDeadline)
+      transactionDeadline: configuration.transactionDeadline, watch: watch)
     #if TLS
       let keeper = try device.map { device in
         try IdentityKeeper(
@@ -62,7 +69,7 @@ final class Core: Sendable {
     #else
       sync = PeerSync(network, scopes, state)
     #endif
-    presence = PresenceBoard(network)
+    presence = PresenceBoard(network, handlerWatch: watch)
     transports = TransportSettings(network)
     feeds = FeedHub(store: store)
     self.control = control
@@ -70,7 +77,7 @@ final class Core: Sendable {
     membership = (identity.appID, identity.proof.name)
     engine.show(network, local.subscriptions)
     do {
-      try begin(parameters, kept, keeping: configuration.keepsSystemParameters)
+      try begin(parameters, kept, configuration)
     } catch {
       // Otherwise the caller would find the files in use when it opens the database again.
       close()
@@ -80,12 +87,20 @@ final class Core: Sendable {
 
   /// Registers the system parameters, and starts proving this peer's identity.
   private func begin(
-    _ parameters: SystemParameters, _ kept: KeptParameters, keeping isKeeping: Bool
+    _ parameters: SystemParameters, _ kept: KeptParameters, _ configuration: DunlinConfiguration
   ) throws {
     let reporter = local.reporter
     try parameters.govern(local.store)
     try sync.scopes.govern(parameters, sync.network, reporter)
-    if isKeeping { try kept.govern(parameters, reporter) } else { kept.warnIfPresent(reporter) }
+    if configuration.keepsSystemParameters {
+      try kept.govern(parameters, reporter)
+    } else {
+      kept.warnIfPresent(reporter)
+    }
+    if configuration.isReadOnly {
+      parameters.keep { _ in throw DunlinError.readOnlyStore("ALTER SYSTEM changes the database") }
+      return
+    }
     #if TLS
       if let proof = sync.identity {
         try proof.begin()

@@ -11,11 +11,15 @@ public struct DunlinConfiguration: Sendable {
   /// The kind of this peer, which sync scopes refer to: a device, or the cloud peer.
   public var peerKind: DunlinPeerKind
   /// The name of this peer in the presence graphs and the logs of other peers.
+  ///
+  /// If it is empty, the name is that of the host, without its domain. Only peers that observe presence then
+  /// get a name: no connection carries it.
   public var peerName: String
   /// The logger, whose metadata has the directory of the database as `database`.
   ///
   /// `nil` selects a logger labelled `dunlin`. It writes to standard error unless the application has set up
-  /// logging.
+  /// logging. Then warnings about large documents go to standard output, with the documents' ids; a log
+  /// contains a hash of each id.
   public var logger: Logger?
   /// Called on any thread with each failure of a call that does not throw, after it was logged.
   public var failureHandler: (@Sendable (DunlinError) -> Void)?
@@ -40,6 +44,11 @@ public struct DunlinConfiguration: Sendable {
   /// becomes a peer of its own. No data depends on this: two databases with the same site detect that when
   /// they meet, and continue as different sites.
   public var trustsCopies = false
+  /// Whether the database is only read, for example one that ships with an application.
+  ///
+  /// Nothing is written to its directory, which must exist and need not be writable. Several processes can
+  /// read it at the same time. Writes, `startSync()`, subscriptions and `ALTER SYSTEM` throw `readOnlyStore`.
+  public var isReadOnly = false
   /// Whether this peer runs SELECT statements for the peers that it is connected to.
   ///
   /// Such a statement can read all documents of this database: sync scopes do not restrict it.
@@ -70,6 +79,8 @@ public struct DunlinConfiguration: Sendable {
   public var clock: (@Sendable () -> Date)?
   /// Where the device's private key is stored; `nil` selects a file in the database's directory.
   public var keyStore: (any DunlinKeyStore)?
+  /// How long a handler of the application may run before it is logged; another time is for tests.
+  package var handlerWarning = Duration.seconds(10)
   /// How long a client of the control socket may be idle, for tests.
   ///
   /// An idle client sends no request, or reads nothing of the answers to its requests.

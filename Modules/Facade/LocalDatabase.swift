@@ -10,11 +10,14 @@ final class LocalDatabase: Sendable {
   let rowReaders: RowReaders
   /// What the peer pulls from others.
   let subscriptions: SubscriptionRegistry
+  /// The types whose documents probably lack an id, as the log has said.
+  let unnamedTypes = UnnamedTypes()
   /// How long an asynchronous transaction may be idle.
   let transactionDeadline: Duration
 
   init(
-    engine: Engine, reporter: Reporter, subscriptions: SubscriptionRegistry, transactionDeadline: Duration
+    engine: Engine, reporter: Reporter, subscriptions: SubscriptionRegistry, transactionDeadline: Duration,
+    watch: HandlerWatch
   ) {
     store = engine.store
     self.engine = engine
@@ -22,6 +25,6 @@ final class LocalDatabase: Sendable {
     self.subscriptions = subscriptions
     self.transactionDeadline = transactionDeadline
     rowReaders = RowReaders(engine: engine)
-    observers = ObserverHub(engine: engine, reporter: reporter)
+    observers = ObserverHub(engine: engine, reporter: reporter, watch: watch)
   }
 }

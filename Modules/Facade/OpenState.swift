@@ -11,7 +11,11 @@ final class OpenState: Sendable {
 
   /// When the database was opened; the status report computes the uptime from it.
   let opening = ContinuousClock.now
+  /// Whether the database is only read, so that it cannot sync.
+  private let isReadOnly: Bool
   private let state = Mutex(State())
+
+  init(isReadOnly: Bool) { self.isReadOnly = isReadOnly }
 
   var isOpen: Bool { state.withLock { $0.isOpen } }
 
@@ -21,10 +25,11 @@ final class OpenState: Sendable {
   ///
   /// - Parameter check: Throws if sync must not run now.
   /// - Returns: `false` if sync runs already.
-  /// - Throws: `closed`; what `check` throws.
+  /// - Throws: `closed`; `readOnlyStore` for a database that is only read; what `check` throws.
   func beginRun(_ check: () throws(DunlinError) -> Void) throws(DunlinError) -> Bool {
     try state.withLock { state throws(DunlinError) in
       guard state.isOpen else { throw DunlinError(.closed, "the database is closed") }
+      guard !isReadOnly else { throw DunlinError.readOnlyStore("sync writes what it receives") }
       try check()
       guard !state.isSyncing else { return false }
       state.isSyncing = true

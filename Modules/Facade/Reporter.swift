@@ -6,6 +6,8 @@ import Transports
 struct Reporter: Sendable {
   /// The logger; each line has the database's directory as metadata.
   let logger: Logger
+  /// Whether the application has set up no logging, so that lines go to the console by default.
+  let isConsole: Bool
   private let failureHandler: (@Sendable (DunlinError) -> Void)?
 
   /// The key of the metadata that names the database.
@@ -13,7 +15,9 @@ struct Reporter: Sendable {
 
   init(_ configuration: DunlinConfiguration, path: String) {
     // If the application has set no log handler, the logging package writes to standard error.
-    var logger = (configuration.logger ?? Logger(label: "dunlin")).plain
+    let chosen = configuration.logger ?? Logger(label: "dunlin")
+    isConsole = configuration.logger == nil && chosen.handler is StreamLogHandler
+    var logger = chosen.plain
     logger[metadataKey: Self.database] = "\(PlainText.of(path))"
     self.logger = logger
     failureHandler = configuration.failureHandler

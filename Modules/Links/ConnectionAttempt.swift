@@ -8,6 +8,7 @@ final class ConnectionAttempt: Sendable {
   private struct State {
     var channels: [any Channel] = []
     var isCancelled = false
+    var isExpired = false
   }
 
   private let state = NIOLockedValueBox(State())
@@ -18,6 +19,15 @@ final class ConnectionAttempt: Sendable {
       return state.isCancelled
     }
     if isCancelled { throw .cancelled }
+  }
+
+  /// Whether the time of the attempt has passed.
+  var isExpired: Bool { state.withLockedValue { $0.isExpired } }
+
+  /// Closes the channels because the other end has not answered in time.
+  func expire() {
+    state.withLockedValue { $0.isExpired = true }
+    cancel()
   }
 
   /// Closes the channels that exist, and those that are added later.

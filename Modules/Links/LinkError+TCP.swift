@@ -3,10 +3,6 @@ import NIOCore
 import NIOPosix
 import Platform
 
-#if TLS
-  import NIOSSL
-#endif
-
 extension LinkError {
   /// Translates an error of the network library; `what` says what failed, with the address.
   package init(tcp error: any Error, _ what: String) {
@@ -14,10 +10,16 @@ extension LinkError {
     case let error as LinkError: self = error
     case let error as NIOConnectionError: self = Self.attempts(error, what)
     case let error as IOError: self = Self.system(error.errnoCode, what)
-    case let error as ChannelError: self = Self.channel(error, what)
+    case ChannelError.connectTimeout(let limit):
+      let limit = Duration.nanoseconds(limit.nanoseconds)
+      self = LinkError(.timedOut, "\(what): no answer within \(limit.text)")
     case is CancellationError: self = .cancelled
-    case let error where error.isOfTLS: self = LinkError(.untrusted, "\(what): \(error)")
-    default: self = LinkError(.system, "\(what): \(error)")
+    default:
+      if let failure = ConnectionFailure.of(error) {
+        self = LinkError(failure.code, "\(what): \(failure.text)")
+      } else {
+        self = Self.other(error, what)
+      }
     }
   }
 
@@ -29,39 +31,18 @@ extension LinkError {
     return LinkError(tcp: first.error, what)
   }
 
-  private static func channel(_ error: ChannelError, _ what: String) -> LinkError {
-    switch error {
-    case .connectTimeout(let limit):
-      LinkError(.timedOut, "\(what): no answer within \(Duration.nanoseconds(limit.nanoseconds).text)")
-    case .ioOnClosedChannel, .alreadyClosed, .eof, .inputClosed, .outputClosed:
-      LinkError(.disconnected, "\(what): the connection is closed")
-    default: LinkError(.system, "\(what): \(error)")
-    }
+  private static func other(_ error: any Error, _ what: String) -> LinkError {
+    #if TLS
+      if ConnectionFailure.isOfTLS(error) {
+        return LinkError(.untrusted, "\(what): TLS failed (\(TLSFailure.name(in: "\(error)")))")
+      }
+    #endif
+    return LinkError(.system, "\(what): \(error)")
   }
 
   private static func system(_ number: Int32, _ what: String) -> LinkError {
-    let text = String(cString: strerror(number))
-    let code: Code =
-      switch number {
-      case ECONNREFUSED: .refused
-      case EHOSTUNREACH, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL: .unreachable
-      case ETIMEDOUT: .timedOut
-      case ECONNRESET, EPIPE, ECONNABORTED, ENOTCONN: .disconnected
-      case EADDRINUSE: .portInUse
-      case EACCES, EPERM: .permissionDenied
-      default: .system
-      }
-    return LinkError(code, "\(what): \(text)", underlying: number)
-  }
-}
-
-extension Error {
-  /// Whether the error comes from TLS around the connection.
-  fileprivate var isOfTLS: Bool {
-    #if TLS
-      self is NIOSSLError || self is NIOSSLExtraError || self is BoringSSLError
-    #else
-      false
-    #endif
+    let (code, advice) = ConnectionFailure.of(system: number)
+    return LinkError(
+      code, "\(what): \(advice ?? String(cString: strerror(number)))", underlying: number)
   }
 }

@@ -136,6 +136,21 @@
       #expect(found == refused)
     }
 
+    @Test func `a check finds all that is wrong with files and queries at once`() async throws {
+      var text = Self.right
+      for (old, new) in [
+        ("level > 3\"", "level > \""), ("\"secret\"", "\"junk\""), ("\"web.key\"", "\"another.key\""),
+        ("Authorities\": \"roots.pem\"", "Authorities\": \"junk\""),
+      ] {
+        text = text.replacing(old, with: new)
+      }
+      let configuration = try load(text)
+      let found = await #expect(throws: ConfigurationError.self) { try await configuration.verify() }
+      let lines = found?.all.compactMap { $0.place.split(separator: ":").last.flatMap { Int($0) } }
+      // As a start reads them: the listener, then of each application the login, the feed and the queries.
+      #expect(lines == [20, 11, 16, 4], "\(found?.description ?? "")")
+    }
+
     @Test func `keys that earlier starts have made are looked at too`() async throws {
       var settings = BigPeerSettings()
       settings.set(.data, flag: folder.file("plain"))

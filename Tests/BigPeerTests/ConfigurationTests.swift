@@ -189,6 +189,60 @@
       #expect(message?.hasPrefix(expected) == true, "\(message ?? "no mistake")")
     }
 
+    @Test func `all mistakes of a file are told at once, each with its line`() {
+      let text = """
+        { "data": 7, "logLevel": "loud", "htp": {},
+          "applications": [
+            { "id": "a", "nme": "x", "identity": { "kind": "magic" },
+              "devices": { "listen": ["x"] }, "limits": { "sessions": 0, "dataBytes": "5 MB" } },
+            { "name": 7, "identity": { "kind": "certificate" }, "feed": { "streams": 0, "stream": 1 } } ],
+          "http": { "listen": "here", "limits": { "rows": 0, "headerCount": 1 }, "tls": {} },
+          "admin": { "on": "yes" } }
+        """
+      let expected = [
+        "FILE:1: data: must be a text", "FILE:3: applications[0].identity.kind: must be one of",
+        "FILE:4: applications[0].devices.listen: x: must be host:port",
+        "FILE:4: applications[0].limits.sessions: must be",
+        "FILE:4: applications[0].limits.dataBytes: must be",
+        "FILE:3: applications[0].nme: there is no such setting", "FILE:5: applications[1].id: is missing",
+        "FILE:5: applications[1].name: must be a text",
+        "FILE:5: applications[1].identity.authority: is missing",
+        "FILE:5: applications[1].identity.certificate: is missing",
+        "FILE:5: applications[1].feed.streams: must be",
+        "FILE:5: applications[1].feed.stream: there is no such setting",
+        "FILE:6: http.listen: must be host:port",
+        "FILE:6: http.tls.certificate: is missing", "FILE:6: http.tls.key: is missing",
+        "FILE:6: http.limits.headerCount: must be", "FILE:6: http.limits.rows: must be",
+        "FILE:7: admin.on: must be",
+        "FILE:1: logLevel: must be one of", "FILE:1: htp: there is no such setting",
+      ]
+      let told = mistake(text)?.split(separator: "\n").map(String.init) ?? []
+      #expect(told.count == expected.count, "\(told)")
+      for (line, beginning) in zip(told, expected) {
+        expect(line.hasPrefix(beginning), "\(line): \(beginning)")
+      }
+    }
+
+    @Test func `settings that do not go together, and flags, are told at once too`() throws {
+      let rules = """
+        {"data": "d", "applications": [{"id": "a", "identity": {"kind": "intermediate"}}, {"id": "a"}],
+        "http": {"listen": "0.0.0.0:80"}, "admin": {"listen": "10.0.0.1:1"}}
+        """
+      let error = #expect(throws: ConfigurationError.self) { try load(rules) }
+      #expect(
+        error?.all.map(\.place) == [
+          "\(file):1", "\(file):1", "\(file):2", "\(file):2", "\(file):1",
+        ], "\(String(describing: error))")
+      #expect(error?.others.count == 4 && error?.description.split(separator: "\n").count == 5)
+      let flags = mistake("{\"data\": \"d\"}") { settings in
+        settings.set(.http, flag: "x")
+        settings.set(.key, flag: "k")
+        settings.set(.logLevel, flag: "loud")
+      }
+      let places = flags?.split(separator: "\n").map { $0.prefix { $0 != ":" } }
+      #expect(places == ["--key", "--http", "--log-level"], "\(flags ?? "")")
+    }
+
     @Test func `flags come before the environment, and that before the file`() throws {
       let text =
         "{\"data\": \"d\", \"http\": {\"listen\": \"127.0.0.1:1\"}, \"admin\": {\"listen\": \"127.0.0.1:2\"}}"

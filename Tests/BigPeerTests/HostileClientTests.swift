@@ -153,6 +153,53 @@
       }
     }
 
+    @Test func `requests that do not wait for answers are all answered, bodies of both kinds among them`()
+      async throws
+    {
+      try await with { _ in
+      } _: { _, api in
+        var text = ""
+        for number in 0..<300 {
+          let body = self.write("\(number)")
+          text +=
+            number % 3 == 0
+            ? self.head(api, "Transfer-Encoding: chunked\r\n")
+              + "\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n0\r\n\r\n"
+            : self.head(api, "Content-Length: \(body.utf8.count)\r\n") + body
+          // A request without a body, and an empty line that some clients send behind a body.
+          text += "\r\nGET /nothing HTTP/1.1\r\nHost: a\r\n\r\n"
+        }
+        text += "GET /nothing HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+        let (client, sent) = (api.client, text)
+        let answers = try await offTasks {
+          let connection = try client.connect()
+          connection.write(Array(sent.utf8))
+          return String(decoding: try connection.readAll(atMost: 1 << 20), as: UTF8.self)
+        }
+        let statuses = answers.split(separator: "HTTP/1.1 ").map { $0.prefix(3) }
+        #expect(statuses == (0..<300).flatMap { _ in ["200", "404"] } + ["404"])
+        #expect(try await self.count(api) == 300)
+      }
+    }
+
+    @Test func `of requests that are refused without a key, few stand in the log`() async throws {
+      let lines = LogLines()
+      let configuration = RunningBigPeer.configuration(in: folder)
+      try await RunningBigPeer.with(configuration, logger: lines.logger) { running in
+        let api = try await running.api()
+        let text = String(repeating: "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n", count: 500)
+        let client = api.client
+        let answers = try await offTasks {
+          let connection = try client.connect()
+          connection.write(Array("\(text)GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n".utf8))
+          return try connection.readAll(atMost: 1 << 20)
+        }
+        #expect(String(decoding: answers, as: UTF8.self).split(separator: "HTTP/1.1 404").count == 501)
+        let refused = lines.all.count { $0.contains("404") }
+        #expect(50...200 ~= refused)
+      }
+    }
+
     @Test func `nothing that comes behind an answer before the end of a body is carried out`() async throws {
       try await with { _ in
       } _: { _, api in

@@ -88,6 +88,9 @@
       #expect(try await api.execute("INSERT INTO orders DOCUMENTS ({'_id': 1})").status == 200)
       let listed = try await run(["key", "list"] + ask)
       #expect(listed.output.contains("\"name\":\"shop\""))
+      // All times that programs print have one form.
+      let time = /"created":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/
+      #expect(listed.output.contains(time), "\(listed.output)")
       let id = try #require(token.split(separator: ".").dropFirst().first)
       #expect(try await run(["devices"] + ask).status == 0)
       #expect(try await run(["verify"] + ask).output.contains("\"isIntact\":true"))

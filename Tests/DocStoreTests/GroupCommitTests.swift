@@ -184,7 +184,7 @@ import Testing
     #expect(try store.fields("late", in: "cars") == nil)
   }
 
-  @Test func `logs who waits for whom, rising from debug to error`() async throws {
+  @Test func `logs who waits for whom, rising from warning to error`() async throws {
     let fixture = try StoreFixture {
       $0.waitWarning = .milliseconds(20)
       $0.waitRepeat = .milliseconds(10)
@@ -200,10 +200,43 @@ import Testing
     _ = try await running.value
     _ = try await waiting.value
     let lines = fixture.log.all
-    #expect(lines.map(\.0).prefix(5) == [.debug, .info, .warning, .error, .error])
+    #expect(lines.map(\.0).prefix(5) == [.warning, .warning, .warning, .error, .error])
     #expect(
       lines[0].1
         == "Waiting for write transaction (elapsed: 0s), originator=User 'button' blocked_by=Replication")
+  }
+
+  @Test func `a job that waits for one that has not begun is watched, too`() {
+    var queue = JobQueue()
+    let options = StoreOptions()
+    func job() -> Job {
+      Job(.user, options) { _ in
+      } completion: { _ in
+      }
+    }
+    let first = queue.append(job())
+    let second = queue.append(job())
+    let third = queue.append(job())
+    #expect([first, second, third] == [false, true, false])
+    #expect(queue.isWatched)
+  }
+
+  @Test func `names maintenance that others wait for`() async throws {
+    let fixture = try StoreFixture { $0.waitWarning = .milliseconds(20) }
+    let store = fixture.store
+    let gate = Gate()
+    defer { gate.open() }
+    let running = Task { try await store.maintain { _, _ in gate.wait() } }
+    try await waitUntil { store.isWriting }
+    let waiting = Task { try await store.write(hint: "button") { _ in } }
+    try await waitUntil { !fixture.log.all.isEmpty }
+    gate.open()
+    _ = try await running.value
+    _ = try await waiting.value
+    #expect(
+      fixture.log.texts.first
+        == "Waiting for write transaction (elapsed: 0s), originator=User 'button' blocked_by=User 'maintenance'"
+    )
   }
 }
 

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Synchronization
 import TestKit
 import Testing
 
@@ -30,6 +31,24 @@ import Testing
     try store.put("a", text(1_500))
     #expect(fixture.log.all.filter { $0.0 == .warning }.count == 3)
     #expect(!fixture.log.texts.contains { $0.contains("xxx") })
+  }
+
+  @Test func `without logging the warning names the document`() throws {
+    let lines = Mutex<[String]>([])
+    let fixture = try StoreFixture {
+      $0.softDocumentBytes = 1_000
+      $0.hardDocumentBytes = 3_000
+      $0.sizeWarning = { line in lines.withLock { $0.append(line) } }
+    }
+    try fixture.store.put("a\n", text(1_500))
+    try fixture.store.put("a\n", text(1_500))
+    try fixture.store.put("a\n", text(4_000))
+    let found = lines.withLock { $0 }
+    #expect(found.count == 2)
+    #expect(found[0].hasPrefix(#"Warning: the document "a\n" of the collection "cars" takes 1"#))
+    #expect(found[0].hasSuffix("more than the 1000 that sync well"))
+    #expect(found[1].contains("more than the 3000 that are sent to peers which have nothing of it"))
+    #expect(fixture.log.all.isEmpty)
   }
 
   @Test func `stores what is above the hard limit, and says so in receipt, commit and list`() throws {

@@ -53,6 +53,7 @@ import Testing
     #expect(report.isIntact)
     #expect(report.documentCount == 403)
     #expect(report.areIndexesChecked)
+    #expect((report.unreadDocuments, report.unreadEntries, report.unreadPages) == (0, 0, 0))
     let statistics = try fixture.store.statistics()
     #expect(report.pageCount <= statistics.usedPages)
     #expect(report.pageCount >= statistics.usedPages - 10)
@@ -88,6 +89,7 @@ import Testing
     #expect(damage.id == (try hex("bad")))
     #expect(!"\(damage)".contains("will be"))
     #expect(report.documentCount == 403)
+    #expect((report.unreadDocuments, report.unreadEntries, report.unreadPages) == (1, 0, 0))
     #expect(try store.fields("good", in: "boats") != nil)
     let raw = try #require(try store.rawBytes(of: DocumentID("bad"), in: "boats"))
     #expect(raw.count > 60)
@@ -160,6 +162,9 @@ import Testing
       expectEqual(report.damages.first?.message.contains("Page \(page) "), true)
       expect(report.documentCount > 300)
       expect(report.documentCount < 403)
+      expectEqual(report.unreadDocuments, 403 - report.documentCount)
+      expectEqual(report.unreadEntries, 403 - report.documentCount)
+      expect(report.unreadPages >= 1)
     }
     #expect(damaged == 1)
   }
@@ -202,7 +207,9 @@ import Testing
     fixture.store.close()
     for contents in [Data(), Data(repeating: 7, count: 100_000), Data(repeating: 0xFF, count: 4_096)] {
       try contents.write(to: URL(fileURLWithPath: fixture.dataPath))
-      try expectEqual(Store.verify(at: fixture.path).damages.map(\.kind), [.page])
+      let report = try Store.verify(at: fixture.path)
+      expectEqual(report.damages.map(\.kind), [.page])
+      expect(report.unreadDocuments == nil && report.unreadEntries == nil, "\(report)")
     }
   }
 

@@ -25,7 +25,8 @@ import Transports
 
   @Test func `a code of the store keeps its name`() throws {
     let codes: [StoreError.Code] = [
-      .alreadyOpen, .notFound, .permission, .io, .full, .transactionTooLarge, .corrupt, .poisoned,
+      .alreadyOpen, .notFound, .permission, .readOnlyStore, .io, .full, .transactionTooLarge, .corrupt,
+      .poisoned,
       .nestedWriteTransaction, .closed, .unsupportedVersion, .invalidCollectionName, .document,
       .removedInTransaction, .writeInsideRead, .deadline, .wouldBlock, .argument, .tooManyFiles, .noMemory,
       .exists, .forked, .tooManyReaders, .indexExists, .indexNotFound, .indexNotReady, .invalidIndex, .limit,
@@ -125,6 +126,7 @@ import Transports
     for (code, expected) in codes { try expect(LinkError(code, "m"), expected) }
     try expect(LinkError(.system, "m", underlying: EMFILE), "tooManyFiles")
     try expect(LinkError(.system, "m", underlying: ENFILE), "tooManyFiles")
+    try expect(LinkError(.system, "m", underlying: EROFS), "readOnlyStore")
     try expect(LinkError(.system, "m", underlying: EIO), "io")
     try expect(LinkError(.refused, "m", underlying: EMFILE), "unreachable")
   }

@@ -1,4 +1,6 @@
+import Dispatch
 import DunlinKit
+import Facade
 import Synchronization
 import TestKit
 import Testing
@@ -83,6 +85,29 @@ import Testing
     }
     #expect(deliveries <= 16)
     observer.cancel()
+  }
+
+  @Test func `a handler that keeps the others waiting is logged with its query`() async throws {
+    let peer = try Peer(handlerWarning: .milliseconds(50))
+    let query = "SELECT * FROM bikes"
+    let goOn = DispatchSemaphore(value: 0)
+    let observer = try peer.store.registerObserver(query: query) { _ in goOn.wait() }
+    func lines() -> [String] { peer.log.lines(with: "A handler of '\(query)' has run for ") }
+    // It is logged again as long as it runs.
+    while lines().count < 2 { try await Task.sleep(for: .milliseconds(5)) }
+    goOn.signal()
+    observer.cancel()
+    #expect(lines()[0].hasSuffix(": until it returns, no other handler without a queue of its own is called"))
+
+    let own = peer.store["bikes"].find("km > 3").observeLocal(deliverOn: DispatchQueue(label: "own")) {
+      _, _ in goOn.wait()
+    }
+    let name = "A handler of 'bikes: km > 3' has run for "
+    while peer.log.lines(with: name).isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+    goOn.signal()
+    own.cancel()
+    #expect(peer.log.lines(with: name)[0].hasSuffix(": it keeps the queue on which it is called"))
+    #expect(DunlinConfiguration().handlerWarning == .seconds(10))
   }
 
   @Test func `an observer that is cancelled while it is told is not told again`() async throws {

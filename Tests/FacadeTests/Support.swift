@@ -14,7 +14,7 @@ struct Peer {
   init(
     _ name: String = "tablet", kind: DunlinPeerKind = .small, appID: String = "tests",
     answersRemoteQueries: Bool = true, snapshotDeadline: Duration = .seconds(60),
-    controlIdleTime: Duration = .seconds(600)
+    controlIdleTime: Duration = .seconds(600), handlerWarning: Duration = .seconds(10)
   ) throws {
     directory = try TemporaryDirectory()
     let log = RecordedLog()
@@ -26,6 +26,7 @@ struct Peer {
     configuration.transactionDeadline = .seconds(600)
     configuration.snapshotDeadline = snapshotDeadline
     configuration.controlIdleTime = controlIdleTime
+    configuration.handlerWarning = handlerWarning
     dunlin = try Dunlin(
       path: directory.file("db"), identity: .unsafeDevelopment(appID: appID), configuration: configuration)
   }

@@ -148,6 +148,24 @@ import Testing
     try tablet.dunlin.setTransportConfig(DunlinTransportConfig())
   }
 
+  @Test func `several mistakes are named at once`() throws {
+    let error = #expect(throws: DunlinError.self) {
+      try tablet.dunlin.updateTransportConfig { config in
+        config.peerToPeer.awdl.isEnabled = true
+        config.listen.tcp.isEnabled = true
+        config.listen.tcp.port = -1
+        config.connect.tcpServers = ["example.org", "a b:4040"]
+        config.connect.retryInterval = .zero
+      }
+    }
+    #expect(error?.code == .unsupported)
+    let message = error?.message ?? ""
+    for words in ["awdl", "listen.tcp.port is -1", "no port", "characters", "retryInterval"] {
+      expect(message.contains(words), "\(words): \(message)")
+    }
+    #expect(tablet.dunlin.transportConfig == DunlinTransportConfig())
+  }
+
   @Test func `a closed database takes no configuration`() throws {
     try tablet.dunlin.close()
     let error = #expect(throws: DunlinError.self) { try tablet.dunlin.updateTransportConfig { _ in } }

@@ -1,4 +1,5 @@
 import DunlinKit
+import Foundation
 import TestKit
 import Testing
 
@@ -24,5 +25,50 @@ import Testing
     #expect(try await Dunlin.verify(path: directory + "/db").damages.isEmpty)
     let rescued = try await Dunlin.rescue(path: directory + "/backup", to: directory + "/rescued")
     #expect(rescued.documentCount == 1 && rescued.damage.isIntact)
+  }
+
+  @Test func `a database that is only read is opened where it is, and a backup is restored`() async throws {
+    let files = try TemporaryDirectory()
+    let directory = files.file("data")
+    let dunlin = try Dunlin(path: directory + "/db", identity: .unsafeDevelopment(appID: "meals"))
+    try await dunlin.store["orders"].upsert(["_id": "o1", "seat": "12A"])
+    try await dunlin.store.backup(to: directory + "/backup")
+    try await dunlin.store["orders"].upsert(["_id": "o2", "seat": "12B"])
+    try dunlin.close()
+    let before = try FileManager.default.contentsOfDirectory(atPath: directory + "/backup").sorted()
+
+    var configuration = DunlinConfiguration()
+    configuration.isReadOnly = true
+    let shipped = try Dunlin(
+      path: directory + "/backup", identity: .unsafeDevelopment(appID: "meals"), configuration: configuration)
+    let orders = try await shipped.store.execute(query: "SELECT * FROM orders")
+
+    #expect(orders.items.count == 1)
+    let error = await #expect(throws: DunlinError.self) {
+      try await shipped.store["orders"].upsert(["_id": "o3", "seat": "12C"])
+    }
+    #expect(error?.code == .readOnlyStore)
+    try shipped.close()
+
+    let former = directory + "/db-former"
+    try FileManager.default.moveItem(atPath: directory + "/db", toPath: former)
+    do {
+      let report = try await Dunlin.verify(path: directory + "/backup")
+      guard report.isIntact else { throw CocoaError(.fileReadCorruptFile) }
+      let backup = try Dunlin(
+        path: directory + "/backup", identity: .unsafeDevelopment(appID: "meals"),
+        configuration: configuration)
+      try await backup.store.backup(to: directory + "/db")
+      try backup.close()
+    } catch {
+      try FileManager.default.moveItem(atPath: former, toPath: directory + "/db")
+      throw error
+    }
+    try FileManager.default.removeItem(atPath: former)
+
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory + "/backup").sorted() == before)
+    let restored = try Dunlin(path: directory + "/db", identity: .unsafeDevelopment(appID: "meals"))
+    #expect(try await restored.store.execute(query: "SELECT * FROM orders").items.count == 1)
+    try restored.close()
   }
 }

@@ -108,6 +108,12 @@ import Testing
   @Test func `shows virtual collections`() throws {
     try fill(2)
     #expect(try rows("SELECT 1 + 1 AS two FROM system:dual") == [.map(["two": .int(2)])])
+    #expect(try rows("SELECT 1") == [.map(["($1)": .int(1)])])
+    #expect(
+      try rows("SELECT COUNT(*) n, 1 + 1 two WHERE 1 IN (SELECT 1)") == [
+        .map(["n": .int(1), "two": .int(2)])
+      ])
+    #expect(try rows("SELECT 1 n WHERE FALSE") == [])
     #expect(
       try rows("SELECT name, documents FROM system:collections") == [
         .map(["name": .string("t"), "documents": .int(2)])
@@ -132,6 +138,61 @@ import Testing
       try rows("SELECT _id, `collection` FROM system:oversize_documents") == [
         .map(["_id": .string("big"), "collection": .string("t")])
       ])
+  }
+
+  @Test func `lists the documents above the soft limit`() throws {
+    try engine.parameters.govern(store)
+    _ = try engine.execute("ALTER SYSTEM SET DOCUMENT_SIZE_SOFT_LIMIT_BYTES = 2000")
+    _ = try engine.execute("ALTER SYSTEM SET DOCUMENT_SIZE_HARD_LIMIT_BYTES = 5000")
+    for (id, count) in [("small", 1_000), ("large", 3_000), ("gone", 3_000), ("huge", 6_000)] {
+      _ = try engine.execute(
+        "INSERT INTO t DOCUMENTS ({'_id': :id, 's': :s})",
+        arguments: ["id": .string(id), "s": .string(String(repeating: "x", count: count))])
+    }
+    _ = try engine.execute(
+      "INSERT INTO u DOCUMENTS ({'_id': 1, 's': :s})",
+      arguments: ["s": .string(String(repeating: "x", count: 4_000))])
+    _ = try engine.execute("DELETE FROM t WHERE _id = 'gone'")
+    let found = try rows("SELECT _id, `collection`, is_above_hard_limit FROM system:large_documents")
+    #expect(
+      found == [
+        .map(["_id": .string("large"), "collection": .string("t"), "is_above_hard_limit": .bool(false)]),
+        .map(["_id": .string("huge"), "collection": .string("t"), "is_above_hard_limit": .bool(true)]),
+        .map(["_id": .int(1), "collection": .string("u"), "is_above_hard_limit": .bool(false)]),
+      ])
+    #expect(
+      try rows("SELECT _id FROM system:large_documents WHERE bytes > 4500") == [
+        .map(["_id": .string("huge")])
+      ])
+    // The warning and the list use the same size.
+    _ = try engine.execute("ALTER SYSTEM SET DOCUMENT_SIZE_SOFT_LIMIT_BYTES = 200000")
+    #expect(try rows("SELECT COUNT(*) AS n FROM system:large_documents") == [.map(["n": .int(0)])])
+  }
+
+  @Test func `the list of large documents has bounds`() throws {
+    try fill(600)
+    try engine.parameters.govern(store)
+    _ = try engine.execute("ALTER SYSTEM SET DOCUMENT_SIZE_SOFT_LIMIT_BYTES = 1")
+    let text = "SELECT * FROM system:large_documents"
+    #expect(try rows(text).count == 600)
+    let statement = try DQL.parse(text)
+    func code(_ context: StatementContext) throws -> QueryError.Code? {
+      do {
+        _ = try store.read { try engine.execute(statement, in: $0, context: context) }
+        return nil
+      } catch let error as QueryError {
+        return error.code
+      }
+    }
+    #expect(try code(StatementContext(.still, memoryBytes: 64 << 10)) == .limit)
+    let cancelled = StatementContext()
+    cancelled.cancel()
+    #expect(try code(cancelled) == .cancelled)
+    // Polling it would scan the store twice a second.
+    #expect { try LiveQuery(dql: text) } throws: { ($0 as? QueryError)?.code == .unsupported }
+    #expect { try store.write { try engine.execute(statement, in: $0) } } throws: {
+      ($0 as? QueryError)?.code == .unsupported
+    }
   }
 
   @Test func `runs without blocking a task`() async throws {

@@ -113,6 +113,47 @@ import Testing
     #expect(log.lines.withLock { $0 } == [hint])
   }
 
+  @Test func `a collection that was never written is named in each result, and logged where one is near`()
+    throws
+  {
+    _ = try engine.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'color': 'red'})")
+    _ = try engine.execute("CREATE INDEX c ON cars (color)")
+    let hint = "there is no collection 'crs' yet; did you mean 'cars'?"
+    for text in [
+      "SELECT * FROM crs", "SELECT COUNT(*) AS n FROM crs WHERE a = 1", "UPDATE crs SET a = 1 WHERE b = 2",
+      "DELETE FROM crs", "EVICT FROM crs WHERE a = 1", "SELECT a FROM crs GROUP BY a",
+      "SELECT a FROM cars UNION SELECT a FROM crs", "SELECT * FROM cars WHERE color IN (SELECT a FROM crs)",
+      "SELECT a.color AS c FROM crs b JOIN cars a ON a.color = b.color",
+      "INSERT INTO new SELECT * FROM crs",
+    ] {
+      try expectEqual(engine.execute(text).hints, [hint], "\(text)")
+    }
+    _ = try engine.find(collection: "crs")
+    #expect(log.lines.withLock { $0 } == [hint])
+    let far = try engine.execute("SELECT * FROM persons WHERE name = 'x'")
+    #expect(far.hints == ["there is no collection 'persons' yet"])
+    for text in [
+      "SELECT * FROM system:dual", "SELECT * FROM __collections", "SELECT * FROM __own",
+      "INSERT INTO crs DOCUMENTS ({'_id': 1})", "SELECT * FROM crs",
+    ] {
+      try expectEqual(engine.execute(text).hints, [], "\(text)")
+    }
+    #expect(log.lines.withLock { $0 } == [hint])
+  }
+
+  @Test func `what an observer's query may have got wrong is logged once`() throws {
+    _ = try engine.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'color': 'red'})")
+    for _ in 0..<2 {
+      engine.logMistakes(in: try DQL.parse("SELECT * FROM cars WHERE colour = 1"))
+      engine.logMistakes(in: try DQL.parse("SELECT * FROM crs UNION SELECT * FROM cars WHERE color = 1"))
+    }
+    #expect(
+      log.lines.withLock { $0 } == [
+        "a query asks for the field 'colour', which no document of 'cars' has: did you mean 'color'?",
+        "there is no collection 'crs' yet; did you mean 'cars'?",
+      ])
+  }
+
   @Test func `fields that a document may have are not logged`() throws {
     _ = try engine.execute("SELECT * FROM nothing WHERE colour = 1")
     _ = try engine.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'color': 'red'})")

@@ -119,15 +119,46 @@ import Testing
     }
   }
 
-  @Test func `parameters of the model product without a part here suggest what does their work`() throws {
-    for (name, substitute) in [
-      ("DAYS_BETWEEN_REAPING", "tombstone_ttl_hours"),
-      ("transaction_duration_before_logging_ms", "dql_slow_request_warn_seconds"),
-      ("dql_request_timeout_second", "dql_request_timeout_seconds"),
-    ] {
-      let error = try #require(throws: QueryError.self) { try engine.execute("SHOW \(name)") }
-      expect(error.code == .unknownParameter && error.expected == [substitute])
-      expect(error.message.contains(name.lowercased()) && error.message.contains(substitute))
+  @Test(arguments: [
+    ("DAYS_BETWEEN_REAPING", "tombstone_ttl_hours"), ("tombstone_reap_batch_size", "tombstone_ttl_hours"),
+    ("transaction_duration_before_logging_ms", "dql_slow_request_warn_seconds"),
+    ("dql_restrict_subscription", "dql_restrict_subscriptions"),
+    ("dql_request_timeout_second", "dql_request_timeout_seconds"),
+  ])
+  func `a parameter of the model product that is none here names the one that does its work`(
+    name: String, substitute: String
+  ) throws {
+    for statement in ["SHOW \(name)", "ALTER SYSTEM SET \(name) = 1", "ALTER SYSTEM RESET \(name)"] {
+      let error = try #require(throws: QueryError.self) { try engine.execute(statement) }
+      expect(error.code == .unknownParameter && error.expected == [substitute], "\(error)")
+      expect(
+        error.message.contains("'\(name.lowercased())'") && error.message.contains(substitute), "\(error)")
     }
+  }
+
+  @Test(arguments: [
+    ("disable_replication_gc_on_evict", "an eviction leaves nothing behind"),
+    ("PEER_CERTIFICATE_REVOCATION_CHECK_ENABLED", "'bigpeer revoke'"),
+    ("tcp_server_bind_mdns_server_port", "DunlinTransportConfig.listen.tcp.port"),
+    ("TRANSPORTS_DISCOVERED_PEERS", "DunlinTransportConfig.connect.tcpServers"),
+    ("avoid_redundant_bluetooth", "DunlinTransportConfig"),
+    ("mesh_chooser_avoid_redundant_bluetooth", "DunlinTransportConfig"),
+    ("mesh_chooser_max_wlan_clients", "DunlinTransportConfig"),
+    ("ROTATING_LOG_FILE_MAX_SIZE_MB", "DunlinConfiguration.logger"),
+  ])
+  func `a parameter of the model product that is a setting here names the setting`(
+    name: String, setting: String
+  ) throws {
+    for statement in ["SHOW \(name)", "ALTER SYSTEM SET \(name) = 1", "ALTER SYSTEM RESET \(name)"] {
+      let error = try #require(throws: QueryError.self) { try engine.execute(statement) }
+      expect(error.code == .unknownParameter && error.expected.isEmpty, "\(error)")
+      expect(error.message.contains("'\(name.lowercased())'") && error.message.contains(setting), "\(error)")
+    }
+    let page = try LanguagePage("QueryLanguage")
+    let family = name.lowercased().split(separator: "_").prefix(2).joined(separator: "_")
+    #expect(
+      page.tableRows.contains { row in
+        row[0].contains("`\(name.lowercased())`") || row[0].contains("`\(family)_")
+      })
   }
 }

@@ -23,7 +23,8 @@ import Testing
       "SELECT g FROM t ORDER BY n", "SELECT g, n FROM t WHERE n IS NOT MISSING ORDER BY n LIMIT 6",
       "SELECT COUNT(*) AS total FROM t WHERE g = 'a'", "SELECT * FROM t LIMIT 0",
       "SELECT * FROM t WHERE _id IN ['d1', 'd2', 'd3'] ORDER BY n",
-      "SELECT _id, n + 1 AS m FROM t WHERE n < 4",
+      "SELECT _id, n + 1 AS m FROM t WHERE n < 4", "SELECT t FROM t WHERE n > 2",
+      "SELECT g, object_length(t) AS l FROM t WHERE object_length(t) > 2 ORDER BY object_length(t) LIMIT 4",
     ] + groups + distinct + reruns
 
   private static let groups = [
@@ -37,6 +38,7 @@ import Testing
     "SELECT g, COUNT(*) AS c FROM t WHERE n > 1 GROUP BY g HAVING COUNT(*) > 2 ORDER BY g LIMIT 2",
     "SELECT n, g, COUNT(*) AS c FROM t GROUP BY n, g ORDER BY c, g DESC LIMIT 3 OFFSET 1",
     "SELECT n % 2 AS odd, SUM(n) AS s FROM t GROUP BY n % 2 HAVING SUM(n) > 3",
+    "SELECT object_length(x) AS l, COUNT(x) AS c FROM t x GROUP BY object_length(x)",
     "SELECT COUNT(*) AS c FROM t GROUP BY g OFFSET 1", "SELECT COUNT(*) AS c FROM t HAVING COUNT(*) > 5",
   ]
 

@@ -202,7 +202,7 @@ import Testing
 
   @Test func `a query after IN has one column and names of its own`() throws {
     let parsed = try select("SELECT k.a FROM c k WHERE k.a NOT IN (SELECT k FROM d k WHERE k.k = :p LIMIT 3)")
-    #expect(parsed.predicate?.description == "(a NOT IN (SELECT k FROM d WHERE (k = :p) LIMIT 3))")
+    #expect(parsed.predicate?.description == "(a NOT IN (SELECT k FROM d AS k WHERE (k.k = :p) LIMIT 3))")
     #expect(try select("SELECT * FROM c WHERE a IN (SELECT COUNT(*) FROM d)").predicate != nil)
     #expect(try failure("SELECT * FROM c WHERE a IN (SELECT * FROM d)").position?.offset == 28)
     #expect(try failure("SELECT * FROM c WHERE a IN (SELECT x, y FROM d)").message.contains("one column"))

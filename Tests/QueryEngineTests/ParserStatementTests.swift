@@ -58,6 +58,55 @@ import Testing
     #expect(parsed.predicate?.description == "(k.x = cars)")
   }
 
+  @Test(arguments: [
+    ("SELECT 1", "SELECT 1 FROM system:dual"),
+    ("SELECT DISTINCT 1 + 1 AS two;", "SELECT DISTINCT 1 + 1 AS two FROM system:dual"),
+    ("SELECT COUNT(*) WHERE :a", "SELECT COUNT(*) FROM system:dual WHERE :a"),
+    ("SELECT 1 a LIMIT 0", "SELECT 1 AS a FROM system:dual LIMIT 0"),
+    (
+      "SELECT ARRAY v FOR v IN :list END ORDER BY 1",
+      "SELECT ARRAY v FOR v IN :list END FROM system:dual ORDER BY 1"
+    ),
+    (
+      "SELECT 1 UNION (SELECT 2) EXCEPT SELECT 3",
+      "SELECT 1 FROM system:dual UNION (SELECT 2 FROM system:dual) EXCEPT SELECT 3 FROM system:dual"
+    ),
+    ("SELECT a FROM c WHERE a IN (SELECT 1)", "SELECT a FROM c WHERE a IN (SELECT 1 FROM system:dual)"),
+    (
+      "INSERT INTO c SELECT 1 AS _id ON ID CONFLICT DO NOTHING",
+      "INSERT INTO c SELECT 1 AS _id FROM system:dual ON ID CONFLICT DO NOTHING"
+    ),
+    (
+      "INSERT INTO c SELECT 1 AS _id RETURNING *",
+      "INSERT INTO c SELECT 1 AS _id FROM system:dual RETURNING *"
+    ),
+    ("EXPLAIN SELECT 1", "EXPLAIN SELECT 1 FROM system:dual"),
+  ])
+  func `a SELECT without FROM reads one empty document`(text: String, same: String) throws {
+    #expect(try DQL.parse(text) == DQL.parse(same))
+  }
+
+  @Test(arguments: [
+    ("SELECT color c FROM cars", "SELECT color AS c FROM cars"),
+    (
+      "SELECT color `the color`, year + 1 next, COUNT FROM cars k",
+      "SELECT color AS `the color`, year + 1 AS next, COUNT FROM cars AS k"
+    ),
+    ("SELECT COUNT(*) n FROM cars", "SELECT COUNT(*) AS n FROM cars"),
+    (
+      "SELECT make m, COUNT(*) n FROM cars GROUP BY make ORDER BY m",
+      "SELECT make AS m, COUNT(*) AS n FROM cars GROUP BY make ORDER BY m"
+    ),
+    ("SELECT cars.* , km k FROM cars", "SELECT cars.*, km AS k FROM cars"),
+    ("SELECT 1 one", "SELECT 1 AS one"),
+    ("DELETE FROM cars RETURNING make m", "DELETE FROM cars RETURNING make AS m"),
+    ("SELECT a FROM c WHERE a IN (SELECT b x FROM d)", "SELECT a FROM c WHERE a IN (SELECT b AS x FROM d)"),
+    ("SELECT upper(make) year FROM cars", "SELECT upper(make) AS year FROM cars"),
+  ])
+  func `a column's name stands without AS too`(text: String, same: String) throws {
+    #expect(try DQL.parse(text) == DQL.parse(same))
+  }
+
   @Test func `all columns and the count of rows are projections of their own`() throws {
     #expect(try select("SELECT * FROM c").projection == .all)
     #expect(try select("SELECT c.* FROM c").projection == .all)

@@ -40,6 +40,11 @@ import Testing
     "UPDATE c SET `a.b` = 1, m['x y'] = 2, ``.`` = 3 UNSET `` WHERE c[''] = 1",
     "CREATE INDEX `` ON c (`a.b`, m['x y'] DESC, ``, t['`'][*])",
     "SELECT {'': 1, 'a.b': ``} AS `x``y` FROM c",
+    "SELECT c, c.c AS f, object_length(c) AS n FROM c WHERE c = :p AND c.c > 1 ORDER BY c.c, object_length(c)",
+    "SELECT k, COUNT(k) FROM c k WHERE k.k = c GROUP BY k ORDER BY k", "SELECT a AS c FROM c ORDER BY c, c.c",
+    "UPDATE c k SET a = k, k.k = 1 UNSET k.b WHERE k.k RETURNING k",
+    "EVICT FROM c WHERE c.c AND c IS NOT MISSING",
+    "DELETE FROM c k ORDER BY k RETURNING k, k.k AS f", "INSERT INTO c VALUES (:d) RETURNING c",
     "ADVISE AND PROVISION SELECT * FROM c WHERE a = 1", "PROFILE UPDATE c SET a = 1",
   ])
   func `a statement parses back from its text`(text: String) throws {

@@ -45,7 +45,9 @@ import Testing
 
   /// A snapshot of a file system is one, and so is a backup on a share that is mounted so.
   @Test(.enabled(if: Tool.mountsReadOnly, "this user may not mount here"))
-  func `a store on a medium that cannot be written to is verified, rescued and restored from`() throws {
+  func `a store on a medium that cannot be written to is read, verified, copied and rescued`()
+    throws
+  {
     let copy = directory.file("backup")
     #expect(try run("backup", store, copy).status == 0)
     let before = try FileManager.default.contentsOfDirectory(atPath: copy).sorted()
@@ -64,9 +66,31 @@ import Testing
       expect(restored.status == 0, "\(restored)")
     #endif
     try expectEqual(FileManager.default.contentsOfDirectory(atPath: copy).sorted(), before)
-    let opened = try Tool.run(
-      readingOnly: store, ["query", store, "SELECT _id FROM things"], in: directory.path)
-    #expect(opened.status == 1 && opened.errors.contains("refuses access"), "\(opened)")
+    let exported = try run("export", store, "things").output
+    for (number, place) in [store, copy].enumerated() {
+      let again = directory.file("again\(number)")
+      for command in [
+        ["query", place, "SELECT COUNT(*) AS n FROM things"], ["stats", place], ["inspect", place, "things"],
+        ["backup", place, again], ["export", place, "things"],
+      ] {
+        let outcome = try Tool.run(readingOnly: place, command, in: directory.path)
+        expect(outcome.status == 0 && outcome.errors.isEmpty, "\(command): \(outcome)")
+        if command[0] == "query" { expectEqual(outcome.output, "{\"n\":500}\n") }
+        if command[0] == "export" { expectEqual(outcome.output, exported) }
+      }
+      try expectEqual(run("export", again, "things").output, exported)
+      for command in [
+        ["query", place, "UPDATE things SET note = 'x'"],
+        ["query", place, "CREATE INDEX n ON things (note)"],
+        ["evict", place, "things", "d1"], ["compact", place],
+      ] {
+        let refused = try Tool.run(readingOnly: place, command, in: directory.path)
+        expect(
+          refused.status == 1 && refused.errors.contains("readOnlyStore")
+            && !refused.errors.contains("permission"), "\(command): \(refused)")
+      }
+    }
+    try expectEqual(FileManager.default.contentsOfDirectory(atPath: copy).sorted(), before)
   }
 
   @Test(arguments: [
@@ -116,7 +140,8 @@ import Testing
     try damage("the number 321 in it")
     let verified = try run("verify", store)
     #expect(verified.status == 3)
-    #expect(verified.errors.contains("500 documents"))
+    #expect(verified.errors.contains("went through 500 documents, "), "\(verified.errors)")
+    #expect(verified.errors.contains("could not read 1 document, 0 entries, 0 pages"), "\(verified.errors)")
     let id = try #require(verified.output.firstMatch(of: #/collection things, document ([0-9a-f]+): /#)?.1)
     #expect(verified.output.split(separator: "\n").count == 1)
     #expect(!verified.output.contains("number"))

@@ -73,6 +73,7 @@ import Testing
     let report = try object(verified)
     #expect(report["isIntact"] as? Bool == false && report["damageCount"] as? Int == 1)
     #expect((report["damages"] as? [String])?.first?.contains("collection things") == true)
+    #expect(report["unreadDocuments"] as? Int == 1 && report["unreadPages"] as? Int == 0)
     let inspected = try scene.run("inspect", scene.store, "things", "--json")
     #expect(inspected.status == 1 && inspected.errors.contains("is damaged"))
     let rescued = try object(scene.run("rescue", scene.store, scene.directory.file("rescued"), "--json"))
@@ -92,6 +93,9 @@ import Testing
       #expect(made["application"] as? String == "tests" && made["validUntil"] != nil)
       let shown = try object(scene.run("ca", "show", authority, "--json"))
       #expect((shown["certificate"] as? String)?.contains("CERTIFICATE") == true)
+      // All times that programs print have one form.
+      let time = try #require(made["validUntil"] as? String)
+      #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil, "\(time)")
       let file = scene.directory.file("ann.pem")
       let issued = try object(
         scene.run(

@@ -82,6 +82,29 @@
       #expect(await terminal.status() == 0)
     }
 
+    @Test(arguments: [true, false])
+    func `an error is red on a terminal, unless the user wants no colours`(isColored: Bool) async throws {
+      let environment = ["NO_COLOR": isColored ? "" : "1"]
+      let nowhere = directory.file("nowhere")
+      let command = try PseudoTerminal(["stats", nowhere], environment: environment)
+      let shown = try await command.wait(for: "there is no store")
+      #expect(await command.status() == 1)
+      let red = "\u{1B}[31m"
+      #expect(
+        shown.contains(isColored ? "\(red)Error:\u{1B}[0m \(nowhere)" : "Error: \(nowhere)"), "\(shown)")
+      #expect(shown.contains(red) == isColored)
+      let usage = try PseudoTerminal(["stats"], environment: environment)
+      #expect(try await usage.wait(for: "Missing expected argument").contains(red) == isColored)
+      #expect(await usage.status() == 64)
+      let script = try PseudoTerminal(
+        ["query", store, "SELECT FROM; SELECT 1 AS n FROM cars"], environment: environment)
+      let told = try await script.wait(for: "expected an expression")
+      #expect(told.contains("statement:1:8: \(isColored ? red : "")expected"), "\(told)")
+      #expect(await script.status() == 1)
+      // Where standard error is no terminal there are no colours.
+      #expect(try !run("stats", nowhere).errors.contains(red))
+    }
+
     @Test func `a plan is shown whole, a line for each operator`() async throws {
       _ = try run("query", store, "CREATE INDEX byKm ON cars (km, color)")
       let terminal = try prompt(columns: 60)

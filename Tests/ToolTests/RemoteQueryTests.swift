@@ -21,7 +21,8 @@ import Testing
     try server.run()
     defer { if server.isRunning { server.terminate() } }
     let said = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-    let port = try #require(Int(said.split(separator: " ").last?.filter(\.isNumber) ?? ""), "\(said)")
+    let port = try #require(
+      said.firstMatch(of: /listening on port (\d+): tcp:/).flatMap { Int($0.1) }, "\(said)")
 
     let dunlin = try Dunlin(path: directory.file("asker"), identity: .unsafeDevelopment(appID: "tests"))
     dunlin.connect(host: "127.0.0.1", port: port)

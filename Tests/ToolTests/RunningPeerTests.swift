@@ -192,6 +192,68 @@ import Testing
     try await served.wait(for: "lost tablet (small) over tcp://127.0.0.1")
   }
 
+  @Test func `a connected peer runs a query on its own data, if it allows that`() async throws {
+    let shop = try await ServedStore(
+      try TemporaryDirectory(), documents: 5, more: ["--name", "shop", "--answer-queries"])
+    let served = try await ServedStore(
+      directory, more: ["--connect", "127.0.0.1:\(try #require(shop.port))"])
+    try await served.wait(for: "connected to shop")
+    func ask(_ statement: String, _ more: String...) throws -> Tool.Outcome {
+      try Tool.run(["query", served.store, statement, "--at", "shop"] + more, in: directory.path)
+    }
+    // The connection is told of before the peer is in the list of those present.
+    while try ask("SELECT _id FROM things").errors.contains("no peer 'shop' is there") { await pause() }
+    let rows = try ask("SELECT n, _id FROM things WHERE _id < :n ORDER BY _id", "--arg", "n=2")
+    #expect(rows.status == 0 && rows.output == "{\"n\":0,\"_id\":0}\n{\"n\":1,\"_id\":1}\n", "\(rows)")
+    #expect(rows.errors.hasPrefix("2 rows"), "\(rows.errors)")
+    // The collections of another peer are not known here, so nothing is said of them.
+    let nothing = try ask("SELECT * FROM nothing")
+    #expect(nothing.status == 0 && !nothing.errors.contains("there is no collection"), "\(nothing)")
+    let csv = try ask("SELECT _id FROM things WHERE _id = 3", "--csv")
+    #expect(csv.output == "_id\r\n3\r\n", "\(csv)")
+    let wrong = try ask("SELECT FROM")
+    #expect(wrong.status == 1 && wrong.errors.contains("expected an expression"), "\(wrong)")
+    let write = try ask("DELETE FROM things")
+    #expect(write.status == 1 && !write.errors.isEmpty, "\(write)")
+    let denied = try shop.run("query", shop.store, "SELECT * FROM things", "--at", "depot")
+    #expect(denied.status == 1 && denied.errors.contains("runs no statements for others"), "\(denied)")
+    let nobody = try Tool.run(
+      ["query", served.store, "SELECT * FROM things", "--at", "nobody"], in: directory.path)
+    #expect(nobody.status == 1 && nobody.errors.contains("no peer 'nobody' is there; there are shop"))
+    let closed = directory.file("closed")
+    _ = try Tool.run(["import", closed, "c", "-"], in: directory.path, input: "{}\n")
+    let alone = try Tool.run(["query", closed, "SELECT * FROM c", "--at", "shop"], in: directory.path)
+    #expect(alone.status == 1 && alone.errors.contains("no peer answers for this store"), "\(alone)")
+  }
+
+  @Test func `each listener is told with its scheme, and a peer without any way to others says so`()
+    async throws
+  {
+    let served = try await ServedStore(directory, more: ["--listen-websocket", "127.0.0.1:0"])
+    try await served.wait(for: ": ws://127.0.0.1:")
+    #expect(
+      served.printed.contains(/listening on port (\d+): tcp:\/\/127\.0\.0\.1:\1\n/), "\(served.printed)")
+    #expect(served.printed.contains(/listening on port (\d+): ws:\/\/127\.0\.0\.1:\1\n/), "\(served.printed)")
+    #expect(!served.printed.contains("meeting nobody"))
+    let process = Tool.process(["serve", directory.file("lonely"), "--app", "tests"])
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    defer { process.end() }
+    let said = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    #expect(said.hasPrefix("meeting nobody: it neither listens nor connects; see --listen,"), "\(said)")
+  }
+
+  @Test func `a port in use is one line`() async throws {
+    let served = try await ServedStore(directory)
+    let address = "127.0.0.1:\(try #require(served.port))"
+    let refused = try Tool.run(
+      ["serve", directory.file("other"), "--app", "tests", "--listen", address], in: directory.path)
+    let lines = refused.errors.split(separator: "\n").filter { !$0.contains("unsafe development identity") }
+    #expect(refused.status == 1 && lines == ["Error: Cannot listen on \(address): Address already in use"])
+  }
+
   @Test func `what is about a running peer says that none runs`() throws {
     for command in [["status"], ["top", "--once"], ["peers"]] {
       var arguments = command

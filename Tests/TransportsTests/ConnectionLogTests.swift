@@ -1,4 +1,5 @@
 import Logging
+import SyncProtocol
 import Synchronization
 import Testing
 import Transports
@@ -68,6 +69,14 @@ import Transports
     // Who is quiet for long is forgotten.
     log.write(.info, .connected, from: endpoint("new"), at: ConnectionLog.interval * 9, "new")
     #expect(lines.last == "new")
+  }
+
+  @Test func `a second address of a connected peer is usual, and a site that is not proved is not`() {
+    #expect(SessionEnd.session(.siteIsConnected).isUsual(afterHello: false))
+    #expect(SessionEnd.session(SyncError(.siteClash, "The peer says so")).isUsual(afterHello: false))
+    #expect(!SessionEnd.session(.unprovenSite).isUsual(afterHello: false))
+    // A copy of a connected peer.
+    #expect(!SessionEnd.session(SyncError(.keyClash, "A copy")).isUsual(afterHello: false))
   }
 
   @Test func `what the level hides costs nobody a line`() {

@@ -60,7 +60,8 @@
       let server = try await HTTPSServer(.plain) { _ in .answer(200, ["Content-Type: application/json"], "{}")
       }
       let address = try HTTPSAddress(orLoopback: "HTTP://\(host):\(server.port)/hook/")
-      #expect("\(address)" == "http://\(host):\(server.port)/hook")
+      // The path of a webhook may be a secret, so messages leave it out.
+      #expect("\(address)" == "http://\(host):\(server.port)" && address.path == "/hook")
       // The server listens on the first of the two.
       guard host == "127.0.0.1" else { return }
       let answer = try await HTTPSClient().post(Array("[1]".utf8), to: address)
@@ -256,7 +257,7 @@
       let error = await failure { try await ask(server) }
       #expect(error?.code == .untrusted)
       #expect(
-        error?.message.contains("valid from \(begin.formatted(.iso8601))") == true,
+        error?.message.contains("valid from \(begin.timeText)") == true,
         "\(String(describing: error))")
       #expect(error?.message.contains("the clock here says") == true)
       #expect(server.requests.isEmpty)

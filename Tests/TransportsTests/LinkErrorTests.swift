@@ -1,4 +1,6 @@
 import NIOCore
+import NIOHTTP1
+import NIOWebSocket
 import Platform
 import Testing
 
@@ -43,6 +45,35 @@ import Testing
   @Test func `who was waited for in vain is told with the time`() {
     let error = LinkError(tcp: ChannelError.connectTimeout(.milliseconds(300)), "Cannot connect to host:1")
     #expect(error.message == "Cannot connect to host:1: no answer within 300 ms")
+  }
+
+  @Test(
+    arguments: [
+      (ChannelError.eof, .disconnected, "the connection is closed"),
+      (
+        ChannelError.inappropriateOperationForState, .disconnected,
+        "the other end closed the connection before it answered"
+      ),
+      (HTTPParserError.invalidConstant, .refused, "a peer's TCP port is connected to as host:port"),
+      (HTTPParserError.invalidEOFState, .disconnected, "before it answered"),
+      (NIOHTTPClientUpgradeError.upgraderDeniedUpgrade, .refused, "answers as no WebSocket server does"),
+      (NIOHTTPClientUpgradeError.responseProtocolNotFound, .refused, "check the path"),
+      (NIOWebSocketError.invalidFrameLength, .malformed, "breaks the rules of WebSocket"),
+    ] as [(any Error, LinkError.Code, String)])
+  func `what the network library throws is told in words that say what to do`(
+    thrown: any Error, code: LinkError.Code, words: String
+  ) {
+    let error = LinkError(tcp: thrown, "Cannot connect to host:1")
+    #expect(error.code == code)
+    #expect(error.message.hasPrefix("Cannot connect to host:1: "))
+    #expect(error.message.contains(words))
+    #expect(!error.message.contains("\(thrown)"))
+  }
+
+  @Test func `a process that accepts nothing is told as stopped or overloaded`() {
+    let error = LinkError(tcp: IOError(errnoCode: EAGAIN, reason: "connect"), "Cannot connect to host:1")
+    #expect(error.code == .timedOut && error.underlying == EAGAIN)
+    #expect(error.message.hasSuffix("it is stopped or overloaded"))
   }
 
   private struct Strange: Error {}

@@ -282,8 +282,37 @@ import Transports
     for await event in events {
       guard case .disconnected(_, .session(let error)) = event else { continue }
       expectEqual(error.code, .full)
+      expect(error.message.contains("1 peers are connected, and 1 may be"), "\(error)")
       break
     }
     for peer in [first, second, hub] { await peer.end() }
+  }
+
+  @Test func `connections that wait for an application are limited, and the refusal says how`() async throws {
+    let hub = try TestPeer("hub") { $0.limits.undecidedByOrigin = 2 }
+    let (asked, continuation) = AsyncStream.makeStream(of: Void.self)
+    hub.network.decideConnections { _ in
+      continuation.yield()
+      while !Task.isCancelled { await pause() }
+      return false
+    }
+    let waiting = [try peer("first"), try peer("second")]
+    var questions = asked.makeAsyncIterator()
+    for peer in waiting {
+      try connect(peer, hub)
+      _ = await questions.next(isolation: #isolation)
+    }
+    let last = try peer("last")
+    let events = last.network.events()
+    try connect(last, hub)
+    for await event in events {
+      guard case .disconnected(_, .session(let error)) = event else { continue }
+      expectEqual(error.code, .full)
+      expect(
+        error.message.contains("2 connections from this address wait for the application's"), "\(error)")
+      expect(error.message.contains("denied after 8"), "\(error)")
+      break
+    }
+    for peer in waiting + [last, hub] { await peer.end() }
   }
 }

@@ -1,5 +1,6 @@
 import CRDTCore
 import Foundation
+import Synchronization
 import TestKit
 import Testing
 import Transports
@@ -140,6 +141,73 @@ import Transports
     let error = await linkError { _ = try await WebSocketConnector(address).connect() }
     #expect(error?.code == .refused)
     #expect(error?.message.contains("ws://127.0.0.1:\(listener.port)/there") == true)
+    serving.cancel()
+    await listener.close()
+  }
+
+  @Test(
+    arguments: [
+      (
+        "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 120\r\n", "503 Service Unavailable: the peer behind"
+      ),
+      ("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 120\r\n", "; it asks to wait 120 s"),
+      (
+        "HTTP/1.1 429 Too Many Requests\r\nRetry-After: Sun, 06 Nov 1994 08:49:37 GMT\r\n",
+        "429 Too Many Requests: it has too many requests; it asks to wait until Sun, 06 Nov 1994 08:49:37 GMT"
+      ),
+      ("HTTP/1.1 404 Not Found\r\n", "404 Not Found: nothing is at this path"),
+      ("HTTP/1.1 403 Forbidden\r\n", "403 Forbidden: it, or a proxy on the way, does not let this peer in"),
+      ("HTTP/1.1 301 Moved\r\nLocation: https://a/b\r\n", "points to https://a/b, which is not followed"),
+      ("HTTP/1.1 200 OK\r\n", "200 OK: it does not speak WebSocket there"),
+      (
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Accept: x\r\n",
+        "answers as no WebSocket server does"
+      ),
+      ("SSH-2.0-OpenSSH\r\n", "connected to as host:port"),
+    ])
+  func `a refused WebSocket is told with the answer, and with what to do`(answer: String, words: String)
+    async throws
+  {
+    let listener = try await TCPListener.bind()
+    let serving = Task {
+      for await link in listener.links {
+        // What nobody has read would be lost with the answer.
+        _ = try? await link.receive()
+        try? await link.send([Array("\(answer)Content-Length: 0\r\n\r\n".utf8)])
+        while let bytes = try? await link.receive(), !bytes.isEmpty {}
+      }
+    }
+    let address = try WebSocketAddress("ws://127.0.0.1:\(listener.port)/there")
+    let error = await linkError { _ = try await WebSocketConnector(address).connect() }
+    #expect(error?.code == .refused)
+    #expect(error?.message.hasPrefix("Cannot connect to \(address): ") == true)
+    #expect(error?.message.contains(words) == true, "\(String(describing: error))")
+    serving.cancel()
+    await listener.close()
+  }
+
+  @Test func `a server that closes, and one that says nothing, are told as that`() async throws {
+    let listener = try await TCPListener.bind()
+    let isSilent = Mutex(false)
+    let serving = Task {
+      for await link in listener.links {
+        _ = try? await link.receive()
+        if isSilent.withLock({ $0 }) {
+          while let bytes = try? await link.receive(), !bytes.isEmpty {}
+        }
+        link.close(LinkError(.closed, "done"))
+      }
+    }
+    let address = try WebSocketAddress("ws://127.0.0.1:\(listener.port)/there")
+    let closed = await linkError { _ = try await WebSocketConnector(address).connect() }
+    #expect(closed?.code == .disconnected)
+    #expect(closed?.message.contains("closed the connection before it answered") == true)
+    isSilent.withLock { $0 = true }
+    var options = TCPOptions()
+    options.connectTimeout = .milliseconds(300)
+    let silent = await linkError { _ = try await WebSocketConnector(address, options: options).connect() }
+    #expect(silent?.code == .timedOut)
+    #expect(silent?.message.contains("does not answer the request within 300 ms") == true)
     serving.cancel()
     await listener.close()
   }

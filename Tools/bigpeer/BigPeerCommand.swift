@@ -5,6 +5,7 @@ import ArgumentParser
   import Facade
   import Foundation
   import Logging
+  import PeerControl
   import ServiceLifecycle
   import UnixSignals
 
@@ -40,10 +41,15 @@ import ArgumentParser
           try command.run()
         }
       } catch let error as ConfigurationError {
-        try? FileHandle.standardError.write(contentsOf: Data("Error: \(error)\n".utf8))
+        for mistake in error.all { ErrorText.write("Error: \(mistake)") }
         exit(withError: ExitCode(ExitStatus.configuration))
       } catch {
-        exit(withError: error)
+        let (message, code) = (fullMessage(for: error), exitCode(for: error))
+        guard !code.isSuccess, ErrorText.isColored, message.hasPrefix(ErrorText.label) else {
+          exit(withError: error)
+        }
+        ErrorText.write(message)
+        Foundation.exit(code.rawValue)
       }
     }
   }
@@ -118,6 +124,7 @@ import ArgumentParser
     var settings: SettingsOptions
 
     func run() async throws {
+      Allocator.keepLittle()
       let configuration = try settings.configuration
       // A pipe whose reader has gone is an error of the write, and not the end of the process.
       signal(SIGPIPE, SIG_IGN)

@@ -56,7 +56,19 @@
 
     func run() async throws {
       guard case .array(let keys)? = try await AdminCall(settings).send("GET", "keys")["keys"] else { return }
-      for key in keys { print(JSON.text(of: key)) }
+      for key in keys { print(JSON.text(of: Self.withTimes(key))) }
+    }
+  }
+
+  extension ListKeysCommand {
+    /// A key with its times as everything else prints them; the server sends milliseconds since 1970.
+    fileprivate static func withTimes(_ key: Value) -> Value {
+      guard case .map(var fields) = key else { return key }
+      for name: TextKey in ["created", "expires"] {
+        guard case .int(let milliseconds)? = fields[name] else { continue }
+        fields[name] = .string(Date(timeIntervalSince1970: Double(milliseconds) / 1_000).timeText)
+      }
+      return .map(fields)
     }
   }
 

@@ -1,5 +1,6 @@
 #if Server
   import Foundation
+  import Links
   import Logging
 
   /// Log lines on standard error: time, level, message, and the metadata by name; one event is one line.
@@ -18,7 +19,7 @@
     func log(event: LogEvent) {
       let all = metadata.merging(event.metadata ?? [:]) { $1 }
       let values = all.sorted { $0.key < $1.key }.map { " \($0.key)=\(Self.escaped("\($0.value)"))" }.joined()
-      let time = Date().formatted(.iso8601)
+      let time = Date().timeText
       let line = "\(time) \(event.level): \(Self.escaped("\(event.message)"))\(values)\n"
       // Whoever reads the log may have gone; the server goes on.
       try? FileHandle.standardError.write(contentsOf: Data(line.utf8))

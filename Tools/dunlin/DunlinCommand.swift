@@ -43,12 +43,24 @@ struct DunlinCommand: AsyncParsableCommand {
         try command.run()
       }
     } catch {
-      exit(withError: error.forPeople)
+      end(with: error.forPeople)
     }
   }
 }
 
 extension DunlinCommand {
+  /// What the library puts before the message of an error.
+  private static let label = "Error:"
+
+  /// Ends the program as the library does; on a terminal the label of an error is red.
+  private static func end(with error: any Error) -> Never {
+    let message = fullMessage(for: error)
+    let code = exitCode(for: error)
+    guard !code.isSuccess, Style.errors.isColored, message.hasPrefix(label) else { exit(withError: error) }
+    Output.note(Style.errors(.red, label) + message.dropFirst(label.count))
+    Foundation.exit(code.rawValue)
+  }
+
   /// What the runtime opens for itself when tasks and queues are first used; without it, it ends the process.
   private static let runtimeDescriptors = 5
 

@@ -8,85 +8,101 @@
   extension BigPeerConfiguration {
     /// Checks that all settings go together.
     ///
-    /// - Throws: The first mistake, with the place of the setting.
+    /// - Throws: All mistakes as one error, each with the place of the setting.
     func check() throws(ConfigurationError) {
-      guard !applications.isEmpty else {
-        throw places.fault("applications", "must name at least one application")
+      let mistakes = Mistakes()
+      if applications.isEmpty {
+        mistakes.add(places.fault("applications", "must name at least one application"))
       }
       var (ids, folders): (Set<String>, Set<String>) = ([], [])
       for (index, application) in applications.enumerated() {
         let path = Self.path(index)
+        // Of an application that is named twice the other settings are the same too.
         guard ids.insert(application.id).inserted else {
-          throw places.fault("\(path).id", "another application has the id \(application.id)")
+          mistakes.add(places.fault("\(path).id", "another application has the id \(application.id)"))
+          continue
         }
-        guard folders.insert(application.folder).inserted else {
-          throw places.fault("\(path).folder", "another application has the directory \(application.folder)")
+        if !folders.insert(application.folder).inserted {
+          mistakes.add(
+            places.fault("\(path).folder", "another application has the directory \(application.folder)"))
         }
-        try check(application, path)
+        check(application, path, mistakes)
       }
       if let listen = http.listen, !listen.isLoopback, http.tls == nil {
-        throw places.fault(
-          "http.listen",
-          "without a certificate (tls) it listens on loopback only, such as 127.0.0.1:8080, and not on \(listen)"
-        )
+        mistakes.add(
+          places.fault(
+            "http.listen",
+            "without a certificate (tls) it listens on loopback only, such as 127.0.0.1:8080, and not on \(listen)"
+          ))
       }
       if let listen = admin.listen, !listen.isLoopback {
-        throw places.fault("admin.listen", "must be loopback, such as 127.0.0.1:8081, and not \(listen)")
+        mistakes.add(
+          places.fault("admin.listen", "must be loopback, such as 127.0.0.1:8081, and not \(listen)"))
       }
-      try checkLogins()
-      try checkAddresses()
+      checkLogins(mistakes)
+      checkAddresses(mistakes)
+      try mistakes.check()
     }
 
     /// The path of an application's settings.
     static func path(_ index: Int) -> String { "applications[\(index)]" }
 
-    private func check(_ application: Application, _ path: String) throws(ConfigurationError) {
+    private func check(_ application: Application, _ path: String, _ mistakes: Mistakes) {
       if let fault = application.identity.fault(withLogins: application.login != nil) {
-        throw places.fault("\(path).identity", fault)
+        mistakes.add(places.fault("\(path).identity", fault))
       }
       if application.identity == .development {
         for (setting, addresses) in [
           ("listen", application.devices), ("webSocket", application.webSockets),
         ] {
           guard let open = addresses.firstIndex(where: { !$0.isLoopback }) else { continue }
-          throw places.fault(
-            "\(path).devices.\(setting)[\(open)]",
-            "without an identity nothing is encrypted, so devices connect on loopback only, and not to \(addresses[open])"
-          )
+          mistakes.add(
+            places.fault(
+              "\(path).devices.\(setting)[\(open)]",
+              "without an identity nothing is encrypted, so devices connect on loopback only, and not to \(addresses[open])"
+            ))
         }
       }
-      guard application.subscriptions.count <= Limits.subscriptionsPerPeer else {
-        throw places.fault(
-          "\(path).subscribe", "names more than \(Limits.subscriptionsPerPeer) collections and queries")
+      if application.subscriptions.count > Limits.subscriptionsPerPeer {
+        mistakes.add(
+          places.fault(
+            "\(path).subscribe", "names more than \(Limits.subscriptionsPerPeer) collections and queries"))
       }
     }
 
     /// Checks that each login endpoint has a path of its own at the HTTP listener.
-    private func checkLogins() throws(ConfigurationError) {
+    private func checkLogins(_ mistakes: Mistakes) {
       var users: [String: String] = [:]
       for (index, application) in applications.enumerated() {
         guard let login = application.login else { continue }
-        let setting = "\(Self.path(index)).login.url"
-        let path: String
-        do throws(LoginError) {
-          path = try HTTPSAddress(login.url).path
-        } catch {
-          throw places.fault(setting, error.message)
-        }
-        guard http.listen != nil else {
-          throw places.fault("\(Self.path(index)).login", "needs the HTTP listener, which is off")
-        }
-        guard !path.hasPrefix("/api"), !path.isEmpty else {
-          throw places.fault(setting, "needs a path that is not empty and does not begin with /api")
-        }
-        if let other = users.updateValue(application.id, forKey: path) {
-          throw places.fault(setting, "\(path) is the path of the login endpoint of \(other) too")
+        mistakes.collect {
+          try check(login, of: application.id, "\(Self.path(index)).login", &users)
         }
       }
     }
 
+    private func check(
+      _ login: Login, of application: String, _ setting: String, _ users: inout [String: String]
+    ) throws(ConfigurationError) {
+      let path: String
+      do throws(LoginError) {
+        path = try HTTPSAddress(login.url).path
+      } catch {
+        throw places.fault("\(setting).url", error.message)
+      }
+      guard http.listen != nil else { throw places.fault(setting, "needs the HTTP listener, which is off") }
+      guard !path.hasPrefix("/api"), !path.isEmpty else {
+        throw places.fault(
+          "\(setting).url", "needs a path that is not empty and does not begin with /api")
+      }
+      if let other = users.updateValue(application, forKey: path) {
+        throw places.fault(
+          "\(setting).url", "\(path) is the path of the login endpoint of \(other) too")
+      }
+    }
+
     /// Checks that no address is used twice.
-    private func checkAddresses() throws(ConfigurationError) {
+    private func checkAddresses(_ mistakes: Mistakes) {
       var claims: [(address: ListenAddress, setting: String)] = []
       for (index, application) in applications.enumerated() {
         for (name, addresses) in [
@@ -103,8 +119,9 @@
         guard let other = claims[..<index].first(where: { $0.address.conflicts(with: claim.address) }) else {
           continue
         }
-        throw places.fault(
-          claim.setting, "\(claim.address) is in use by \(other.setting), which is \(other.address)")
+        mistakes.add(
+          places.fault(
+            claim.setting, "\(claim.address) is in use by \(other.setting), which is \(other.address)"))
       }
     }
   }

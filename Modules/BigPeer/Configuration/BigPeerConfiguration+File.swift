@@ -8,34 +8,39 @@
     /// - Parameters:
     ///   - object: The file.
     ///   - other: The data directory, if given; it overrides the file.
-    /// - Throws: The first mistake, with file and line.
-    init(_ object: ConfigurationObject, data other: String?) throws(ConfigurationError) {
+    ///   - mistakes: Gets all mistakes, with file and line.
+    init(_ object: ConfigurationObject, data other: String?, _ mistakes: Mistakes) {
       var object = object
-      let named = try object.filePath("data")
-      guard let data = other ?? named else {
-        throw object.fault("data", "is missing: name the directory with all that the big peer keeps")
+      let data = mistakes.collect { () throws -> String in
+        let named = try object.filePath("data")
+        guard let data = other ?? named else {
+          throw object.fault("data", "is missing: name the directory with all that the big peer keeps")
+        }
+        return data
       }
-      self.init(data: data)
+      self.init(data: data ?? other ?? "")
       places = object.places()
-      if let all = try object.objects("applications") {
-        applications = []
-        for application in all {
-          applications.append(try Application(application, data: data))
-        }
-        guard !applications.isEmpty else {
-          throw object.fault("applications", "must name at least one application")
+      if let all = mistakes.collect({ try object.objects("applications") }) ?? nil {
+        applications = all.map { Application($0, data: self.data, mistakes) }
+        if all.isEmpty { mistakes.add(object.fault("applications", "must name at least one application")) }
+      }
+      if let http = mistakes.collect({ try object.object("http") }) ?? nil {
+        self.http = HTTP(http, mistakes)
+      }
+      if let admin = mistakes.collect({ try object.object("admin") }) ?? nil {
+        self.admin = Admin(admin, mistakes)
+      }
+      if let text = mistakes.collect({ try object.text("logLevel") }) ?? nil {
+        if let level = Logger.Level(rawValue: text) {
+          logLevel = level
+        } else {
+          mistakes.add(object.fault("logLevel", Self.levelExpectation))
         }
       }
-      if let http = try object.object("http") { self.http = try HTTP(http) }
-      if let admin = try object.object("admin") { self.admin = try Admin(admin) }
-      if let text = try object.text("logLevel") {
-        guard let level = Logger.Level(rawValue: text) else {
-          throw object.fault("logLevel", Self.levelExpectation)
-        }
-        logLevel = level
+      mistakes.collect {
+        stopTime = try object.duration("stopTime", in: .seconds(0) ... .seconds(600)) ?? stopTime
       }
-      stopTime = try object.duration("stopTime", in: .seconds(0) ... .seconds(600)) ?? stopTime
-      try object.finish()
+      object.leftovers.forEach(mistakes.add)
     }
 
     /// The message that lists the valid log levels.
@@ -45,38 +50,50 @@
   }
 
   extension BigPeerConfiguration.Application {
-    fileprivate init(_ object: ConfigurationObject, data: String) throws(ConfigurationError) {
+    fileprivate init(_ object: ConfigurationObject, data: String, _ mistakes: Mistakes) {
       var object = object
-      let id = try object.requiredText("id")
-      guard id.utf8.count <= 128 else { throw object.fault("id", "must have at most 128 bytes") }
-      let named = try object.filePath("folder")
-      guard let folder = named ?? Self.folder(of: id, in: data) else {
-        throw object.fault(
-          "folder", "is missing: the id is no name of a directory, so name the directory of the store")
+      let id = mistakes.collect { () throws -> String in
+        let id = try object.requiredText("id")
+        guard id.utf8.count <= 128 else { throw object.fault("id", "must have at most 128 bytes") }
+        return id
       }
-      self.init(id: id, folder: folder)
-      name = try object.text("name") ?? name
-      trustsCopies = try object.flag("trustCopies") ?? trustsCopies
-      if let login = try object.object("login") {
-        self.login = try BigPeerConfiguration.Login(login)
+      let folder = mistakes.collect { () throws -> String in
+        let named = try object.filePath("folder")
+        // Without an id there is no directory of its name, and that is one mistake.
+        guard let folder = named ?? id.map({ Self.folder(of: $0, in: data) }) ?? "" else {
+          throw object.fault(
+            "folder", "is missing: the id is no name of a directory, so name the directory of the store")
+        }
+        return folder
+      }
+      self.init(id: id ?? "", folder: folder ?? "")
+      mistakes.collect { name = try object.text("name") ?? name }
+      mistakes.collect { trustsCopies = try object.flag("trustCopies") ?? trustsCopies }
+      if let login = mistakes.collect({ try object.object("login") }) ?? nil {
+        self.login = BigPeerConfiguration.Login(login, mistakes)
         identity = .intermediate
       }
-      if let identity = try object.object("identity") {
-        self.identity = try BigPeerConfiguration.Identity(identity)
+      if let identity = mistakes.collect({ try object.object("identity") }) ?? nil {
+        self.identity =
+          mistakes.collect { try BigPeerConfiguration.Identity(identity, mistakes) } ?? self.identity
       }
-      if var devices = try object.object("devices") {
-        self.devices = try devices.addresses("listen") ?? self.devices
-        webSockets = try devices.addresses("webSocket") ?? webSockets
-        webProxies = try devices.ipAddresses("webProxies") ?? []
-        try devices.finish()
+      if var devices = mistakes.collect({ try object.object("devices") }) ?? nil {
+        mistakes.collect { self.devices = try devices.addresses("listen") ?? self.devices }
+        mistakes.collect { webSockets = try devices.addresses("webSocket") ?? webSockets }
+        mistakes.collect { webProxies = try devices.ipAddresses("webProxies") ?? [] }
+        devices.leftovers.forEach(mistakes.add)
       }
-      subscriptions = try object.texts("subscribe") ?? subscriptions
-      pullsKnownCollections = try object.flag("pullKnownCollections") ?? pullsKnownCollections
-      if let limits = try object.object("limits") {
-        self.limits = try BigPeerConfiguration.ApplicationLimits(limits)
+      mistakes.collect { subscriptions = try object.texts("subscribe") ?? subscriptions }
+      mistakes.collect {
+        pullsKnownCollections = try object.flag("pullKnownCollections") ?? pullsKnownCollections
       }
-      if let feed = try object.object("feed") { self.feed = try FeedSettings(feed) }
-      try object.finish()
+      if let limits = mistakes.collect({ try object.object("limits") }) ?? nil {
+        self.limits = BigPeerConfiguration.ApplicationLimits(limits, mistakes)
+      }
+      if let feed = mistakes.collect({ try object.object("feed") }) ?? nil {
+        self.feed = FeedSettings(feed, mistakes)
+      }
+      object.leftovers.forEach(mistakes.add)
     }
 
     /// The default directory, for an id that is a valid directory name.
@@ -95,56 +112,70 @@
   }
 
   extension BigPeerConfiguration.Identity {
-    fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+    /// Reads an identity.
+    ///
+    /// - Throws: A mistake that leaves no identity; others are recorded.
+    fileprivate init(
+      _ object: ConfigurationObject, _ mistakes: Mistakes
+    ) throws(ConfigurationError) {
       var object = object
       switch try object.requiredText("kind") {
-      case "sharedKey": self = .sharedKey(file: try object.existingFile("key"))
+      case "sharedKey": self = .sharedKey(file: mistakes.collect { try object.existingFile("key") } ?? nil)
       case "certificate":
-        guard let authority = try object.existingFile("authority") else {
-          throw object.fault("authority", "is missing: name the file with the authority's certificate")
+        let authority = mistakes.collect {
+          try object.requiredFile("authority", "the file with the authority's certificate")
         }
-        guard let certificate = try object.existingFile("certificate") else {
-          throw object.fault("certificate", "is missing: name the file with this peer's certificate")
+        let certificate = mistakes.collect {
+          try object.requiredFile("certificate", "the file with this peer's certificate")
         }
-        self = .certificate(authority: authority, certificate: certificate)
+        self = .certificate(authority: authority ?? "", certificate: certificate ?? "")
       case "intermediate": self = .intermediate
       case "development": self = .development
       default: throw object.fault("kind", "must be one of sharedKey, certificate, intermediate, development")
       }
-      try object.finish()
+      object.leftovers.forEach(mistakes.add)
     }
   }
 
   extension BigPeerConfiguration.ApplicationLimits {
-    fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+    fileprivate init(_ object: ConfigurationObject, _ mistakes: Mistakes) {
       var object = object
       self.init()
-      sessions = try object.integer("sessions", in: 1...100_000) ?? sessions
-      deviceMemoryBytes =
-        try object.bytes("deviceMemory", in: 1 << 20...1 << 34) ?? deviceMemoryBytes
-      allDevicesMemoryBytes =
-        try object.bytes("allDevicesMemory", in: 1 << 20...1 << 40) ?? allDevicesMemoryBytes
-      mapBytes = try object.bytes("dataBytes", in: 1 << 20...1 << 46) ?? mapBytes
-      try object.finish()
+      mistakes.collect { sessions = try object.integer("sessions", in: 1...100_000) ?? sessions }
+      mistakes.collect {
+        deviceMemoryBytes = try object.bytes("deviceMemory", in: 1 << 20...1 << 34) ?? deviceMemoryBytes
+      }
+      mistakes.collect {
+        allDevicesMemoryBytes =
+          try object.bytes("allDevicesMemory", in: 1 << 20...1 << 40) ?? allDevicesMemoryBytes
+      }
+      mistakes.collect { mapBytes = try object.bytes("dataBytes", in: 1 << 20...1 << 46) ?? mapBytes }
+      object.leftovers.forEach(mistakes.add)
     }
   }
 
   extension BigPeerConfiguration.HTTP {
-    fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+    fileprivate init(_ object: ConfigurationObject, _ mistakes: Mistakes) {
       var object = object
       self.init()
-      listen = try object.listener(listen)
-      if let tls = try object.object("tls") { self.tls = try BigPeerConfiguration.TLS(tls) }
-      for origin in try object.texts("origins") ?? [] {
-        guard Self.isOrigin(origin) else {
-          throw object.fault(
-            "origins", "\(origin) is no origin: https://host or https://host:port, without a path")
-        }
-        origins.insert(origin)
+      mistakes.collect { listen = try object.listener(listen) }
+      if let tls = mistakes.collect({ try object.object("tls") }) ?? nil {
+        self.tls = BigPeerConfiguration.TLS(tls, mistakes)
       }
-      proxies = try object.ipAddresses("proxies") ?? []
-      if let limits = try object.object("limits") { self.limits = try HTTPLimits(limits) }
-      try object.finish()
+      for origin in (mistakes.collect { try object.texts("origins") } ?? nil) ?? [] {
+        if Self.isOrigin(origin) {
+          origins.insert(origin)
+        } else {
+          mistakes.add(
+            object.fault(
+              "origins", "\(origin) is no origin: https://host or https://host:port, without a path"))
+        }
+      }
+      mistakes.collect { proxies = try object.ipAddresses("proxies") ?? [] }
+      if let limits = mistakes.collect({ try object.object("limits") }) ?? nil {
+        self.limits = HTTPLimits(limits, mistakes)
+      }
+      object.leftovers.forEach(mistakes.add)
     }
 
     private static func isOrigin(_ text: String) -> Bool {
@@ -162,53 +193,61 @@
   }
 
   extension BigPeerConfiguration.TLS {
-    fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+    fileprivate init(_ object: ConfigurationObject, _ mistakes: Mistakes) {
       var object = object
-      guard let certificate = try object.existingFile("certificate") else {
-        throw object.fault("certificate", "is missing: name the file with the certificate")
+      let certificate = mistakes.collect {
+        try object.requiredFile("certificate", "the file with the certificate")
       }
-      guard let key = try object.existingFile("key") else {
-        throw object.fault("key", "is missing: name the file with the private key")
-      }
-      self.init(certificate: certificate, key: key)
-      try object.finish()
+      let key = mistakes.collect { try object.requiredFile("key", "the file with the private key") }
+      self.init(certificate: certificate ?? "", key: key ?? "")
+      object.leftovers.forEach(mistakes.add)
     }
   }
 
   extension BigPeerConfiguration.Admin {
-    fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+    fileprivate init(_ object: ConfigurationObject, _ mistakes: Mistakes) {
       var object = object
-      listen = try object.listener(listen)
-      try object.finish()
+      mistakes.collect { listen = try object.listener(listen) }
+      object.leftovers.forEach(mistakes.add)
     }
   }
 
   extension HTTPLimits {
-    fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+    fileprivate init(_ object: ConfigurationObject, _ mistakes: Mistakes) {
       var object = object
       self.init()
       let times = Duration.milliseconds(100)...Duration.seconds(3_600)
-      bodyBytes = try object.bytes("body", in: 1 << 10...1 << 30) ?? bodyBytes
-      headerBytes = try object.bytes("headers", in: 1 << 10...80 << 10) ?? headerBytes
-      headerCount = try object.integer("headerCount", in: 8...1_000) ?? headerCount
-      rows = try object.integer("rows", in: 1...1_000_000_000) ?? rows
-      answerBytes = try object.bytes("answer", in: 1 << 10...1 << 30) ?? answerBytes
-      statementTime = try object.duration("statementTime", in: times) ?? statementTime
-      idleTime = try object.duration("idleTime", in: times) ?? idleTime
-      bodyTime = try object.duration("bodyTime", in: times) ?? bodyTime
-      stallTime = try object.duration("stallTime", in: times) ?? stallTime
-      connections = try object.integer("connections", in: 1...100_000) ?? connections
-      connectionsByAddress =
-        try object.integer("connectionsByAddress", in: 1...100_000) ?? connectionsByAddress
-      requests = try object.integer("requests", in: 1...100_000) ?? requests
-      requestsByKey = try object.integer("requestsByKey", in: 1...100_000) ?? requestsByKey
-      allBodyBytes = try object.bytes("allBodies", in: 1 << 20...1 << 40) ?? allBodyBytes
-      statementBytes = try object.bytes("statementMemory", in: 1 << 20...1 << 34) ?? statementBytes
-      requestsPerSecondByKey =
-        try object.integer("requestsPerSecondByKey", in: 1...1_000_000) ?? requestsPerSecondByKey
-      requestsPerSecondByAddress =
-        try object.integer("requestsPerSecondByAddress", in: 1...1_000_000) ?? requestsPerSecondByAddress
-      try object.finish()
+      mistakes.collect { bodyBytes = try object.bytes("body", in: 1 << 10...1 << 30) ?? bodyBytes }
+      mistakes.collect { headerBytes = try object.bytes("headers", in: 1 << 10...80 << 10) ?? headerBytes }
+      mistakes.collect { headerCount = try object.integer("headerCount", in: 8...1_000) ?? headerCount }
+      mistakes.collect { rows = try object.integer("rows", in: 1...1_000_000_000) ?? rows }
+      mistakes.collect { answerBytes = try object.bytes("answer", in: 1 << 10...1 << 30) ?? answerBytes }
+      mistakes.collect { statementTime = try object.duration("statementTime", in: times) ?? statementTime }
+      mistakes.collect { idleTime = try object.duration("idleTime", in: times) ?? idleTime }
+      mistakes.collect { bodyTime = try object.duration("bodyTime", in: times) ?? bodyTime }
+      mistakes.collect { stallTime = try object.duration("stallTime", in: times) ?? stallTime }
+      mistakes.collect { connections = try object.integer("connections", in: 1...100_000) ?? connections }
+      mistakes.collect {
+        connectionsByAddress =
+          try object.integer("connectionsByAddress", in: 1...100_000) ?? connectionsByAddress
+      }
+      mistakes.collect { requests = try object.integer("requests", in: 1...100_000) ?? requests }
+      mistakes.collect {
+        requestsByKey = try object.integer("requestsByKey", in: 1...100_000) ?? requestsByKey
+      }
+      mistakes.collect { allBodyBytes = try object.bytes("allBodies", in: 1 << 20...1 << 40) ?? allBodyBytes }
+      mistakes.collect {
+        statementBytes = try object.bytes("statementMemory", in: 1 << 20...1 << 34) ?? statementBytes
+      }
+      mistakes.collect {
+        requestsPerSecondByKey =
+          try object.integer("requestsPerSecondByKey", in: 1...1_000_000) ?? requestsPerSecondByKey
+      }
+      mistakes.collect {
+        requestsPerSecondByAddress =
+          try object.integer("requestsPerSecondByAddress", in: 1...1_000_000) ?? requestsPerSecondByAddress
+      }
+      object.leftovers.forEach(mistakes.add)
     }
   }
 #endif

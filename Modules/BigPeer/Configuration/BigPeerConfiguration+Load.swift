@@ -11,15 +11,18 @@
     /// If no file is named, `bigpeer.json` in the data directory is read if it exists.
     /// - Parameter settings: The settings of flags and environment.
     /// - Returns: The configuration, checked.
-    /// - Throws: The first mistake, with the file and the line, the flag or the variable.
+    /// - Throws: All mistakes as one error, each with the file and the line, the flag or the variable.
     public static func load(_ settings: BigPeerSettings) throws(ConfigurationError) -> BigPeerConfiguration {
       let data = settings[.data].map { absolute($0.text) }
+      let mistakes = Mistakes()
       var configuration: BigPeerConfiguration
       if let config = settings[.config] {
-        configuration = try read(absolute(config.text), data: data) { config.fault("\(config.text): \($0)") }
+        configuration = try read(absolute(config.text), data: data, mistakes) {
+          config.fault("\(config.text): \($0)")
+        }
       } else if let data, FileManager.default.fileExists(atPath: "\(data)/bigpeer.json") {
         let file = "\(data)/bigpeer.json"
-        configuration = try read(file, data: data) { ConfigurationError(file, $0) }
+        configuration = try read(file, data: data, mistakes) { ConfigurationError(file, $0) }
       } else if let data {
         configuration = BigPeerConfiguration(data: data)
       } else {
@@ -28,7 +31,9 @@
           "name the directory with all that the big peer keeps, or a configuration with \(BigPeerSettings.Name.config.flag)"
         )
       }
-      try configuration.apply(settings)
+      configuration.apply(settings, mistakes)
+      // What could not be read would have others not go together.
+      try mistakes.check()
       try configuration.check()
       return configuration
     }
@@ -38,7 +43,7 @@
     }
 
     private static func read(
-      _ file: String, data: String?, _ fault: (String) -> ConfigurationError
+      _ file: String, data: String?, _ mistakes: Mistakes, _ fault: (String) -> ConfigurationError
     ) throws(ConfigurationError) -> BigPeerConfiguration {
       let text: Data
       do {
@@ -48,35 +53,65 @@
         throw fault("the file cannot be read: \(error.localizedDescription)")
       }
       guard text.count <= fileBytes else { throw fault("the file has more than \(fileBytes) bytes") }
-      return try BigPeerConfiguration(try ConfigurationObject(text: Array(text), file: file), data: data)
+      return BigPeerConfiguration(
+        try ConfigurationObject(text: Array(text), file: file), data: data, mistakes)
     }
 
     // MARK: - Flags and environment
 
-    private mutating func apply(_ settings: BigPeerSettings) throws(ConfigurationError) {
+    private mutating func apply(_ settings: BigPeerSettings, _ mistakes: Mistakes) {
       if let setting = settings[.data] { places.record("data", flag: setting.source) }
       if let setting = settings[.application] {
-        let application = try only(setting)
-        guard let folder = Application.folder(of: setting.text, in: data), setting.text.utf8.count <= 128
-        else {
-          throw setting.fault(
-            "an application's id of 1 to 128 letters, digits, '-', '_' and '.' is expected; name others in a configuration"
-          )
+        mistakes.collect {
+          let application = try only(setting)
+          guard let folder = Application.folder(of: setting.text, in: data), setting.text.utf8.count <= 128
+          else {
+            throw setting.fault(
+              "an application's id of 1 to 128 letters, digits, '-', '_' and '.' is expected; name others in a configuration"
+            )
+          }
+          applications[application].id = setting.text
+          applications[application].folder = folder
+          places.record("applications[\(application)].id", flag: setting.source)
         }
-        applications[application].id = setting.text
-        applications[application].folder = folder
-        places.record("applications[\(application)].id", flag: setting.source)
       }
       if let setting = settings[.devices] {
-        let application = try only(setting)
-        applications[application].devices = try Self.addresses(setting)
-        places.record("applications[\(application)].devices.listen", flag: setting.source)
+        mistakes.collect {
+          let application = try only(setting)
+          applications[application].devices = try Self.addresses(setting)
+          places.record("applications[\(application)].devices.listen", flag: setting.source)
+        }
       }
       if let setting = settings[.webSocket] {
-        let application = try only(setting)
-        applications[application].webSockets = try Self.addresses(setting)
-        places.record("applications[\(application)].devices.webSocket", flag: setting.source)
+        mistakes.collect {
+          let application = try only(setting)
+          applications[application].webSockets = try Self.addresses(setting)
+          places.record("applications[\(application)].devices.webSocket", flag: setting.source)
+        }
       }
+      mistakes.collect { try applyCertificate(settings) }
+      if let setting = settings[.http] {
+        mistakes.collect {
+          http.listen = try Self.address(setting)
+          places.record("http.listen", flag: setting.source)
+        }
+      }
+      if let setting = settings[.admin] {
+        mistakes.collect {
+          admin.listen = try Self.address(setting)
+          places.record("admin.listen", flag: setting.source)
+        }
+      }
+      if let setting = settings[.logLevel] {
+        if let level = Logger.Level(rawValue: setting.text) {
+          logLevel = level
+        } else {
+          mistakes.add(setting.fault(Self.levelExpectation))
+        }
+      }
+    }
+
+    private mutating func applyCertificate(_ settings: BigPeerSettings) throws(ConfigurationError) {
       if let certificate = settings[.certificate] {
         guard let key = settings[.key] else {
           throw certificate.fault("a certificate needs \(BigPeerSettings.Name.key.flag), its private key")
@@ -86,20 +121,6 @@
         places.record("http.tls.key", flag: key.source)
       } else if let key = settings[.key] {
         throw key.fault("a key needs \(BigPeerSettings.Name.certificate.flag), its certificate")
-      }
-      if let setting = settings[.http] {
-        http.listen = try Self.address(setting)
-        places.record("http.listen", flag: setting.source)
-      }
-      if let setting = settings[.admin] {
-        admin.listen = try Self.address(setting)
-        places.record("admin.listen", flag: setting.source)
-      }
-      if let setting = settings[.logLevel] {
-        guard let level = Logger.Level(rawValue: setting.text) else {
-          throw setting.fault(Self.levelExpectation)
-        }
-        logLevel = level
       }
     }
 

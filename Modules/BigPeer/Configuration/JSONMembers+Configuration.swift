@@ -179,6 +179,18 @@
       return path
     }
 
+    /// A path of a file that must exist and must be named.
+    ///
+    /// - Parameters:
+    ///   - name: The member.
+    ///   - what: What to name, for the message.
+    /// - Returns: The path.
+    /// - Throws: A file that is missing, here or in its folder.
+    mutating func requiredFile(_ name: TextKey, _ what: String) throws(ConfigurationError) -> String {
+      guard let path = try existingFile(name) else { throw fault(name, "is missing: name \(what)") }
+      return path
+    }
+
     // MARK: - Places
 
     /// The places of all settings in the file, for checks that are made later.

@@ -21,29 +21,34 @@
     /// Checks a whole configuration.
     ///
     /// An HTTP certificate that has ended, or has not begun, does not fail the check: devices do not use it.
-    /// - Throws: The first mistake, with the place of the setting.
+    /// - Throws: All mistakes as one error, each with the place of the setting.
     init(_ configuration: BigPeerConfiguration) async throws(ConfigurationError) {
-      let places = configuration.places
+      let (places, mistakes) = (configuration.places, Mistakes())
       try configuration.check()
-      if let fault = Directory.fault(configuration.data) { throw places.fault("data", fault) }
-      if configuration.admin.listen != nil, let fault = AdminToken.fault(in: configuration.data) {
-        throw places.fault("data", fault)
-      }
+      let adminFault = configuration.admin.listen == nil ? nil : AdminToken.fault(in: configuration.data)
+      let dataFault = Directory.fault(configuration.data) ?? adminFault
+      if let dataFault { mistakes.add(places.fault("data", dataFault)) }
       if configuration.http.listen != nil, let tls = configuration.http.tls {
-        let key = try CertifiedKey(tls, places)
+        let key = mistakes.collect { try CertifiedKey(tls, places) }
         certificate = key
-        certificateFault = key.fault(at: Date()).map { fault in
+        certificateFault = key?.fault(at: Date()).map { fault in
           places.fault("http.tls.certificate", "the certificate in \(tls.certificate) \(fault)")
         }
       } else {
         (certificate, certificateFault) = (nil, nil)
       }
+      // What the applications keep stands in the directory, unless they say another one.
+      if dataFault != nil { try mistakes.check() }
       var applications: [ApplicationMaterial] = []
       for (index, application) in configuration.applications.enumerated() {
-        let path = BigPeerConfiguration.path(index)
-        applications.append(try await ApplicationMaterial(application, ApplicationPlaces(places, path)))
+        let places = ApplicationPlaces(places, BigPeerConfiguration.path(index))
+        let material = await mistakes.collecting { () async throws(ConfigurationError) in
+          try await ApplicationMaterial(application, places)
+        }
+        if let material { applications.append(material) }
       }
       self.applications = applications
+      try mistakes.check()
     }
 
     /// Refuses a certificate that clients refuse.
@@ -58,8 +63,8 @@
     /// Reads all that a start needs, also the files, programs and variables of the settings; starts nothing.
     ///
     /// Only the start itself shows whether ports are free and whether stores can be opened.
-    /// - Throws: The first mistake, with the place of the setting: the file and the line, the flag or the
-    ///   variable.
+    /// - Throws: All mistakes as one error, each with the place of the setting: the file and the line, the
+    ///   flag or the variable.
     public func verify() async throws(ConfigurationError) {
       try await StartMaterial(self).checkValidity()
     }
@@ -131,22 +136,39 @@
       _ application: BigPeerConfiguration.Application, _ places: ApplicationPlaces
     ) async throws(ConfigurationError) {
       self.places = places
-      if let fault = Directory.fault(application.folder) { throw places.fault("folder", fault) }
-      (issuer, webhookSecret) = try await Self.login(application, places)
-      identity = try await Self.identity(application, issuer, places)
+      let mistakes = Mistakes()
+      let folderFault = Directory.fault(application.folder)
+      if let folderFault { mistakes.add(places.fault("folder", folderFault)) }
+      let login = await mistakes.collecting { () async throws(ConfigurationError) in
+        try await Self.login(application, places)
+      }
+      // What could not be read of these, the identity would lack.
+      let identity =
+        folderFault != nil || login == nil
+        ? nil
+        : await mistakes.collecting { () async throws(ConfigurationError) in
+          try await Self.identity(application, login?.0, places)
+        }
       if let path = application.feed.webhookAuthorities {
-        try await places.reading("feed.webhookAuthorities") { try Self.checkAuthorities(path) }
+        await mistakes.collecting { () async throws(ConfigurationError) in
+          try await places.reading("feed.webhookAuthorities") { try Self.checkAuthorities(path) }
+        }
       }
       for (index, text) in application.subscriptions.enumerated() {
-        try await places.reading("subscribe[\(index)]") {
-          do {
-            _ = try SubscriptionQuery(dql: ApplicationInterest.statement(text), isRestricted: true)
-          } catch {
-            // The error contains line and column.
-            throw BigPeerError("\(DunlinError.translating(error))")
+        await mistakes.collecting { () async throws(ConfigurationError) in
+          try await places.reading("subscribe[\(index)]") {
+            do {
+              _ = try SubscriptionQuery(dql: ApplicationInterest.statement(text), isRestricted: true)
+            } catch {
+              // The error contains line and column.
+              throw BigPeerError("\(DunlinError.translating(error))")
+            }
           }
         }
       }
+      try mistakes.check()
+      (issuer, webhookSecret) = login ?? (nil, nil)
+      self.identity = identity ?? .development
     }
 
     private static func login(

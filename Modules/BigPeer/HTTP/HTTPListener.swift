@@ -6,6 +6,7 @@
   import Links
   import Logging
   import NIOCore
+  import NIOPosix
   import ServiceLifecycle
 
   /// A listener for HTTP with its routes, as a service.
@@ -35,8 +36,32 @@
       } catch is CancellationError {
         throw CancellationError()
       } catch {
-        let message = LinkError(tcp: error, "Cannot listen on \(address)").message
-        throw BigPeerError(places.fault("\(name).listen", message).description, underlying: error)
+        throw Self.failure(error, name, address, places)
+      }
+    }
+
+    private static func failure(
+      _ error: any Error, _ name: String, _ address: ListenAddress, _ places: SettingPlaces
+    ) -> BigPeerError {
+      let message = LinkError(tcp: error, "Cannot listen on \(address)").message
+      return BigPeerError(places.fault("\(name).listen", message).description, underlying: error)
+    }
+
+    /// Finds out whether an address can be listened on, before anything is opened.
+    ///
+    /// Otherwise the services that have started by then would be cancelled, and would log that.
+    /// - Throws: `BigPeerError` with the place of the setting, where another program has the port.
+    static func check(
+      _ address: ListenAddress?, named name: String, _ places: SettingPlaces
+    ) async throws(BigPeerError) {
+      guard let address, address.port != 0 else { return }
+      do {
+        let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+          .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+          .bind(host: address.host, port: address.port).get()
+        try await channel.close()
+      } catch {
+        throw failure(error, name, address, places)
       }
     }
 

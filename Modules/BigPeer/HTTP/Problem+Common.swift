@@ -89,7 +89,8 @@
       case .conflict, .indexExists, .exists, .removedInTransaction: .conflict
       case .denied, .permission: .forbidden
       case .full: HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
-      case .io, .corrupt, .poisoned, .other, .nestedWriteTransaction, .wouldBlock, .unsupportedVersion,
+      case .io, .readOnlyStore, .corrupt, .poisoned, .other, .nestedWriteTransaction, .wouldBlock,
+        .unsupportedVersion,
         .forked:
         .internalServerError
       case .closed, .cancelled, .timeout, .deadline, .noMemory, .tooManyFiles, .tooManyReaders,

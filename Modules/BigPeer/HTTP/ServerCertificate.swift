@@ -1,5 +1,6 @@
 #if Server
   import Foundation
+  import Links
   import NIOCore
   import NIOSSL
   import Synchronization
@@ -52,8 +53,8 @@
     /// - Returns: `nil` while it is valid.
     func fault(at now: Date) -> String? {
       let (start, end) = validity
-      if now < start { return "is not valid before \(start.formatted(.iso8601))" }
-      return now < end ? nil : "has ended at \(end.formatted(.iso8601))"
+      if now < start { return "is not valid before \(start.timeText)" }
+      return now < end ? nil : "has ended at \(end.timeText)"
     }
 
     fileprivate var configuration: TLSConfiguration {

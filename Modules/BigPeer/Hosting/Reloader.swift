@@ -42,7 +42,8 @@
         if let next = material.certificate { certificate?.replace(by: next) }
       } catch {
         metrics.reloaded(isDone: false)
-        logger.error("Certificates and keys could not be renewed: \(error)")
+        let mistakes = (error as? ConfigurationError)?.all.map(\.description).joined(separator: "; ")
+        logger.error("Certificates and keys could not be renewed: \(mistakes ?? "\(error)")")
         throw error
       }
       metrics.reloaded(isDone: true)

@@ -76,42 +76,60 @@
     /// The maximum size of the webhook's response, in bytes.
     static let webhookBytes = 256 << 10
 
-    init(_ object: ConfigurationObject) throws(ConfigurationError) {
+    /// Reads the login endpoint of an application.
+    ///
+    /// - Parameters:
+    ///   - object: The member.
+    ///   - mistakes: Gets all mistakes, with file and line.
+    init(_ object: ConfigurationObject, _ mistakes: Mistakes) {
       var object = object
-      let url = try object.requiredText("url")
-      let webhook = try object.requiredText("webhook")
-      guard let source = try object.object("authority") else {
-        throw object.fault(
-          "authority", "is missing: name the file of an intermediate authority, or the command that prints it"
-        )
-      }
-      self.init(url: url, webhook: webhook, authority: try AuthoritySource(source))
-      do {
-        guard try Self.isPath(HTTPSAddress(url).path) else {
+      let url = mistakes.collect { () throws -> String in
+        let url = try object.requiredText("url")
+        let path: String
+        do throws(LoginError) {
+          path = try HTTPSAddress(url).path
+        } catch {
+          throw object.fault("url", error.message)
+        }
+        guard Self.isPath(path) else {
           throw object.fault(
             "url", "the path may have letters, digits, '-', '.', '_' and '~' between slashes")
         }
-      } catch let error as LoginError {
-        throw object.fault("url", error.message)
-      } catch let error as ConfigurationError {
-        throw error
-      } catch {
-        throw object.fault("url", "\(error)")
+        return url
       }
-      do {
-        _ = try HTTPSAddress(orLoopback: webhook)
-      } catch {
-        throw object.fault("webhook", error.message)
+      let webhook = mistakes.collect { () throws -> String in
+        let webhook = try object.requiredText("webhook")
+        do throws(LoginError) {
+          _ = try HTTPSAddress(orLoopback: webhook)
+        } catch {
+          throw object.fault("webhook", error.message)
+        }
+        return webhook
       }
-      webhookAuthority = try object.existingFile("webhookAuthority")
-      webhookSecret = try object.object("webhookSecret").map(SecretSource.init)
-      longestValidity =
-        try object.duration("longestValidity", in: .seconds(Self.shortestValidity) ... .seconds(366 * 86_400))
-        ?? longestValidity
-      if let limits = try object.object("limits") {
-        self.limits = try BigPeerConfiguration.LoginLimits(limits)
+      let authority = mistakes.collect { () throws -> AuthoritySource in
+        guard let source = try object.object("authority") else {
+          throw object.fault(
+            "authority",
+            "is missing: name the file of an intermediate authority, or the command that prints it"
+          )
+        }
+        return try AuthoritySource(source)
       }
-      try object.finish()
+      self.init(url: url ?? "", webhook: webhook ?? "", authority: authority ?? .command([]))
+      mistakes.collect { webhookAuthority = try object.existingFile("webhookAuthority") }
+      mistakes.collect {
+        if let secret = try object.object("webhookSecret") { webhookSecret = try SecretSource(secret) }
+      }
+      mistakes.collect {
+        longestValidity =
+          try object.duration(
+            "longestValidity", in: .seconds(Self.shortestValidity) ... .seconds(366 * 86_400))
+          ?? longestValidity
+      }
+      if let limits = mistakes.collect({ try object.object("limits") }) ?? nil {
+        self.limits = BigPeerConfiguration.LoginLimits(limits, mistakes)
+      }
+      object.leftovers.forEach(mistakes.add)
     }
 
     /// Whether the HTTP listener can serve a path without encoding it.
@@ -161,18 +179,30 @@
   }
 
   extension BigPeerConfiguration.LoginLimits {
-    fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+    fileprivate init(_ object: ConfigurationObject, _ mistakes: Mistakes) {
       var object = object
-      requestsByAddress = try object.integer("requestsByAddress", in: 2...1_000_000) ?? requestsByAddress
-      requestsPerSecondByAddress =
-        try object.integer("requestsPerSecondByAddress", in: 1...1_000_000) ?? requestsPerSecondByAddress
-      loginsByUser = try object.integer("loginsByUser", in: 1...1_000_000) ?? loginsByUser
-      loginsPerHourByUser =
-        try object.integer("loginsPerHourByUser", in: 1...1_000_000) ?? loginsPerHourByUser
-      questions = try object.integer("questions", in: 1...10_000) ?? questions
-      auditedIssues = try object.integer("auditedIssues", in: 1_000...100_000_000) ?? auditedIssues
-      auditedRefusals = try object.integer("auditedRefusals", in: 1_000...100_000_000) ?? auditedRefusals
-      try object.finish()
+      mistakes.collect {
+        requestsByAddress = try object.integer("requestsByAddress", in: 2...1_000_000) ?? requestsByAddress
+      }
+      mistakes.collect {
+        requestsPerSecondByAddress =
+          try object.integer("requestsPerSecondByAddress", in: 1...1_000_000) ?? requestsPerSecondByAddress
+      }
+      mistakes.collect {
+        loginsByUser = try object.integer("loginsByUser", in: 1...1_000_000) ?? loginsByUser
+      }
+      mistakes.collect {
+        loginsPerHourByUser =
+          try object.integer("loginsPerHourByUser", in: 1...1_000_000) ?? loginsPerHourByUser
+      }
+      mistakes.collect { questions = try object.integer("questions", in: 1...10_000) ?? questions }
+      mistakes.collect {
+        auditedIssues = try object.integer("auditedIssues", in: 1_000...100_000_000) ?? auditedIssues
+      }
+      mistakes.collect {
+        auditedRefusals = try object.integer("auditedRefusals", in: 1_000...100_000_000) ?? auditedRefusals
+      }
+      object.leftovers.forEach(mistakes.add)
     }
   }
 #endif

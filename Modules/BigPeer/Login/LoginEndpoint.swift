@@ -222,7 +222,7 @@
       guard end.timeIntervalSince(now) < Self.warningTime, take(0, warnings) == nil
       else { return }
       parts.logger.warning(
-        "The intermediate authority ends at \(end.formatted(.iso8601)), and with it all certificates that it has issued: make another one"
+        "The intermediate authority ends at \(end.timeText), and with it all certificates that it has issued: make another one"
       )
     }
 

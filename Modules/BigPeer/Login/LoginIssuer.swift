@@ -52,7 +52,7 @@
       }
       guard authority.validFrom <= now, now < authority.validUntil else {
         throw BigPeerError(
-          "\(place): it is valid from \(authority.validFrom.formatted(.iso8601)) until \(authority.validUntil.formatted(.iso8601)), and the clock here says \(now.formatted(.iso8601))"
+          "\(place): it is valid from \(authority.validFrom.timeText) until \(authority.validUntil.timeText), and the clock here says \(now.timeText)"
         )
       }
     }
@@ -96,7 +96,7 @@
     ) throws(LinkError) -> PeerCertificate {
       guard authority.validUntil > now else {
         throw LinkError(
-          .credentials, "\(place) has ended at \(authority.validUntil.formatted(.iso8601)): make another one")
+          .credentials, "\(place) has ended at \(authority.validUntil.timeText): make another one")
       }
       return try authority.issue(
         for: deviceKey, user: user, validity: now - Self.past..<now + seconds, proof: .online,

@@ -117,7 +117,7 @@
       ] {
         if let text { metadata[name] = "\(PlainText.of(text))" }
       }
-      if let end = event.validUntil { metadata["until"] = "\(end.formatted(.iso8601))" }
+      if let end = event.validUntil { metadata["until"] = "\(end.timeText)" }
       return metadata
     }
   }

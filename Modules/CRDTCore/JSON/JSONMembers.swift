@@ -70,10 +70,14 @@ package struct JSONMembers<Failure: JSONMemberError> {
   /// Ends the reading.
   ///
   /// - Throws: `unread` for the first member that was not read.
-  package func finish() throws(Failure) {
+  package func finish() throws(Failure) { if let first = leftovers.first { throw first } }
+
+  /// The mistakes of all members that were not read, in the order of their lines.
+  package var leftovers: [Failure] {
     func line(_ name: TextKey) -> Int { lines?.members[name]?.nameLine ?? 0 }
-    guard let first = unread.keys.min(by: { (line($0), $0) < (line($1), $1) }) else { return }
-    throw fault(first, .unread(known: known), line: lines?.members[first]?.nameLine)
+    return unread.keys.sorted { (line($0), $0) < (line($1), $1) }.map {
+      fault($0, .unread(known: known), line: lines?.members[$0]?.nameLine)
+    }
   }
 
   // MARK: - Members

@@ -15,17 +15,20 @@ struct AddressSpace: Sendable {
   /// Returns the largest of `bytes`, its half, its quarter and so on that can be reserved now.
   ///
   /// The result is never below `least`.
-  func affordable(_ bytes: Int, least: Int) -> Int {
+  func affordable(_ bytes: Int, least: Int, pageBytes: Int) -> Int {
+    func isAffordable(_ bytes: Int) -> Bool {
+      canReserve(Environment.mapSize(for: bytes, pageBytes: pageBytes).bytes, pageBytes: pageBytes)
+    }
     var bytes = bytes
-    while bytes > least, !canReserve(Environment.mapSize(for: bytes).bytes) { bytes = max(bytes / 2, least) }
+    while bytes > least, !isAffordable(bytes) { bytes = max(bytes / 2, least) }
     return bytes
   }
 
-  /// Whether this many bytes can be reserved now, with headroom to spare.
-  func canReserve(_ byteCount: Int) -> Bool {
+  /// Whether a map of this many bytes can be reserved now, with headroom to spare.
+  func canReserve(_ byteCount: Int, pageBytes: Int) -> Bool {
     if let trial { return trial(byteCount) }
     // Includes the memory for the marks of each page.
-    let marks = byteCount / Environment.pageBytes * PageMarks.bytesPerPage
+    let marks = byteCount / pageBytes * PageMarks.bytesPerPage
     let (length, overflows) = byteCount.addingReportingOverflow(marks + Self.headroom)
     guard !overflows else { return false }
     #if canImport(Darwin)

@@ -25,7 +25,8 @@ struct DiskReserve {
   ///   - descriptor: The data file's descriptor.
   ///   - pageCount: The pages that the file has, or will have.
   ///   - usedPages: How many of these are in use then.
-  mutating func secure(_ descriptor: Int32, pageCount: Int, usedPages: Int) {
+  ///   - pageBytes: The file's page size.
+  mutating func secure(_ descriptor: Int32, pageCount: Int, usedPages: Int, pageBytes: Int) {
     let wanted = min(max(pageCount / 16, Self.pages.lowerBound), Self.pages.upperBound)
     guard pageCount - usedPages < wanted, securedPages < pageCount + wanted else {
       isMissing = false
@@ -33,7 +34,7 @@ struct DiskReserve {
     }
     // Reserves twice as much, so that a growing file does not request space at each commit.
     for pages in [2 * wanted, wanted] {
-      let rc = reserve(descriptor, from: pageCount, pages)
+      let rc = reserve(descriptor, from: pageCount, pages, of: pageBytes)
       isMissing = rc == ENOSPC || rc == EDQUOT
       if isMissing { continue }
       securedPages = pageCount + pages
@@ -41,9 +42,9 @@ struct DiskReserve {
     }
   }
 
-  private func reserve(_ descriptor: Int32, from page: Int, _ count: Int) -> Int32 {
+  private func reserve(_ descriptor: Int32, from page: Int, _ count: Int, of pageBytes: Int) -> Int32 {
     if let rc = fault?(), rc != 0 { return rc }
-    let (offset, length) = (page * Environment.pageBytes, count * Environment.pageBytes)
+    let (offset, length) = (page * pageBytes, count * pageBytes)
     // The system also reserves space beyond the file size limit, but refuses writes there.
     guard dunlin_may_reach(Int64(offset + length)) else { return ENOSPC }
     #if canImport(Darwin)

@@ -11,22 +11,23 @@ extension Environment {
   ///   - mapBytes: The size that documents may fill; above 0.
   ///   - contents: The bytes that the file has or will have; the map must have room for them.
   ///   - space: The address space that the process can reserve.
+  ///   - pageBytes: The file's page size.
   ///   - flags: Additional flags for the engine.
   /// - Returns: The handle, and the number of pages that documents may fill.
   /// - Throws: `argument` if the size is not positive; `noMemory` if not even the smallest map can be
   ///   reserved.
   static func openEngine(
     _ path: String, upTo mapBytes: Int, contents: Int, in space: AddressSpace = AddressSpace(),
-    flags: Int32 = 0
+    pageBytes: Int = PageSize.made, flags: Int32 = 0
   ) throws(StoreError) -> (handle: OpaquePointer, pageLimit: Int) {
     guard mapBytes > 0 else {
       throw StoreError(.argument, "mapBytes is \(mapBytes) and must be above 0", operation: "open")
     }
     let least = min(mapBytes, max(space.leastMapBytes, contents + contents / 4))
-    var bytes = space.affordable(mapBytes, least: least)
+    var bytes = space.affordable(mapBytes, least: least, pageBytes: pageBytes)
     while true {
       do throws(StoreError) {
-        return try unsafe openEngine(path, mapBytes: bytes, flags: flags)
+        return try unsafe openEngine(path, mapBytes: bytes, pageBytes: pageBytes, flags: flags)
       } catch  where error.code == .noMemory {
         // Other threads have reserved some of the address space since the check.
         guard bytes > least else {

@@ -6,8 +6,18 @@ extension Environment {
   /// Creates the verifier that checks the pages of the engine's map.
   ///
   /// No transaction may write meanwhile.
+  ///
+  /// - Parameters:
+  ///   - engine: The open environment.
+  ///   - pageBytes: The file's page size.
+  ///   - filePages: The number of pages of the file, if the file may be shorter than its last commit says.
+  ///   - options: The store's options.
+  ///   - damagedIndexes: Records damaged pages of rows.
+  /// - Returns: The verifier.
+  /// - Throws: `corrupt`; what the engine reports.
   static func makeVerifier(
-    _ engine: OpaquePointer, _ options: StoreOptions, _ damagedIndexes: DamagedIndexes
+    _ engine: OpaquePointer, pageBytes: Int, filePages: Int = .max, _ options: StoreOptions,
+    _ damagedIndexes: DamagedIndexes
   ) throws(StoreError) -> PageVerifier {
     var info = unsafe MDB_envinfo()
     var descriptor: Int32 = -1
@@ -25,7 +35,8 @@ extension Environment {
       throw StoreError(.io, "The engine's map is not where its tables are", operation: "open")
     }
     return unsafe PageVerifier(
-      base: base, mapPages: info.me_mapsize / pageBytes, openedPages: info.me_last_pgno + 1,
+      base: base, pageBytes: pageBytes, mapPages: info.me_mapsize / pageBytes,
+      openedPages: info.me_last_pgno + 1, filePages: filePages,
       trustsPages: options.trustsPages
     ) { damaged, isTold in
       if damaged.table.isSame(as: StoreTable.rows.name) {

@@ -126,14 +126,14 @@ extension Environment {
     }
     // SAFETY: idle slots have no user, and new snapshots wait.
     for slot in idle { unsafe mdb_txn_abort(slot.handle) }
-    let size = Self.mapSize(for: mapBytes)
+    let size = Self.mapSize(for: mapBytes, pageBytes: pageBytes)
     var info = unsafe MDB_envinfo()
     try StoreError.check(unsafe mdb_env_info(handle, &info), "mdb_env_info")
     guard unsafe size.limit > info.me_last_pgno else {
       throw StoreError(.limit, "The store has more pages than the new size has room for", operation: "resize")
     }
     // The engine first unmaps the old map, and has no map if it cannot create the new one.
-    guard space.canReserve(max(unsafe size.bytes - Int(info.me_mapsize), 0)) else {
+    guard space.canReserve(max(unsafe size.bytes - Int(info.me_mapsize), 0), pageBytes: pageBytes) else {
       throw StoreError(
         .noMemory, "The process cannot have \(AddressSpace.text(mapBytes)) of address space for the store",
         operation: "resize")
@@ -142,7 +142,7 @@ extension Environment {
       // The map may be at another address afterwards, so all verification results are dropped.
       readers.withLock { ($0.verifier, $0.roots) = (nil, nil) }
       try StoreError.check(unsafe mdb_env_set_mapsize(handle, size.bytes), "mdb_env_set_mapsize")
-      let verifier = try unsafe Self.makeVerifier(handle, options, damagedIndexes)
+      let verifier = try unsafe Self.makeVerifier(handle, pageBytes: pageBytes, options, damagedIndexes)
       let roots = try verifier.open()
       readers.withLock { ($0.verifier, $0.roots) = (verifier, roots) }
     } catch {

@@ -8,6 +8,8 @@ import Platform
 @safe final class Environment: @unchecked Sendable {
   let handle: OpaquePointer
   let tables: Tables
+  /// The file's page size, which need not be the system's.
+  let pageBytes: Int
   /// The process that may use the environment; a fork must not.
   let processID: pid_t
   /// The pages that documents may fill; a few more are reserved for evictions when these are used up.
@@ -34,7 +36,7 @@ import Platform
   /// - Parameters:
   ///   - path: The data file.
   ///   - mapBytes: The size that documents may fill; by default that of the options.
-  ///   - lock: The store's lock, released with the environment; it knows whether the medium is read-only.
+  ///   - lock: The store's lock, released with the environment; it says whether the store is only read.
   ///   - options: The store's other options.
   ///   - damagedIndexes: Records damaged pages of rows.
   /// - Throws: `corrupt`, `unsupportedVersion`, or what the engine reports.
@@ -42,20 +44,26 @@ import Platform
     _ path: String, mapBytes: Int? = nil, lock: StoreLock, options: StoreOptions,
     damagedIndexes: DamagedIndexes = DamagedIndexes()
   ) throws(StoreError) {
-    try PageCheck.checkSize(path)
-    let asked = mapBytes ?? options.mapBytes
+    pageBytes = try PageCheck.checkSize(path)
+    let contents = StoreFiles.byteCount(of: path)
+    let isReadOnly = lock.isReadOnly
+    // A store that nobody writes to needs no room to grow.
+    let asked = isReadOnly ? max(contents, 1) : mapBytes ?? options.mapBytes
     let space = AddressSpace(leastMapBytes: options.leastMapBytes, trial: options.reservesAddressSpace)
-    // On a read-only medium there are no writers, so readers need not register what they read.
+    // There are no writers, so readers need not register what they read.
     let engine = try unsafe Self.openEngine(
-      path, upTo: asked, contents: StoreFiles.byteCount(of: path), in: space,
-      flags: lock.isOnReadOnlyMedium ? MDB_RDONLY | MDB_NOLOCK : 0)
+      path, upTo: asked, contents: contents, in: space,
+      pageBytes: pageBytes, flags: isReadOnly ? MDB_RDONLY | MDB_NOLOCK : 0)
     self.space = space
     askedBytes = min(asked, Self.greatestMapBytes)
     let verifier: PageVerifier
     let roots: TreeRoots
     do {
-      try unsafe PageCheck.run(on: engine.handle, path)
-      verifier = try unsafe Self.makeVerifier(engine.handle, options, damagedIndexes)
+      try unsafe PageCheck.run(
+        on: engine.handle, path, pageBytes: pageBytes, isReadOnly: isReadOnly)
+      verifier = try unsafe Self.makeVerifier(
+        engine.handle, pageBytes: pageBytes, filePages: isReadOnly ? contents / pageBytes : .max, options,
+        damagedIndexes)
       roots = try verifier.open()
       tables = try unsafe Self.openTables(engine.handle, verifier, roots)
     } catch {
@@ -105,7 +113,7 @@ import Platform
   }
 
   /// The size that documents may fill.
-  var mapBytes: Int { pageLimit * Self.pageBytes }
+  var mapBytes: Int { pageLimit * pageBytes }
 
   /// The number of the file's pages that commits have used so far.
   func pageCount() throws(StoreError) -> Int { try unsafe Self.pageCount(of: handle) }
@@ -143,19 +151,20 @@ import Platform
   /// - Parameters:
   ///   - path: The data file; the reader table is the file beside it that ends in `-lock`.
   ///   - mapBytes: The size that documents may fill.
+  ///   - pageBytes: The file's page size.
   ///   - flags: Additional flags for the engine. A draft that nothing depends on yet may be written without
   ///     syncs. A read-only file may be opened without a reader table.
   /// - Returns: The handle, and the number of pages that documents may fill.
   /// - Throws: What the engine reports.
-  static func openEngine(_ path: String, mapBytes: Int, flags: Int32 = 0) throws(StoreError) -> (
-    handle: OpaquePointer, pageLimit: Int
-  ) {
+  static func openEngine(
+    _ path: String, mapBytes: Int, pageBytes: Int = PageSize.made, flags: Int32 = 0
+  ) throws(StoreError) -> (handle: OpaquePointer, pageLimit: Int) {
     if flags & MDB_NOLOCK == 0 { try ReaderTable.reserve(beside: path) }
     var handle: OpaquePointer?
     // SAFETY: each call fills locals only; after a failure the incomplete environment is closed.
     try StoreError.check(unsafe mdb_env_create(&handle), "mdb_env_create")
     guard let handle = unsafe handle else { throw StoreError(engine: EINVAL, "mdb_env_create") }
-    let size = mapSize(for: mapBytes)
+    let size = mapSize(for: mapBytes, pageBytes: pageBytes)
     do {
       try StoreError.check(unsafe mdb_env_set_maxdbs(handle, Tables.maximumCount), "mdb_env_set_maxdbs")
       try StoreError.check(
@@ -173,14 +182,15 @@ import Platform
   }
 
   /// The number of pages that documents may fill, and the map's bytes including the reserve.
-  static func mapSize(for mapBytes: Int) -> (limit: Int, bytes: Int) {
+  ///
+  /// The map is a multiple of the system's pages, which may be larger than the file's.
+  static func mapSize(for mapBytes: Int, pageBytes: Int) -> (limit: Int, bytes: Int) {
     let limit = max(min(mapBytes, greatestMapBytes) / pageBytes, 32)
     let reserve = min(max(limit / 16, reservePages.lowerBound), reservePages.upperBound)
-    return (limit, (limit + reserve) * pageBytes)
+    let pages = ((limit + reserve) * pageBytes + PageSize.system - 1) / PageSize.system
+    return (limit, pages * PageSize.system)
   }
 
   /// The largest map; no system has more address space.
   static let greatestMapBytes = 1 << 56
-
-  static let pageBytes = Int(sysconf(Int32(_SC_PAGESIZE)))
 }

@@ -58,6 +58,9 @@ import CRDTCore
     return try preparation.prepare(snapshot, StoreTable(table), key, for: use)
   }
 
+  /// The file's page size; a draft has the size of the files that this system makes.
+  var pageBytes: Int { snapshot?.pageBytes ?? PageSize.made }
+
   /// The engine's number of the transaction, or of the commit that it reads.
   var transactionNumber: UInt64 { unsafe UInt64(mdb_txn_id(handle)) }
 
@@ -221,7 +224,7 @@ import CRDTCore
     var cursor = TreeCursor(snapshot, StoreTable(table))
     if start.byteCount == 0 { try cursor.go() } else { _ = try cursor.seek(start) }
     while !cursor.isAtEnd {
-      if ahead > 0 { Self.prefetch(cursor.value, ahead) }
+      if ahead > 0 { Self.prefetch(cursor.value, ahead, pageBytes: snapshot.pageBytes) }
       guard try body(cursor.key, cursor.value, cursor.isSuspect) else { return }
       try cursor.advance()
     }
@@ -280,11 +283,11 @@ import CRDTCore
   ///
   /// Pages that were filled one after the other are adjacent. Fetching one takes as long as processing one.
   @inline(__always)
-  private static func prefetch(_ value: RawSpan, _ byteCount: Int) {
+  private static func prefetch(_ value: RawSpan, _ byteCount: Int, pageBytes: Int) {
     unsafe value.withUnsafeBytes { bytes in
-      let address = UInt(bitPattern: bytes.baseAddress) &+ UInt(Environment.pageBytes)
+      let address = UInt(bitPattern: bytes.baseAddress) &+ UInt(pageBytes)
       dunlin_prefetch(address, min(bytes.count, byteCount))
-      dunlin_prefetch(address & ~UInt(Environment.pageBytes - 1), 1)
+      dunlin_prefetch(address & ~UInt(pageBytes - 1), 1)
     }
   }
 

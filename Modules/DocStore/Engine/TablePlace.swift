@@ -83,6 +83,7 @@ import CRDTCore
       }
       return
     }
+    let pageBytes = access.pageBytes
     for step in [MDB_PREV, MDB_NEXT] {
       try access.prepare(table, key, for: .reading)
       // SAFETY: the engine reads the key during the call only; its target stays in place until the
@@ -93,9 +94,9 @@ import CRDTCore
         var value = unsafe MDB_val()
         // From here on `name` points to the page.
         var rc = unsafe mdb_cursor_get(engine, &name, &value, MDB_SET_KEY)
-        let page = unsafe UInt(bitPattern: name.mv_data) / UInt(Environment.pageBytes)
+        let page = unsafe UInt(bitPattern: name.mv_data) / UInt(pageBytes)
         while rc == MDB_SUCCESS {
-          guard unsafe UInt(bitPattern: name.mv_data) / UInt(Environment.pageBytes) == page else {
+          guard unsafe UInt(bitPattern: name.mv_data) / UInt(pageBytes) == page else {
             break
           }
           let found = unsafe RawSpan(

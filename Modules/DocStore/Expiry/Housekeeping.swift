@@ -54,6 +54,7 @@ final class Housekeeping: Sendable {
 
   /// Starts the thread with the unfinished indexes; a store driven by hand waits for ``keep()``.
   func start(unfinished state: StoreState) throws(StoreError) {
+    guard !options.isReadOnly else { return }
     let indexes = state.collections.flatMap(\.indexes).filter { $0.phase != .ready }
     guard !indexes.isEmpty || options.collectionInterval != nil else { return }
     let isStale = state.collections.flatMap(\.indexes).contains {

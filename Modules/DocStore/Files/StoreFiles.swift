@@ -26,6 +26,29 @@ struct StoreFiles {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
+  /// Whether there is a data file.
+  ///
+  /// - Throws: `corrupt` if it is empty; what the system reports.
+  private func hasData() throws(StoreError) -> Bool {
+    var status = stat()
+    // SAFETY: the call fills the local structure.
+    guard unsafe lstat(data, &status) == 0 else {
+      guard errno == ENOENT else { throw StoreError(engine: errno, "lstat", path: data) }
+      return false
+    }
+    guard status.st_size > 0 else {
+      throw StoreError(.corrupt, "The store's file is empty", operation: "open")
+    }
+    return true
+  }
+
+  /// Makes sure that there is a data file, for a store that is only read.
+  ///
+  /// - Throws: `notFound`; `corrupt` if it is empty; what the system reports.
+  func checkData() throws(StoreError) {
+    guard try hasData() else { throw StoreError(engine: ENOENT, "lstat", path: data) }
+  }
+
   /// Creates the data file if it is missing: completely or not at all, even if power fails meanwhile.
   ///
   /// The engine's own creation does not ensure that, so it works under another name.
@@ -39,17 +62,11 @@ struct StoreFiles {
     fill: (PageAccess, Tables) throws(StoreError) -> Void,
     prepare: (FileMark) throws(StoreError) -> Void, options: StoreOptions
   ) throws(StoreError) -> Bool {
-    var status = stat()
-    // SAFETY: the call fills the local structure.
-    if unsafe lstat(data, &status) == 0 {
-      guard status.st_size > 0 else {
-        throw StoreError(.corrupt, "The store's file is empty", operation: "open")
-      }
+    if try hasData() {
       // An earlier creation may have been interrupted after the renaming.
       removeDraft()
       return false
     }
-    guard errno == ENOENT else { throw StoreError(engine: errno, "lstat", path: data) }
     removeDraft()
     do throws(StoreError) {
       try writeDraft(fill)
@@ -149,10 +166,10 @@ struct StoreFiles {
   static func close(_ descriptor: Int32) { Platform.close(descriptor) }
 
   /// Extends a truncated file with zeros, so that reading its end causes an error and not a signal.
-  static func pad(_ path: String, toPages pages: Int) throws(StoreError) {
+  static func pad(_ path: String, toPages pages: Int, of pageBytes: Int) throws(StoreError) {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else { throw StoreError(engine: errno, "stat", path: path) }
-    let byteCount = pages * Environment.pageBytes
+    let byteCount = pages * pageBytes
     guard status.st_size < byteCount else { return }
     guard unsafe truncate(path, off_t(byteCount)) == 0 else {
       throw StoreError(engine: errno, "truncate", path: path)

@@ -1,36 +1,47 @@
 import Platform
 
-/// The right to be a store's only user.
+/// The right to be a store's only user, or one of several that only read it.
 ///
 /// A lock file excludes other processes, a registry excludes other users in this process.
 final class StoreLock: Sendable {
   private let descriptor: Int32
   private let identity: FileIdentity
   private let processID = getpid()
-  /// Whether the store is on a read-only medium.
-  let isOnReadOnlyMedium: Bool
+  /// Whether nobody can write to the store while this lock is held, and its holder writes nothing either.
+  let isReadOnly: Bool
+
+  /// What the holder of a lock does.
+  enum Use {
+    /// It reads and writes.
+    case writing
+    /// It reads, and excludes all others where the system lets it write to the directory.
+    case examining
+    /// It reads beside others that only read, and writes nothing to the directory.
+    case reading
+  }
 
   /// Takes the lock of the store in `directory` without waiting.
   ///
   /// - Parameters:
   ///   - directory: The store's directory.
-  ///   - isReading: Whether nothing will be written there. Then the medium may be read-only, and the
-  ///     directory itself is the lock.
-  /// - Throws: `alreadyOpen` if the lock is taken; `permission`, `io`.
-  init(_ directory: HeldDirectory, isReading: Bool = false) throws(StoreError) {
+  ///   - use: What the caller does with the store. To read it, the directory need not be writable: the lock
+  ///     is shared, and a directory without a lock file is the lock itself.
+  /// - Throws: `alreadyOpen` if the lock is taken; `readOnlyStore`, `permission`, `io`.
+  init(_ directory: HeldDirectory, for use: Use = .writing) throws(StoreError) {
     let path = directory.path + "/lock"
-    // SAFETY: the path is read during the call only.
-    var descriptor = unsafe open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    isOnReadOnlyMedium = isReading && descriptor < 0 && errno == EROFS
-    if isOnReadOnlyMedium {
+    var descriptor: Int32 = -1
+    if use != .reading {
       // SAFETY: the path is read during the call only.
-      descriptor = unsafe open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      descriptor = unsafe open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     }
+    let isShared = descriptor < 0 && (use == .reading || use == .examining && Self.isForbidden(errno))
+    if isShared { descriptor = Self.openToRead(directory, path) }
     guard descriptor >= 0 else { throw StoreError(engine: errno, "open", path: path) }
+    isReadOnly = use != .writing
     do throws(StoreError) {
       let identity = try FileIdentity(descriptor)
-      guard OpenStores.insert(identity) else { throw Self.alreadyOpen(0) }
-      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      guard OpenStores.insert(identity, isShared: isShared) else { throw Self.alreadyOpen(0) }
+      guard flock(descriptor, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 else {
         let rc = errno
         OpenStores.remove(identity)
         throw rc == EWOULDBLOCK ? Self.alreadyOpen(rc) : StoreError(engine: rc, "flock", path: path)
@@ -50,6 +61,17 @@ final class StoreLock: Sendable {
     OpenStores.remove(identity)
     close(descriptor)
   }
+
+  /// Opens what readers lock; -1 and `errno` after a failure.
+  private static func openToRead(_ directory: HeldDirectory, _ path: String) -> Int32 {
+    // SAFETY: the paths are read during the calls only.
+    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor < 0, errno == ENOENT else { return descriptor }
+    return unsafe open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+  }
+
+  /// Whether the system lets this process write nothing there.
+  private static func isForbidden(_ rc: Int32) -> Bool { rc == EROFS || rc == EACCES || rc == EPERM }
 
   private static func alreadyOpen(_ rc: Int32) -> StoreError {
     StoreError(
@@ -80,10 +102,22 @@ struct FileIdentity: Hashable, Sendable {
 ///
 /// `flock` does not distinguish users within a process that reach one file through inherited descriptors.
 private enum OpenStores {
-  static let identities = Monitor<Set<FileIdentity>>([])
+  /// Per store: the number of users that only read it, or -1 for one that excludes all others.
+  private static let users = Monitor<[FileIdentity: Int]>([:])
 
-  static func insert(_ identity: FileIdentity) -> Bool {
-    identities.withLock { $0.insert(identity).inserted }
+  static func insert(_ identity: FileIdentity, isShared: Bool) -> Bool {
+    users.withLock { users in
+      let count = users[identity] ?? 0
+      guard isShared ? count >= 0 : count == 0 else { return false }
+      users[identity] = isShared ? count + 1 : -1
+      return true
+    }
   }
-  static func remove(_ identity: FileIdentity) { identities.withLock { _ = $0.remove(identity) } }
+
+  static func remove(_ identity: FileIdentity) {
+    users.withLock { users in
+      let count = users[identity] ?? 0
+      users[identity] = count > 1 ? count - 1 : nil
+    }
+  }
 }

@@ -20,6 +20,8 @@ final class InstanceKeeper: @unchecked Sendable {
   private var isRenewed = false
   /// Whether the file beside the data may lack the present nonce.
   private var isBehind = false
+  /// Whether the session only reads, so that a copy need not be told from its original.
+  private let isReadOnly: Bool
 
   /// Compares data and file; after a mismatch the new site is durable when this returns.
   init(_ environment: Environment, _ files: StoreFiles, log: LogState, options: StoreOptions)
@@ -27,11 +29,17 @@ final class InstanceKeeper: @unchecked Sendable {
   {
     self.files = files
     self.options = options
+    isReadOnly = options.isReadOnly
     let reader = try environment.beginRead()
     let stored: StoreIdentity
     do {
       defer { environment.recycle(reader) }
       stored = try StoreIdentity(reader.access, environment.tables)
+    }
+    guard !options.isReadOnly else {
+      identity = stored
+      file = InstanceFile(nonce: stored.nonce, next: stored.nonce, data: .none)
+      return
     }
     witness = OpeningWitness(in: options.witnessDirectory, of: stored.site)
     let data = try FileMark(try environment.dataDescriptor())
@@ -63,7 +71,7 @@ final class InstanceKeeper: @unchecked Sendable {
   ///   - log: The log's state, which contains the clock.
   ///   - random: Random bits of this opening.
   func begin(_ log: inout LogState, random: UInt64) {
-    guard options.namesOpenings else { return }
+    guard options.namesOpenings, !isReadOnly else { return }
     let place = OpeningWitness.Place(
       nonce: identity.nonce, sequence: log.sequence, commitID: log.commitID)
     let former = change == nil ? witness?.opening(at: place) : nil
@@ -205,7 +213,7 @@ final class InstanceKeeper: @unchecked Sendable {
 
   /// Writes the log position to the file, at the end of a session.
   func finish(_ log: LogState) {
-    guard file.sequence < log.sequence, identity.nonce == file.nonce else { return }
+    guard !isReadOnly, file.sequence < log.sequence, identity.nonce == file.nonce else { return }
     (file.sequence, file.commitID) = (log.sequence, log.commitID)
     try? file.overwrite(files)
   }

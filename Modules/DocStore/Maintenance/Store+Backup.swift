@@ -39,7 +39,9 @@ extension Store {
     defer { environment.recycle(reader) }
     var identity = try StoreIdentity(reader.access, environment.tables)
     identity.nonce = StoreIdentity.noNonce
+    // The map of a store that is only read is as large as its file, and the copy may have larger pages.
+    let mapBytes = environment.lock.isReadOnly ? StoreOptions().mapBytes : environment.mapBytes
     try StoreCopy(source: reader.access, tables: environment.tables).write(
-      to: draft.files.data, mapBytes: environment.mapBytes, identity: identity, progress)
+      to: draft.files.data, mapBytes: mapBytes, identity: identity, progress)
   }
 }

@@ -24,7 +24,7 @@ extension Store {
   ) throws {
     let source = StoreFiles(in: try HeldDirectory(backup))
     StoreFiles.close(try source.openData())
-    let sourceLock = try StoreLock(source.held, isReading: true)
+    let sourceLock = try StoreLock(source.held, for: .examining)
     let place = DirectoryDraft.isFree(path) ? nil : try HeldDirectory(path)
     guard DirectoryDraft.isFree(former) else {
       throw StoreError(.exists, "There is something at the path already: \(former)", operation: "restore")

@@ -53,7 +53,7 @@ struct StoreCopy {
     let total = try all.reduce(0) { try $0 + source.entryCount($1.table) }
     var meter = ProgressMeter(total: total, progress)
     // Not synced until it is complete: after a crash before that, the draft is of no use.
-    let contents = try tables.pageCount(source) * Environment.pageBytes
+    let contents = try tables.pageCount(source) * source.pageBytes
     let engine = try unsafe Environment.openEngine(
       path, upTo: max(mapBytes, 1), contents: contents, flags: MDB_NOSYNC)
     defer { unsafe mdb_env_close(engine.handle) }

@@ -21,7 +21,7 @@ public struct StoreStatistics: Sendable {
   public internal(set) var collections: [CollectionInfo] = []
   /// The number of sites whose writes the store has.
   public internal(set) var siteCount = 0
-  /// The number of documents too large to be sent.
+  /// The number of documents that are too large for a peer that has nothing of them.
   public internal(set) var oversizeCount = 0
   /// What the store has yet to forget, and what it has forgotten.
   public internal(set) var expiry = ExpiryStatistics()
@@ -83,7 +83,7 @@ extension Store {
   private func measure(_ environment: Environment, _ reader: ReaderSlot, _ result: inout StoreStatistics)
     throws
   {
-    result.pageBytes = Environment.pageBytes
+    result.pageBytes = environment.pageBytes
     result.mapBytes = environment.mapBytes
     result.fileBytes = try FileMark.byteCount(environment.dataDescriptor())
     result.usedPages = try environment.tables.pageCount(reader.access) + Environment.metaPages

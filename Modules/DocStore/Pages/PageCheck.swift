@@ -12,18 +12,22 @@ enum PageCheck {
   ///
   /// - Parameters:
   ///   - handle: The engine's environment.
-  ///   - path: Its data file; a lost end is replaced by zeros.
+  ///   - path: Its data file; a lost end is replaced by zeros, unless the file is only read.
+  ///   - pageBytes: The file's page size.
+  ///   - isReadOnly: Whether the file must stay as it is.
   /// - Throws: `corrupt`, or what the system reports.
-  static func run(on handle: OpaquePointer, _ path: String) throws(StoreError) {
+  static func run(
+    on handle: OpaquePointer, _ path: String, pageBytes: Int, isReadOnly: Bool
+  ) throws(StoreError) {
     var info = unsafe MDB_envinfo()
     var descriptor: Int32 = -1
     // SAFETY: the calls fill the local values.
     try StoreError.check(unsafe mdb_env_info(handle, &info), "mdb_env_info")
     try StoreError.check(unsafe mdb_env_get_fd(handle, &descriptor), "mdb_env_get_fd")
-    guard unsafe info.me_last_pgno < info.me_mapsize / PageFile.pageBytes else {
+    guard unsafe info.me_last_pgno < info.me_mapsize / pageBytes else {
       throw StoreError(.corrupt, "The store's file has more pages than there is room for", operation: "open")
     }
-    try StoreFiles.pad(path, toPages: unsafe info.me_last_pgno + 1)
+    if !isReadOnly { try StoreFiles.pad(path, toPages: unsafe info.me_last_pgno + 1, of: pageBytes) }
     do {
       guard let file = try PageFile(descriptor, damaged: { throw $0 }) else {
         throw PageDamage(page: 0, what: "it does not say where everything is")

@@ -78,8 +78,9 @@ struct PageFile {
 
   let meta: Meta
   let pageCount: Int
+  /// The file's page size.
+  let pageBytes: Int
   private let descriptor: Int32
-  static var pageBytes: Int { Environment.pageBytes }
   /// The length of a page header: the page's number, its kind, and its free space.
   static let headerBytes = 16
 
@@ -94,9 +95,10 @@ struct PageFile {
   init?<E: Error>(
     _ descriptor: Int32, transaction: UInt64? = nil, damaged: (PageDamage) throws(E) -> Void
   ) throws(E) {
+    let pageBytes = PageSize.of(descriptor)
     var metas: [Meta] = []
     for page in 0..<Environment.metaPages {
-      let bytes = Self.read(descriptor, at: page * Self.pageBytes, count: Self.pageBytes)
+      let bytes = Self.read(descriptor, at: page * pageBytes, count: pageBytes)
       guard let bytes, let meta = Meta(bytes, page: page) else {
         try damaged(PageDamage(page: page, what: "it is no meta page"))
         continue
@@ -112,7 +114,8 @@ struct PageFile {
     }
     self.meta = meta
     self.descriptor = descriptor
-    let there = Self.pageCount(of: descriptor)
+    self.pageBytes = pageBytes
+    let there = Self.pageCount(of: descriptor, pageBytes: pageBytes)
     let isPossible = meta.lastPage < there + Self.unwrittenPages
     if !isPossible {
       try damaged(PageDamage(page: meta.page, what: "it counts pages that the file does not have"))
@@ -123,7 +126,7 @@ struct PageFile {
   /// Pages at the end that one transaction may have allocated and freed without ever writing them.
   static let unwrittenPages = 1 << 20
 
-  static func pageCount(of descriptor: Int32) -> Int {
+  static func pageCount(of descriptor: Int32, pageBytes: Int) -> Int {
     var status = stat()
     // SAFETY: the call fills the local structure.
     guard unsafe fstat(descriptor, &status) == 0 else { return 0 }
@@ -141,26 +144,31 @@ struct PageFile {
   /// The bytes of `count` pages; `nil` if the file does not have them.
   func pages(_ number: Int, _ count: Int = 1) -> [UInt8]? {
     guard number >= 0, count >= 1, number < pageCount, count <= pageCount - number else { return nil }
-    return Self.read(descriptor, at: number * Self.pageBytes, count: count * Self.pageBytes)
+    return Self.read(descriptor, at: number * pageBytes, count: count * pageBytes)
   }
 
   /// Requests read-ahead for pages that will be read soon, so that a disk can fetch many at a time.
   func announce(_ pages: [Int]) {
     guard pages.count > 1 else { return }
     for page in pages where page >= 0 && page < pageCount {
-      let offset = off_t(page * Self.pageBytes)
+      let offset = off_t(page * pageBytes)
       #if canImport(Darwin)
-        var advice = radvisory(ra_offset: offset, ra_count: Int32(Self.pageBytes))
+        var advice = radvisory(ra_offset: offset, ra_count: Int32(pageBytes))
         // SAFETY: the call reads the local structure.
         _ = unsafe fcntl(descriptor, F_RDADVISE, &advice)
       #else
-        _ = posix_fadvise(descriptor, offset, off_t(Self.pageBytes), POSIX_FADV_WILLNEED)
+        _ = posix_fadvise(descriptor, offset, off_t(pageBytes), POSIX_FADV_WILLNEED)
       #endif
     }
   }
 
   /// The number of pages for a value of this length.
-  static func pageCount(forValue byteCount: Int) -> Int { (headerBytes - 1 + byteCount) / pageBytes + 1 }
+  func pageCount(forValue byteCount: Int) -> Int { Self.pageCount(forValue: byteCount, pageBytes: pageBytes) }
+
+  /// The number of pages of `pageBytes` for a value of this length.
+  static func pageCount(forValue byteCount: Int, pageBytes: Int) -> Int {
+    (headerBytes - 1 + byteCount) / pageBytes + 1
+  }
 
   static func read(_ descriptor: Int32, at offset: Int, count: Int) -> [UInt8]? {
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { room, done in

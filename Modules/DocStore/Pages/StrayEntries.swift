@@ -41,7 +41,7 @@ struct StrayEntries: Sequence, IteratorProtocol {
       return (Array(bytes[key]), Array(bytes[key.upperBound..<key.upperBound + byteCount]))
     }
     let page = bytes.count(key.upperBound)
-    guard let long = file.pages(page, PageFile.pageCount(forValue: byteCount)), long.count(0) == page else {
+    guard let long = file.pages(page, file.pageCount(forValue: byteCount)), long.count(0) == page else {
       return nil
     }
     return (Array(bytes[key]), Array(long[PageFile.headerBytes..<PageFile.headerBytes + byteCount]))

@@ -158,7 +158,7 @@ struct TreeWalk {
     at page: Int, byteCount: Int
   ) throws(PageDamage) -> (value: ArraySlice<UInt8>, pages: Int) {
     budget -= 1
-    let needed = PageFile.pageCount(forValue: byteCount)
+    let needed = file.pageCount(forValue: byteCount)
     try take(page)
     guard let bytes = file.pages(page, readsLongValues ? needed : 1) else {
       throw PageDamage(page: page, what: "it cannot be read")

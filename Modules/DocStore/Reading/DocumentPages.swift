@@ -209,7 +209,7 @@ struct DocumentPages {
       operation: "read")
   }
 
-  /// The documents that are too large to be sent.
+  /// The documents that are too large for a peer that has nothing of them.
   func oversize(_ name: (UInt32) -> String?) throws -> [OversizeDocument] {
     var found: [OversizeDocument] = []
     try access.scan(tables.oversize, from: [UInt8]().rawBytes) { key, stored in

@@ -193,7 +193,7 @@ public struct ReadTransaction: ~Copyable {
     try pages.access.scan(found.table, from: [UInt8]().rawBytes, body)
   }
 
-  /// The documents above the hard size limit, which are never sent.
+  /// The documents above the hard size limit, which are not sent to peers that have nothing of them.
   public borrowing func oversizeDocuments() throws -> [OversizeDocument] {
     let catalogue = catalogue
     return try pages.oversize { catalogue.collection($0)?.name }

@@ -59,7 +59,8 @@ extension WriteTransaction {
   /// Its pages may use ``workingLimit``, and a tenth of the disk space that would be free without them.
   package func hasRoom(for byteCount: Int, in table: SideTable) throws(StoreError) -> Bool {
     precondition(table.isWorking, "the pages of \(table) are not counted by themselves")
-    let taken = try pages().access.pageCount(table.engineTable.handle) * Environment.pageBytes
+    let access = try pages().access
+    let taken = try access.pageCount(table.engineTable.handle) * access.pageBytes
     return taken + byteCount <= workingLimit && taken + byteCount <= (freeDiskBytes + taken) / 10
   }
 

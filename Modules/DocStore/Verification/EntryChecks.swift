@@ -3,6 +3,8 @@ import CRDTCore
 /// Checks entries of all tables as they are visited, and whether the tables agree.
 struct EntryChecks {
   var report = VerificationReport()
+  /// The number of documents that were visited and cannot be read.
+  private(set) var damagedDocuments = 0
   private var log = LogState()
   private var names: [UInt32: String] = [:]
   private var claimed: [UInt32: (alive: UInt64, records: UInt64)] = [:]
@@ -160,17 +162,27 @@ struct EntryChecks {
 
   private mutating func checkDocument(_ key: [UInt8], _ value: [UInt8]) {
     report.documentCount += 1
+    if !checkRecord(key, value) { damagedDocuments += 1 }
+  }
+
+  /// Checks a document's row.
+  ///
+  /// - Returns: Whether the document can be read.
+  private mutating func checkRecord(_ key: [UInt8], _ value: [UInt8]) -> Bool {
     guard let place = DocumentPlace(key.rawBytes), let name = names[place.collection] else {
-      return report.note(
-        .entry, "A document belongs to a collection that does not exist: \(Self.digits(key))")
+      report.note(.entry, "A document belongs to a collection that does not exist: \(Self.digits(key))")
+      return false
     }
     guard let row = DocumentRow(value.rawBytes, number: place.number) else {
       let message = "The document with the number \(place.number.rawValue) is damaged"
-      return report.note(.document, message, collection: name)
+      report.note(.document, message, collection: name)
+      return false
     }
     let id = row.id.copied
-    func note(_ message: String) {
+    @discardableResult
+    func note(_ message: String) -> Bool {
       report.note(.document, message, collection: name, id: Self.digits(id))
+      return false
     }
     guard row.isIntact(in: place.collection) else {
       return note("What stands before the record is damaged")
@@ -187,8 +199,9 @@ struct EntryChecks {
     do {
       let state = try DocumentState(view, tables: recordTables(of: place.collection))
       if state.summary != row.summary { note("The summary does not fit the record") }
+      return true
     } catch {
-      note("The record cannot be read: \(error.message)")
+      return note("The record cannot be read: \(error.message)")
     }
   }
 

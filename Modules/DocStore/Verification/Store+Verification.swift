@@ -50,7 +50,7 @@ extension Store {
     let files = StoreFiles(in: try HeldDirectory(path))
     let descriptor = try files.openData()
     defer { StoreFiles.close(descriptor) }
-    let lock = try StoreLock(files.held, isReading: true)
+    let lock = try StoreLock(files.held, for: .examining)
     return try withExtendedLifetime(lock) {
       var found: [PageDamage] = []
       guard let file = PageFile(descriptor, damaged: { found.append($0) }) else {

@@ -53,8 +53,9 @@ struct Verification {
     if !damagedTables.contains("expiry"), !checks.report.damages.contains(where: { $0.kind == .entry }) {
       checks.checkExpirySum()
     }
-    checkFreePages(&walk)
+    let freePages = checkFreePages(&walk)
     checks.report.pageCount = walk.pageCount
+    countUnread(trees, walk, freePages: freePages)
     try meter.finish()
     return checks.report
   }
@@ -64,14 +65,31 @@ struct Verification {
     checks.report.note(.page, "\(damage.message), in the table \(table)")
   }
 
+  /// Counts what the walk has not reached, or found damaged.
+  private mutating func countUnread(_ trees: [TextKey: PageFile.Tree], _ walk: TreeWalk, freePages: Int) {
+    let report = checks.report
+    if let documents = trees["documents"]?.entries, documents >= report.documentCount {
+      checks.report.unreadDocuments = documents - report.documentCount + checks.damagedDocuments
+    }
+    let isKnown = Tables.names.allSatisfy { trees[TextKey($0)] != nil || $0.isSame(as: Tables.sideName) }
+    let entries = trees.values.reduce(0) { $0 + max($1.entries, 0) }
+    if isKnown, entries >= report.entryCount { checks.report.unreadEntries = entries - report.entryCount }
+    guard !damagedTables.isEmpty else { return }
+    let read = Environment.metaPages + walk.pageCount + freePages
+    checks.report.unreadPages = max(walk.file.pageCount - read, 0)
+  }
+
   /// Checks that every page is either in use or free.
-  private mutating func checkFreePages(_ walk: inout TreeWalk) {
+  ///
+  /// - Returns: The number of free pages.
+  private mutating func checkFreePages(_ walk: inout TreeWalk) -> Int {
     let free = walk.freePages(damaged: { note($0, "free pages") })
     let clashes = free.filter { !walk.meet($0) }
     if !clashes.isEmpty {
       checks.report.note(.page, "\(clashes.count) pages are listed as free and are not, or twice")
     }
     if damagedTables.isEmpty { checks.report.lostPages = walk.unmetCount }
+    return free.count - clashes.count
   }
 
   /// Compares tables that must agree, by reading through the engine; only if all pages are intact.

@@ -41,6 +41,16 @@ public struct VerificationReport: Sendable {
   public internal(set) var entryCount = 0
   /// The number of pages that were read.
   public internal(set) var pageCount = 0
+  /// Documents that cannot be read: damaged ones, and those on pages that cannot be read.
+  ///
+  /// `nil` if it is unknown, because the pages that state the number of documents are damaged.
+  public internal(set) var unreadDocuments: Int?
+  /// Entries of all tables that were not read, because their pages are damaged; `nil` if that is unknown.
+  public internal(set) var unreadEntries: Int?
+  /// Pages that were not read: damaged ones, and those that only damaged pages refer to.
+  ///
+  /// If the list of free pages is damaged, these include free pages.
+  public internal(set) var unreadPages = 0
   /// Pages that nothing refers to and no free list has.
   ///
   /// They are wasted space, not damage. Compaction recovers them.

@@ -24,7 +24,7 @@ import Platform
 
 /// A page of a tree in the engine's map.
 ///
-/// The contents of its entries are reliable once ``damage(_:_:_:)`` has found nothing.
+/// The contents of its entries are reliable once ``damage(_:of:isLeaf:_:_:)`` has found nothing.
 // SAFETY: the creator ensures that the page is in the map, and that the snapshot that reads it is open.
 @safe struct MappedPage {
   let start: UnsafeRawPointer
@@ -99,10 +99,8 @@ import Platform
     )
   }
 
-  /// How much of the page its entries take, in percent.
-  var fill: Int {
-    (lower - Self.headerBytes + Environment.pageBytes - upper) * 100 / Environment.pageBytes
-  }
+  /// How much of a page of this size its entries take, in percent.
+  func fill(of pageBytes: Int) -> Int { (lower - Self.headerBytes + pageBytes - upper) * 100 / pageBytes }
 
   /// The first entry whose key is not below `key`, and whether it is equal.
   ///
@@ -133,19 +131,19 @@ import Platform
   ///
   /// - Parameters:
   ///   - number: The expected page number.
+  ///   - pageBytes: The page's size.
   ///   - isLeaf: Whether a leaf is expected.
   ///   - use: What its tree is for.
   ///   - hasLongValues: Is set to `true` if a value is on pages of its own.
   /// - Returns: `nil` if nothing is wrong.
   func damage(
-    _ number: Int, isLeaf: Bool, _ use: TreePage.Use, _ hasLongValues: inout Bool
+    _ number: Int, of pageBytes: Int, isLeaf: Bool, _ use: TreePage.Use, _ hasLongValues: inout Bool
   ) -> String? {
     let (lower, upper) = (lower, upper)
     guard self.number == UInt64(number),
       flags == (isLeaf ? TreePage.Flag.leaf : TreePage.Flag.branch),
-      lower > Self.headerBytes, lower % 2 == 0, lower <= upper, upper <= Environment.pageBytes
+      lower > Self.headerBytes, lower % 2 == 0, lower <= upper, upper <= pageBytes
     else { return "its head is wrong" }
-    let pageBytes = Environment.pageBytes
     var used = 0
     var previous = unsafe KeyBytes(start: start, count: 0)
     // The first key of a branch is unused.
@@ -179,7 +177,8 @@ import Platform
     return used == pageBytes - upper ? nil : "entries overlap, or leave gaps"
   }
 
-  /// Whether the keys of a page without ``damage(_:isLeaf:_:)`` are in the bounds that the pages above give.
+  /// Whether the keys of a page without ``damage(_:of:isLeaf:_:_:)`` are in the bounds that the pages above
+  /// give.
   func isWithin(_ bounds: Bounds, isLeaf: Bool, _ use: TreePage.Use) -> Bool {
     let first = isLeaf ? 0 : 1
     guard first < count else { return true }

@@ -33,7 +33,7 @@ package struct PageAudit {
         let number = cursor.page(at: level)
         let page = snapshot.page(number)
         // The cursor was here before, so it skipped the pages that counted as verified then.
-        let hash = unsafe HashLanes(page.copied(Environment.pageBytes).span.bytes).first
+        let hash = unsafe HashLanes(page.copied(snapshot.pageBytes).span.bytes).first
         let known = hashes[number]
         if let known, isTrusted(number, snapshot) {
           trusted += 1

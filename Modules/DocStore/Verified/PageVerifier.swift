@@ -8,10 +8,14 @@ import CLMDB
   /// The start of the engine's map.
   let base: UnsafeRawPointer
   let marks: PageMarks
+  /// The file's page size.
+  let pageBytes: Int
   /// The number of pages of the map.
   let mapPages: Int
   /// The number of pages when the file was opened.
   private let openedPages: Int
+  /// The number of pages of a file that is only read; it may be shorter than its last commit says.
+  private let filePages: Int
   private let state = Monitor(State())
   /// Is called once with each damaged page, and with whether readers fail on the page itself.
   private let report: @Sendable (DamagedPage, _ isTold: Bool) -> Void
@@ -28,16 +32,21 @@ import CLMDB
 
   /// - Parameters:
   ///   - base: The start of the engine's map.
+  ///   - pageBytes: The file's page size.
   ///   - mapPages: The number of pages of the map.
   ///   - openedPages: The number of pages of the file that the last commit may refer to.
+  ///   - filePages: The number of pages of the file, if it may be shorter than that.
   ///   - trustsPages: Whether to accept every page without checks, for a control experiment.
   ///   - report: Is called once with each damaged page, and with whether readers fail on the page itself.
   init(
-    base: UnsafeRawPointer, mapPages: Int, openedPages: Int, trustsPages: Bool = false,
+    base: UnsafeRawPointer, pageBytes: Int, mapPages: Int, openedPages: Int, filePages: Int = .max,
+    trustsPages: Bool = false,
     report: @escaping @Sendable (DamagedPage, _ isTold: Bool) -> Void
   ) {
     unsafe self.base = base
+    self.pageBytes = pageBytes
     self.openedPages = openedPages
+    self.filePages = filePages
     self.report = report
     self.trustsPages = trustsPages
     self.mapPages = mapPages
@@ -66,7 +75,7 @@ import CLMDB
   func page(_ number: Int) -> MappedPage {
     // SAFETY: callers have compared the number with their commit's page count, and all those pages are in the
     // map.
-    unsafe MappedPage(base + number &* Environment.pageBytes)
+    unsafe MappedPage(base + number &* pageBytes)
   }
 
   // MARK: - Checking a page
@@ -102,7 +111,7 @@ import CLMDB
     _ number: Int, as expected: Expectation, for snapshot: UInt64, pageCount: Int,
     above floor: UInt64
   ) throws(PageDamage) {
-    guard Environment.metaPages..<pageCount ~= number else {
+    guard present(pageCount) ~= number else {
       throw PageDamage(page: number, what: "there is no such page")
     }
     if trustsPages { return marks.noteVerified(number, by: snapshot, at: expected.place) }
@@ -111,7 +120,7 @@ import CLMDB
     let known = marks.place(number)
     let isKnown = marks.isVerified(number, for: snapshot, above: floor) && known.kind == place.kind
     var hasLongValues = isKnown
-    if !isKnown, let what = page.damage(number, isLeaf: isLeaf, use, &hasLongValues) {
+    if !isKnown, let what = page.damage(number, of: pageBytes, isLeaf: isLeaf, use, &hasLongValues) {
       throw PageDamage(page: number, what: what)
     }
     guard page.isWithin(expected.bounds, isLeaf: isLeaf, use) else {
@@ -137,6 +146,11 @@ import CLMDB
         PageDamage(page: number, what: "an entry is not whole"), expected.table, expected.bounds,
         isTold: false)
     }
+  }
+
+  /// The pages of trees that a commit may refer to and that the file has.
+  private func present(_ pageCount: Int) -> Range<Int> {
+    Environment.metaPages..<max(min(pageCount, filePages), Environment.metaPages)
   }
 
   private func isFree(_ page: Int, for snapshot: UInt64) -> Bool {
@@ -185,14 +199,15 @@ import CLMDB
 
   /// Checks the head of a long value, the only head on its pages.
   private func checkLong(_ number: Int, _ byteCount: Int, _ pageCount: Int) throws(PageDamage) {
-    let needed = PageFile.pageCount(forValue: byteCount)
-    guard Environment.metaPages..<pageCount ~= number else {
+    let needed = PageFile.pageCount(forValue: byteCount, pageBytes: pageBytes)
+    let pages = present(pageCount)
+    guard pages ~= number else {
       throw PageDamage(page: number, what: "there is no such page")
     }
     let page = page(number)
     guard page.number == UInt64(number), page.flags == TreePage.Flag.overflow,
       page.longPages >= needed,
-      page.longPages <= pageCount - number
+      page.longPages <= pages.upperBound - number
     else { throw PageDamage(page: number, what: "the head of a long value is wrong") }
   }
 

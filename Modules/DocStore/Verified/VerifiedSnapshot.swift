@@ -8,6 +8,8 @@ import CLMDB
   private(set) var verifier: PageVerifier
   private(set) var roots: TreeRoots
   private(set) var base: UnsafeRawPointer
+  /// The file's page size.
+  private(set) var pageBytes: Int
   private(set) var floor: UInt64
   private(set) var marks: PageMarks
   /// What a write transaction has verified in advance.
@@ -17,6 +19,7 @@ import CLMDB
     self.verifier = verifier
     self.roots = roots
     unsafe base = verifier.base
+    pageBytes = verifier.pageBytes
     floor = verifier.floor
     marks = verifier.marks
     preparation = isWriting ? WritePreparation() : nil
@@ -27,6 +30,7 @@ import CLMDB
     if self.verifier !== verifier {
       self.verifier = verifier
       unsafe base = verifier.base
+      pageBytes = verifier.pageBytes
       marks = verifier.marks
     }
     self.roots = roots
@@ -38,7 +42,7 @@ import CLMDB
   @inline(__always)
   func page(_ number: Int) -> MappedPage {
     // SAFETY: callers have a verified page, which is in the map.
-    unsafe MappedPage(base + number &* Environment.pageBytes)
+    unsafe MappedPage(base + number &* pageBytes)
   }
 
   /// Asks the processor to fetch the page below an entry, which is probably read in full soon.
@@ -49,7 +53,7 @@ import CLMDB
     guard index < page.count else { return }
     let number = page.child(index)
     guard number >= 0, number < roots.pageCount else { return }
-    unsafe dunlin_prefetch(UInt(bitPattern: self.page(number).start), Environment.pageBytes)
+    unsafe dunlin_prefetch(UInt(bitPattern: self.page(number).start), pageBytes)
   }
 
   /// Whether a page is known to match its place.

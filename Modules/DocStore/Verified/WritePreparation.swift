@@ -282,7 +282,7 @@ enum WriteUse {
   private func isEnough(_ number: Int, isLeaf: Bool) -> Bool {
     let page = unsafe snapshot.page(number)
     guard isLeaf else { return page.count >= Enough.children }
-    return page.fill >= Enough.fill && page.count > Enough.entries
+    return page.fill(of: unsafe snapshot.pageBytes) >= Enough.fill && page.count > Enough.entries
       && !replacedPages.contains(number)
   }
 }

@@ -47,7 +47,7 @@ final class Job: @unchecked Sendable {
     completion: @escaping (Outcome) -> Void
   ) {
     origin = .user
-    hint = nil
+    hint = "maintenance"
     interaction = nil
     queuedAt = options.monotonic()
     self.maintenance = {

@@ -27,8 +27,16 @@ struct JobQueue {
 
   var waiting: [Job] { Array(own.jobs) + remote.jobs }
 
-  mutating func append(_ job: Job) {
+  /// Queues a job.
+  ///
+  /// - Returns: Whether the watch over waiting jobs must be woken: it sleeps, and the job waits for another
+  ///   one, which runs or is about to.
+  mutating func append(_ job: Job) -> Bool {
+    let waits = running != nil || !isEmpty
     if job.origin == .user { own.append(job) } else { remote.append(job) }
+    guard waits, !isWatched else { return false }
+    isWatched = true
+    return true
   }
 
   /// Returns the next job, which then counts as running and begins a batch.

@@ -18,7 +18,9 @@ final class SizeLimits: Sendable {
 
   func update(_ body: (inout Values) -> Void) { values.withLock { body(&$0) } }
 
-  /// Logs a finding, unless the store has already warned about this document in this size class.
+  /// Reports a finding, unless the store has already warned about this document in this size class.
+  ///
+  /// A log gets a hash of the id, and the id at debug. A console gets the id.
   func report(_ finding: SizeFinding, _ options: StoreOptions) {
     let isNew = warned.withLock { warned in
       guard warned[finding.key].map({ $0 < finding.sizeClass }) ?? true else { return false }
@@ -27,6 +29,7 @@ final class SizeLimits: Sendable {
       return true
     }
     guard isNew else { return }
+    if let write = options.sizeWriter { return write(finding.namingLine(current)) }
     options.write(.warning, finding.line(current))
     options.write(.debug, finding.document.id.digestLine(in: finding.document.collection))
   }
@@ -48,6 +51,11 @@ enum SizeClass: Int, Comparable, Sendable {
       return nil
     }
   }
+
+  /// Whether the canonical form of a record may be larger than a limit.
+  ///
+  /// The canonical form has the names of keys and sites in place of their numbers.
+  static func mayExceed(_ limit: Int, recordBytes: Int) -> Bool { recordBytes > limit / 4 }
 }
 
 /// A document that a transaction made larger than a limit.
@@ -58,9 +66,20 @@ struct SizeFinding {
   /// Whether this state is stored; a later write of the same transaction may have replaced it.
   var isStored = true
 
+  /// The warning for a log.
   func line(_ limits: SizeLimits.Values) -> String {
-    let head =
-      "Document \(document.id.digest) of the collection \(document.collection) takes \(document.byteCount) bytes"
+    line("Document \(document.id.digest) of the collection \(document.collection)", limits)
+  }
+
+  /// The warning for a console, with the id and the collection as JSON: nothing in them acts on a terminal.
+  func namingLine(_ limits: SizeLimits.Values) -> String {
+    let collection = JSON.text(of: .string(document.collection))
+    return line(
+      "Warning: the document \(JSON.text(of: document.id.value)) of the collection \(collection)", limits)
+  }
+
+  private func line(_ subject: String, _ limits: SizeLimits.Values) -> String {
+    let head = "\(subject) takes \(document.byteCount) bytes"
     return switch sizeClass {
     case .soft: "\(head), more than the \(limits.soft) that sync well"
     case .hard:

@@ -75,12 +75,6 @@ final class WaitWatch: Sendable {
     return due
   }
 
-  private static func level(_ earlier: Int) -> StoreLogLevel {
-    switch earlier {
-    case 0: .debug
-    case 1: .info
-    case 2: .warning
-    default: .error
-    }
-  }
+  /// The level of a line: loggers show warnings by default, and a wait that goes on may be a deadlock.
+  private static func level(_ earlier: Int) -> StoreLogLevel { earlier < 3 ? .warning : .error }
 }

@@ -324,19 +324,21 @@ extension WriteTransaction {
 
   /// A document's canonical size; far below the limits, the size of its record, which is about the same.
   private func canonicalBytes(_ record: Record, _ index: Int) throws -> Int {
-    guard record.bytes.count > min(limits.soft, limits.hard) / 4 else { return record.bytes.count }
-    return try withTables(of: index) { try Self.canonicalBytes(record.bytes, $0) }
+    let limit = min(limits.soft, limits.hard)
+    guard SizeClass.mayExceed(limit, recordBytes: record.bytes.count) else { return record.bytes.count }
+    return try withTables(of: index) { try Self.canonicalBytes(record.bytes.rawBytes, $0) }
   }
 
   /// Whether the merge of two states is larger than peers exchange.
   func exceedsMerges(_ document: EncodedDocument, _ tables: RecordTables) throws(CodecError) -> Bool {
     guard document.isAlive, document.record.count > Limits.mergedDocumentBytes / 4 else { return false }
-    return try Self.canonicalBytes(document.record, tables) > Limits.mergedDocumentBytes
+    return try Self.canonicalBytes(document.record.rawBytes, tables) > Limits.mergedDocumentBytes
   }
 
-  private static func canonicalBytes(_ record: [UInt8], _ tables: RecordTables) throws(CodecError) -> Int {
-    var out = ByteWriter(capacity: record.count)
-    try WireDocument.append(RecordView(record.rawBytes), lacking: VersionVector(), tables: tables, to: &out)
+  /// The size in bytes of the canonical form of a record.
+  static func canonicalBytes(_ record: RawSpan, _ tables: RecordTables) throws(CodecError) -> Int {
+    var out = ByteWriter(capacity: record.byteCount)
+    try WireDocument.append(RecordView(record), lacking: VersionVector(), tables: tables, to: &out)
     return out.count
   }
 

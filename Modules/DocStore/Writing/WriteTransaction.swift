@@ -231,7 +231,7 @@ public final class WriteTransaction {
 
   func name(of number: UInt32) -> String { state.collections[Int(number) - 1].name }
 
-  /// The documents written so far that are too large to be sent.
+  /// The documents written so far that are too large for a peer that has nothing of them.
   package var oversizeDocuments: [OversizeDocument] {
     sizes.filter { $0.sizeClass == .hard && $0.isStored }.map(\.document)
   }

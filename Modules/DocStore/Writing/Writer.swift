@@ -109,10 +109,8 @@ final class Writer: @unchecked Sendable {
     let verdict = queue.withLock(wake: true) { queue -> Verdict in
       if job.isCancelled { return .cancelled }
       if queue.isClosing { return .closed }
-      queue.append(job)
-      guard queue.running != nil, !queue.isWatched, !isManual else { return .queued(watch: false) }
-      queue.isWatched = true
-      return .queued(watch: true)
+      let mustWatch = queue.append(job)
+      return .queued(watch: mustWatch && !isManual)
     }
     switch verdict {
     case .queued(let wake): if wake { watch.wake() }
@@ -246,6 +244,10 @@ final class Writer: @unchecked Sendable {
       refuse(first)
       return nil
     }
+    guard !settings.options.isReadOnly else {
+      first.finish(.failure(StoreError.readOnly("write")))
+      return nil
+    }
     if let maintenance = first.maintenance {
       first.finish(Result { try maintenance(self) })
       return nil
@@ -318,7 +320,7 @@ final class Writer: @unchecked Sendable {
     let usedPages = tablePages + Environment.metaPages
     reserve.secure(
       try environment.dataDescriptor(), pageCount: max(try environment.pageCount(), usedPages),
-      usedPages: usedPages)
+      usedPages: usedPages, pageBytes: environment.pageBytes)
     return !reserve.isMissing
   }
 

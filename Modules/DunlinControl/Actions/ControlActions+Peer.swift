@@ -37,10 +37,26 @@ extension ControlActions {
   ) throws -> [TextKey: Value] {
     let peers = database.peerReport.peers
     let peer = try Self.peer(named: name, of: peers)
-    let id = try DocumentID(written: text)
+    let (id, hint) = try database.store.read { try StoreReport.find(text, in: collection, $0) }
     let explanation = try database.explain(id, in: collection, peerID: peer.id, isIncoming: isIncoming)
     guard let explanation else { throw Self.absence(of: name, among: peers.filter { $0.id != peer.id }) }
-    return ["text": .string(explanation.text), "isThere": .bool(explanation.isThere)]
+    var answer: [TextKey: Value] = [
+      "text": .string(explanation.text), "isThere": .bool(explanation.isThere),
+    ]
+    if let hint { answer["hint"] = .string(hint) }
+    return answer
+  }
+
+  /// Finds a connected peer by its name or its id.
+  ///
+  /// - Throws: `notFound` with the peers that are present; `argument` for a name that several peers have.
+  func peer(named name: String) throws(ControlError) -> ReportedPeer {
+    try Self.peer(named: name, of: database.peerReport.peers)
+  }
+
+  /// The error for a peer that has gone.
+  func absence(of name: String) -> ControlError {
+    Self.absence(of: name, among: database.peerReport.peers.filter { $0.id != name && $0.name != name })
   }
 
   /// Finds a connected peer by its name or its id.

@@ -1,6 +1,7 @@
 import CRDTCore
 import DocStore
 import QueryEngine
+import Synchronization
 
 /// Runs statements, and writes batches of documents.
 extension ControlActions {
@@ -13,6 +14,22 @@ extension ControlActions {
     let prepared = try database.engine.prepare(text)
     return try await prepared.statement.isQuery
       ? rows(of: prepared, arguments, send) : answer(to: prepared, arguments, send)
+  }
+
+  /// Has another peer run a SELECT on its own data, and sends the rows on.
+  func ask(
+    _ text: String, _ arguments: [TextKey: Value], of name: String, _ send: @escaping Send
+  ) async throws -> [TextKey: Value] {
+    let peer = try peer(named: name)
+    // A mistake is reported here, where its place is known.
+    try await sendColumns(try database.engine.prepare(text).statement, send)
+    let count = Atomic(0)
+    let isPresent = try await database.ask(text, arguments: arguments, peerID: peer.id) { rows in
+      try await Self.sendRows(rows, send)
+      count.add(rows.count, ordering: .relaxed)
+    }
+    guard isPresent else { throw absence(of: name) }
+    return ["rows": .count(count.load(ordering: .relaxed))]
   }
 
   private func rows(

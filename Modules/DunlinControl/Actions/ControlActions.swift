@@ -25,6 +25,7 @@ struct ControlActions: Sendable {
     let store = database.store
     switch request.action {
     case .query(let text, let arguments): return try await query(text, arguments, send)
+    case .ask(let text, let arguments, let peer): return try await ask(text, arguments, of: peer, send)
     case .watch(let text, let arguments, let limit):
       return try await watch(text, arguments, limit: limit, send)
     case .insert(let collection, let strategy):

@@ -4,6 +4,7 @@ import CRDTCore
 struct ControlRequest: Sendable {
   enum Action: Sendable {
     case query(String, arguments: [TextKey: Value])
+    case ask(String, arguments: [TextKey: Value], peer: String)
     case watch(String, arguments: [TextKey: Value], limit: Int)
     case insert(collection: String, strategy: WriteStrategy)
     case evict(collection: String, document: String)
@@ -69,6 +70,10 @@ extension ControlRequest.Action {
     switch name {
     case "query":
       self = .query(try fields.requiredText("query"), arguments: try fields.map("arguments") ?? [:])
+    case "ask":
+      self = .ask(
+        try fields.requiredText("query"), arguments: try fields.map("arguments") ?? [:],
+        peer: try fields.requiredText("peer"))
     case "watch":
       self = .watch(
         try fields.requiredText("query"), arguments: try fields.map("arguments") ?? [:],

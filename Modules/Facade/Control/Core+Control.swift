@@ -74,6 +74,25 @@ extension Core: ControlledDatabase {
     return (explanation.description, explanation.isThere)
   }
 
+  func ask(
+    _ query: String, arguments: [TextKey: Value], peerID: String,
+    take: @Sendable ([[TextKey: Value]]) async throws -> Void
+  ) async throws -> Bool {
+    guard let peer = presence.graph.remotePeers.first(where: { $0.id == peerID }) else { return false }
+    let asked = try DunlinSync(local: local, sync: sync).ask(
+      query, peer, arguments, DunlinRemoteQueryLimits())
+    var (rows, start): ([[TextKey: Value]], ContinuousClock.Instant) = ([], .now)
+    for try await row in asked {
+      rows.append(row.fields)
+      // Rows that arrive quickly go on together, and others soon.
+      guard rows.count >= 256 || ContinuousClock.now - start > .milliseconds(100) else { continue }
+      try await take(rows)
+      (rows, start) = ([], .now)
+    }
+    if !rows.isEmpty { try await take(rows) }
+    return true
+  }
+
   func controlError(for error: any Error) -> ControlError { ControlError(any: error) }
 }
 

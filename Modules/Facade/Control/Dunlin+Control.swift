@@ -12,9 +12,10 @@ extension Dunlin {
   /// - Returns: The socket's path.
   /// - Throws: `permission` when the directory cannot be written to, or a symbolic link is in the socket's
   ///   place; `exists` when another file is in its place; `unreachable` when the path is too long;
-  ///   `tooManyFiles`, `io`, `closed`.
+  ///   `readOnlyStore` for a database that is only read; `tooManyFiles`, `io`, `closed`.
   @discardableResult
   public func openControlSocket() throws -> String {
+    guard !core.store.isReadOnly else { throw DunlinError.readOnlyStore("a control socket is a new file") }
     do { return try core.control.open(core) } catch { throw DunlinError(error) }
   }
 

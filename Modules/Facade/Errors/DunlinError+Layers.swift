@@ -39,6 +39,16 @@ extension DunlinError {
   }
 }
 
+extension DunlinError {
+  /// The error of a call that is not possible in a database that is only read.
+  ///
+  /// - Parameter what: Why it is not possible, as a clause.
+  /// - Returns: The error.
+  static func readOnlyStore(_ what: String) -> DunlinError {
+    DunlinError(.readOnlyStore, "\(what), and the database is open for reading only")
+  }
+}
+
 /// Runs `body`, and translates errors of the layers below to `DunlinError`; others stay unchanged.
 ///
 /// - Parameters:

@@ -18,8 +18,8 @@ public struct DunlinError: CodedError {
   public let message: String
   /// Where it happened, by name.
   ///
-  /// The names are `database`, `collection`, `document`, `path`, `line`, `column`, `expected`, `excerpt`
-  /// and `operation`.
+  /// The names are `database`, `collection`, `document`, `type`, `path`, `row`, `line`, `column`, `expected`,
+  /// `excerpt` and `operation`.
   public let context: [String: String]
   /// The error of the layer below, if it caused this one.
   public let underlying: (any Error)?
@@ -66,6 +66,8 @@ extension DunlinError.Code {
   public static let unsupportedVersion = Self(rawValue: "unsupportedVersion")
   /// The data on the disk is damaged.
   public static let corrupt = Self(rawValue: "corrupt")
+  /// The database is open for reading only, or its file system is mounted read-only.
+  public static let readOnlyStore = Self(rawValue: "readOnlyStore")
   /// Reading or writing the disk failed.
   public static let io = Self(rawValue: "io")
   /// The disk, or the address space reserved for the database, is full.

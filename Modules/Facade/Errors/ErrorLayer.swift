@@ -66,7 +66,14 @@ extension ErrorLayer {
           .disconnected: .closed, .credentials: .identity, .expired: .identity, .untrusted: .identity,
           .revoked: .identity, .malformed: .malformed,
         ], rest: .io
-      ) { $0.code == .system && [EMFILE, ENFILE].contains($0.underlying) ? .tooManyFiles : nil },
+      ) { error in
+        guard error.code == .system else { return nil }
+        switch error.underlying {
+        case EMFILE, ENFILE: return .tooManyFiles
+        case EROFS: return .readOnlyStore
+        default: return nil
+        }
+      },
       // The codes are those of queries, as the other peer has sent them.
       ErrorLayer(RemoteQueryError.self),
       ErrorLayer(ScopeError.self, [.collectionName: .invalidCollectionName], rest: .argument),

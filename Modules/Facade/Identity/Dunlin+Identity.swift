@@ -14,9 +14,10 @@
     /// - Parameter identity: A `.certificate` for the same application and device key, which replaces the
     ///   present one.
     /// - Throws: `identity` when it is invalid, `argument` when it is of another kind or application; then
-    ///   the present one stays. `closed`.
+    ///   the present one stays. `closed`, `readOnlyStore`.
     public func updateIdentity(_ identity: DunlinIdentity) async throws {
       guard core.state.isOpen else { throw DunlinError(.closed, "the database is closed") }
+      guard !core.store.isReadOnly else { throw DunlinError.readOnlyStore("an identity is for sync") }
       guard let keeper = core.sync.identity else {
         throw DunlinError(.argument, "the development identity has nothing that could be renewed")
       }

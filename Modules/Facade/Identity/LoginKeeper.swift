@@ -2,6 +2,7 @@
   import CRDTCore
   import DocStore
   import Foundation
+  import Links
   import Logging
   import Synchronization
   import Transports
@@ -195,7 +196,7 @@
       }
       let user = certificate.user.map { " as \($0)" } ?? ""
       parts.reporter.logger.info(
-        "Logged in at \(client.address)\(user), until \(certificate.validUntil.formatted(.iso8601))")
+        "Logged in at \(client.address)\(user), until \(certificate.validUntil.timeText)")
       changed()
     }
 
@@ -221,7 +222,7 @@
       guard isNewest else { return }
       let delay = scheduler.failed(isPassing: error?.isPassing ?? false, retryAfter: error?.retryAfter)
       let until =
-        end.map { "; the certificate from the last login holds until \($0.formatted(.iso8601))" } ?? ""
+        end.map { "; the certificate from the last login holds until \($0.timeText)" } ?? ""
       parts.reporter.logger.warning(
         "\(failure.message)\(until); the application is asked again in \(delay.text)")
     }

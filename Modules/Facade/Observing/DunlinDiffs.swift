@@ -9,7 +9,7 @@ import QueryEngine
 public struct DunlinDiffs: AsyncSequence, Sendable {
   public typealias Failure = Never
 
-  private let statement: Statement
+  let statement: Statement
   private let arguments: [TextKey: Value]
   private let local: LocalDatabase
 

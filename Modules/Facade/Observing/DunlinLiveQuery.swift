@@ -6,7 +6,7 @@ import Synchronization
 /// If it is released without `stop()` or `cancel()`, it is stopped too, and a warning is logged.
 public final class DunlinLiveQuery: Sendable {
   private let observation: QueryObservation?
-  private let what: String
+  let what: String
   private let reporter: Reporter
 
   init(_ observation: QueryObservation?, what: String, _ reporter: Reporter) {

@@ -60,24 +60,38 @@ final class ObserverHub: Sendable {
   private let queue: DispatchQueue
   /// Calls the handlers that have no queue of their own.
   private let lane: CallbackLane
+  private let watch: HandlerWatch
 
-  init(engine: Engine, reporter: Reporter) {
+  init(engine: Engine, reporter: Reporter, watch: HandlerWatch) {
     self.engine = engine
     self.reporter = reporter
+    self.watch = watch
     queue = DispatchQueue(label: "dunlin.observers", attributes: .concurrent)
     lane = CallbackLane(threads: queue)
   }
 
   /// Observes a query, and calls `handler` with its present result and each change, one call at a time.
   ///
+  /// - Parameters:
+  ///   - statement: The query.
+  ///   - arguments: The values of its parameters.
+  ///   - text: The query as log lines name it.
+  ///   - queue: Where to call the handler; `nil` for the thread of all handlers.
+  ///   - handler: Gets the results.
+  /// - Returns: The observation, which lasts until it is cancelled.
   /// - Throws: What is wrong with the query; `closed`.
   func observe(
-    _ statement: Statement, _ arguments: [TextKey: Value], on queue: DispatchQueue?,
+    _ statement: Statement, _ arguments: [TextKey: Value], named text: String, on queue: DispatchQueue?,
     _ handler: @escaping QueryObservation.Handler
   ) throws -> QueryObservation {
-    try observe(
+    let name = HandlerWatch.name(ofQuery: text)
+    let place: HandlerWatch.Place = queue == nil ? .shared : .ownQueue
+    let watched: QueryObservation.Handler = { [watch] delivery, next in
+      watch.run(name, place) { handler(delivery, next) }
+    }
+    return try observe(
       statement, arguments,
-      .handler(handler) { [lane] call in
+      .handler(watched) { [lane] call in
         if let queue { queue.async(execute: call) } else { lane.submit(call) }
       })
   }
@@ -93,13 +107,14 @@ final class ObserverHub: Sendable {
     _ statement: Statement, _ arguments: [TextKey: Value], _ sink: QueryObservation.Sink
   ) throws -> QueryObservation {
     let live = try translatingErrors { try LiveQuery(statement, arguments: arguments) }
-    let observation = QueryObservation(sink: sink, reporter: reporter)
+    let observation = QueryObservation(sink: sink, reporter: reporter, .statement(statement))
     do {
       try add(observation, live)
     } catch {
       observation.cancel()
       throw DunlinError.translating(error)
     }
+    engine.logMistakes(in: statement)
     return observation
   }
 

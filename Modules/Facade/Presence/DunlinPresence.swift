@@ -1,4 +1,5 @@
 import CRDTCore
+import QueryEngine
 import Transports
 
 /// Shows which peers are present, and publishes information about this peer.
@@ -27,7 +28,10 @@ public struct DunlinPresence: Sendable {
   public func observe(
     _ handler: @escaping @Sendable (DunlinPresenceGraph) -> Void
   ) -> DunlinPresenceObserver {
-    DunlinPresenceObserver(graphs, handler)
+    let watch = board.handlerWatch
+    return DunlinPresenceObserver(graphs) { graph in
+      watch.run("the presence graph", .task) { handler(graph) }
+    }
   }
 
   /// The metadata that other peers get of this one, beside its name and system.
@@ -40,7 +44,9 @@ public struct DunlinPresence: Sendable {
   /// - Parameter metadata: At most 4,096 bytes in all, when encoded.
   /// - Throws: `unsupportedValue` with the path; `limit` with the number of bytes.
   public func setPeerMetadata(_ metadata: [String: Any?]) throws {
-    try translatingErrors { try network.tell(metadata: Value.fields(metadata)) }
+    try translatingErrors {
+      try network.tell(metadata: Value.fields(metadata).mapValues(\.withoutDecimals))
+    }
   }
 
   /// Publishes metadata of this peer to other peers, as a type of the application.
@@ -63,7 +69,7 @@ public struct DunlinPresence: Sendable {
 
 /// An observation of the presence graph; keep it as long as its handler is to be called.
 public final class DunlinPresenceObserver: Sendable {
-  private let task: Task<Void, Never>
+  let task: Task<Void, Never>
 
   init(
     _ graphs: AsyncStream<DunlinPresenceGraph>, _ handler: @escaping @Sendable (DunlinPresenceGraph) -> Void

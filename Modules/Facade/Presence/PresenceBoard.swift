@@ -17,9 +17,14 @@ final class PresenceBoard: Sendable {
   }
 
   private let network: PeerNetwork
+  /// Logs handlers of the graph that run for long.
+  let handlerWatch: HandlerWatch
   private let state = Mutex(State())
 
-  init(_ network: PeerNetwork) { self.network = network }
+  init(_ network: PeerNetwork, handlerWatch: HandlerWatch) {
+    self.network = network
+    self.handlerWatch = handlerWatch
+  }
 
   var graph: DunlinPresenceGraph {
     let own = network.ownIdentity

@@ -16,7 +16,7 @@ public struct DunlinRows<Element: Sendable>: AsyncSequence, Sendable {
   public typealias Failure = DunlinError
 
   private let local: LocalDatabase
-  private let prepared: PreparedStatement
+  let prepared: PreparedStatement
   private let arguments: Arguments
   private let make: RowReader<Element>.Make
 

@@ -34,8 +34,7 @@ public struct DunlinPendingCursorOperation: Sendable {
   ///
   /// - Throws: `syntax`, `argument` and the other codes of queries; `closed`, `io`.
   public func exec() throws -> [DunlinDocument] {
-    let rows = try local.engine.answer(.select(finding.select()), finding.arguments).rows
-    return try translatingErrors { try rows.map { try DunlinDocument(row: $0) } }
+    try local.engine.answer(.select(finding.select()), finding.arguments).documents()
   }
 
   /// Lets `body` edit the documents, and writes its edits as one transaction.
@@ -193,8 +192,9 @@ public struct DunlinPendingCursorOperation: Sendable {
       @escaping @Sendable ([DunlinDocument], DunlinLiveQueryEvent, @escaping DunlinSignalNext) -> Void
   ) -> DunlinLiveQuery {
     local.reporter.orReport("observeLocal", DunlinLiveQuery(nil, what: finding.text, local.reporter)) {
+      let name = "\(finding.collection): \(finding.text)"
       let observation = try local.observers.observe(
-        .select(finding.select()), finding.arguments, on: queue
+        .select(finding.select()), finding.arguments, named: name, on: queue
       ) { delivery, next in
         handler(delivery.documents, delivery.event, next)
       }

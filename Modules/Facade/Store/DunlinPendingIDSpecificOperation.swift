@@ -5,8 +5,8 @@ import QueryEngine
 
 /// One document by its id, before an operation on it is chosen.
 public struct DunlinPendingIDSpecificOperation: Sendable {
-  private let id: DunlinDocumentID
-  private let collection: String
+  let id: DunlinDocumentID
+  let collection: String
   private let local: LocalDatabase
 
   init(id: DunlinDocumentID, collection: String, local: LocalDatabase) {
@@ -170,6 +170,15 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
 
   private static let query = "_id == $args.id"
 
+  /// The document as the only one that a query finds.
+  ///
+  /// - Throws: `invalidDocumentID`.
+  func found() throws -> DunlinPendingCursorOperation {
+    let id = try translatingErrors { DunlinDocumentID(try self.id.checked()) }
+    return DunlinPendingCursorOperation(
+      Finding(collection: collection, text: Self.query, arguments: ["id": id]), local)
+  }
+
   private func observe(
     _ queue: DispatchQueue?,
     _ handler:
@@ -179,14 +188,15 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
   ) -> DunlinLiveQuery {
     local.reporter.orReport("observeLocal", DunlinLiveQuery(nil, what: Self.query, local.reporter)) {
       let finding = Finding(collection: collection, text: Self.query, arguments: ["id": id])
+      let name = "\(collection) by id"
       let observation = try local.observers.observe(
-        .select(finding.select()), finding.arguments, on: queue
+        .select(finding.select()), finding.arguments, named: name, on: queue
       ) { delivery, next in
         let event = DunlinSingleDocumentLiveQueryEvent(
           isInitial: delivery.isInitial, oldDocument: delivery.oldDocuments.first)
         handler(delivery.documents.first, event, next)
       }
-      return DunlinLiveQuery(observation, what: "\(collection) by id", local.reporter)
+      return DunlinLiveQuery(observation, what: name, local.reporter)
     }
   }
 }

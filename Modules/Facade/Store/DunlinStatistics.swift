@@ -25,7 +25,7 @@ public struct DunlinStatistics: Sendable {
   public let collections: [Collection]
   /// The number of peers that wrote any of the stored data.
   public let siteCount: Int
-  /// Documents too large to be sent.
+  /// Documents that are too large for a peer that has nothing of them.
   public let oversizeCount: Int
   /// Bytes of the data file.
   public let fileBytes: Int

@@ -63,7 +63,8 @@ extension DunlinStore {
     _ query: String, _ arguments: [TextKey: Value], on queue: DispatchQueue?,
     _ handler: @escaping @Sendable (DunlinQueryResult, @escaping DunlinSignalNext) -> Void
   ) throws -> DunlinStoreObserver {
-    let observation = try local.observers.observe(parsed(query), arguments, on: queue) { delivery, next in
+    let observation = try local.observers.observe(parsed(query), arguments, named: query, on: queue) {
+      delivery, next in
       handler(DunlinQueryResult(items: delivery.diff.items), next)
     }
     return DunlinLiveQuery(observation, what: query, local.reporter)
@@ -77,15 +78,23 @@ extension DunlinStore {
   }
 
   func diffs(of query: String, _ arguments: [TextKey: Value]) throws -> DunlinDiffs {
-    let statement = try parsed(query)
-    try translatingErrors {
-      _ = try LiveQuery(statement, arguments: arguments)
-      try LiveQuery.check(statement, arguments: arguments, in: local.store)
-    }
-    return DunlinDiffs(statement, arguments, local)
+    try local.diffs(of: parsed(query), arguments)
   }
 
   private func parsed(_ query: String) throws -> Statement {
     try translatingErrors { try DQL.parse(query) }
+  }
+}
+
+extension LocalDatabase {
+  /// The changes of a query's result.
+  ///
+  /// - Throws: What is wrong with the query or its arguments.
+  func diffs(of statement: Statement, _ arguments: [TextKey: Value]) throws -> DunlinDiffs {
+    try translatingErrors {
+      _ = try LiveQuery(statement, arguments: arguments)
+      try LiveQuery.check(statement, arguments: arguments, in: store)
+    }
+    return DunlinDiffs(statement, arguments, self)
   }
 }

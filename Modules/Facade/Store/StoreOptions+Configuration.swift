@@ -21,8 +21,10 @@ extension DunlinConfiguration {
     var options = StoreOptions(
       mapBytes: mapBytes, now: milliseconds, log: { reporter.log($0, $1) },
       transactionDeadline: transactionDeadline)
+    if reporter.isConsole { options.sizeWarning = StoreOptions.standardOutput }
     options.readerDeadline = snapshotDeadline
     options.trustsCopies = trustsCopies
+    options.isReadOnly = isReadOnly
     if peerKind == .big {
       // Devices return to the big peer after an absence of any length, and it has the room for tombstones.
       options.tombstoneLifetime = .seconds(30 * 86_400)

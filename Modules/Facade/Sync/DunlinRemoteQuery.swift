@@ -1,4 +1,5 @@
 package import CRDTCore
+import QueryEngine
 public import SyncProtocol
 import Transports
 
@@ -39,7 +40,7 @@ public struct DunlinRemoteQuery: AsyncSequence, Sendable {
           isOver = true
           return nil
         }
-        return DunlinQueryResultItem(row)
+        return DunlinQueryResultItem(row, .statement(query.question.text))
       } catch {
         isOver = true
         throw DunlinError.translating(error)
@@ -91,15 +92,18 @@ extension DunlinSync {
     _ query: String, _ peer: DunlinPeer, _ arguments: [TextKey: Value], _ limits: DunlinRemoteQueryLimits
   ) throws -> DunlinRemoteQuery {
     try translatingErrors {
-      let question = try QueryQuestion(query, arguments: arguments, limits: limits)
+      // The other peer parses the statement, so it reports the mistakes in it.
+      let sent = try DecimalArguments.sent(query, arguments)
+      let question = try QueryQuestion(sent.text, arguments: sent.arguments, limits: limits)
       return DunlinRemoteQuery(sync: sync, peer: peer.id, question: question)
     }
   }
 }
 
 extension DunlinQueryResultItem {
-  init(_ row: QueryRow) {
+  init(_ row: QueryRow, _ origin: RowOrigin) {
     documentID = row.id
     fields = row.values
+    self.origin = origin
   }
 }

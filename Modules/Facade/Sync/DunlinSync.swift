@@ -15,7 +15,8 @@ public struct DunlinSync: Sendable {
   ///   - arguments: The values of its parameters.
   ///   - onLeave: What happens to a local document that no longer matches.
   /// - Returns: The subscription. Keep it, and cancel it before you release it.
-  /// - Throws: `syntax`, `argument`; `unsupported` for any other statement; `limit`, `closed`.
+  /// - Throws: `syntax`, `argument`; `unsupported` for any other statement; `limit`, `closed`,
+  ///   `readOnlyStore`.
   public func registerSubscription(
     query: String, arguments: [String: Any?] = [:], onLeave: DunlinLeavePolicy = .keep
   ) throws -> DunlinSyncSubscription {

@@ -70,7 +70,8 @@ final class SubscriptionRegistry: Sendable {
   /// The subscribed queries, each once, in the order of registration.
   var queries: [SubscriptionQuery] { state.withLock { $0.queries } }
 
-  /// - Throws: `limit` when the maximum number of subscriptions that a peer accepts is reached; `closed`.
+  /// - Throws: `readOnlyStore` for a database that is only read; `limit` when the maximum number of
+  ///   subscriptions that a peer accepts is reached; `closed`.
   func register(
     _ query: SubscriptionQuery, onLeave: DunlinLeavePolicy
   ) throws(DunlinError) -> DunlinSubscription {
@@ -83,6 +84,7 @@ final class SubscriptionRegistry: Sendable {
     ) { [weak self] wasLost in self?.end(id, wasLost: wasLost) }
     let failure = change { state -> DunlinError? in
       guard !state.isClosed else { return DunlinError(.closed, "the database is closed") }
+      guard !store.isReadOnly else { return DunlinError.readOnlyStore("a subscription pulls documents") }
       let queries = state.queries
       guard queries.count < Limits.subscriptionsPerPeer || queries.contains(query) else {
         return DunlinError(.limit, "a peer has at most \(Limits.subscriptionsPerPeer) subscriptions")

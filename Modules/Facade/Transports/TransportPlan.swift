@@ -11,22 +11,35 @@ struct TransportPlan {
   init() {}
 
   /// - Throws: `argument` or `unreachable` with the mistake; `unsupported` for what this system or release
-  ///   cannot do.
+  ///   cannot do. Of several mistakes, the code of the first, and all of their messages.
   init(_ config: DunlinTransportConfig) throws(DunlinError) {
-    try Self.check(config.peerToPeer)
-    try listen(on: config.listen.tcp, over: .tcp, what: "listen.tcp")
-    try listen(on: config.listen.webSocket, over: .webSocket, what: "listen.webSocket")
+    var mistakes = Self.mistakes(of: config.peerToPeer)
+    func collect(_ body: () throws -> Void) {
+      do { try body() } catch { mistakes.append(DunlinError(any: error)) }
+    }
+    collect { try listen(on: config.listen.tcp, over: .tcp, what: "listen.tcp") }
+    collect { try listen(on: config.listen.webSocket, over: .webSocket, what: "listen.webSocket") }
     for text in config.connect.tcpServers.sorted() {
-      dialing.insert(try Self.address(text, LinkSchemes.standard.address))
+      collect { dialing.insert(try Self.address(text, LinkSchemes.standard.address)) }
     }
     for text in config.connect.webSocketURLs.sorted() {
-      dialing.insert(try Self.address(text, LinkSchemes.address(url:)))
+      collect { dialing.insert(try Self.address(text, LinkSchemes.address(url:))) }
     }
-    guard config.connect.retryInterval > .zero else {
-      throw DunlinError(.argument, "connect.retryInterval is above zero")
+    if config.connect.retryInterval <= .zero {
+      mistakes.append(DunlinError(.argument, "connect.retryInterval is above zero"))
     }
+    try Self.check(mistakes)
     longestDelay = config.connect.retryInterval
     if config.peerToPeer.lan.isEnabled { discoveredGroup = config.global.syncGroup }
+  }
+
+  /// Reports mistakes as one error.
+  private static func check(_ mistakes: [DunlinError]) throws(DunlinError) {
+    guard let first = mistakes.first else { return }
+    guard mistakes.count > 1 else { throw first }
+    throw DunlinError(
+      first.code, mistakes.map(\.message).joined(separator: "; "), context: first.context,
+      underlying: first.underlying)
   }
 
   private static func address(
@@ -35,18 +48,20 @@ struct TransportPlan {
     do { return try read(text) } catch { throw DunlinError(error) }
   }
 
-  private static func check(_ config: DunlinTransportConfig.PeerToPeer) throws(DunlinError) {
+  private static func mistakes(of config: DunlinTransportConfig.PeerToPeer) -> [DunlinError] {
     let absent = [
       ("bluetoothLE", "Bluetooth Low Energy", config.bluetoothLE), ("awdl", "AWDL", config.awdl),
       ("wifiAware", "Wi-Fi Aware", config.wifiAware),
     ]
-    for (name, what, setting) in absent where setting.isEnabled {
-      throw DunlinError(.unsupported, "peerToPeer.\(name) is on, and this release cannot use \(what)")
+    var mistakes = absent.filter(\.2.isEnabled).map { name, what, _ in
+      DunlinError(.unsupported, "peerToPeer.\(name) is on, and this release cannot use \(what)")
     }
-    guard !config.lan.isEnabled || config.lan.isMdnsEnabled else {
-      throw DunlinError(
-        .unsupported, "peerToPeer.lan is on without mDNS, and this release finds nobody otherwise")
+    if config.lan.isEnabled, !config.lan.isMdnsEnabled {
+      mistakes.append(
+        DunlinError(
+          .unsupported, "peerToPeer.lan is on without mDNS, and this release finds nobody otherwise"))
     }
+    return mistakes
   }
 
   private mutating func listen(

@@ -4,8 +4,11 @@ import Foundation
 /// Decimal numbers as documents store them: one canonical, exact text each, such as `1.3`.
 enum DecimalText {
   /// - Returns: The text; `nil` for a decimal that is not a number.
-  static func text(_ decimal: Decimal) -> String? {
-    decimal.isNaN ? nil : ExactDecimal(decimal.description)?.text
+  static func text(_ decimal: Decimal) -> String? { exact(decimal)?.text }
+
+  /// - Returns: The same number; `nil` for a decimal that is not a number.
+  static func exact(_ decimal: Decimal) -> ExactDecimal? {
+    decimal.isNaN ? nil : ExactDecimal(decimal.description)
   }
 }
 

@@ -1,18 +1,19 @@
 import CRDTCore
 import Foundation
+import QueryEngine
 
 /// Converts the values of an application to values of a document.
 ///
 /// These types are supported: every integer type, `Double`, `Float`, `Bool`, `String`, `[UInt8]` and `Data`,
 /// arrays, dictionaries, `nil` and `NSNull`, `DunlinCounter`, `DunlinDocumentID`, and the values that
-/// `JSONSerialization` makes. `Date` becomes a string of ISO 8601 in UTC with milliseconds. `URL` and
-/// `Decimal` become their texts. Anything else that is `Encodable` is encoded: enumerations, `UUID`,
-/// structures.
+/// `JSONSerialization` makes. `Date` becomes a string of ISO 8601 in UTC with milliseconds. `URL` becomes its
+/// text, and so does a `Decimal`, except as an argument of a query. Anything else that is `Encodable` is
+/// encoded: enumerations, `UUID`, structures. Other types with raw values become their raw values.
 extension Value {
   /// - Throws: `unsupportedValue` with the path and the type; `limit` when values are nested too deep.
   init(converting any: Any?, at path: [String] = []) throws(DunlinError) {
     var counters: ReadCounters?
-    self = try Self.converting(any, at: path, &counters)
+    self = try Self.converting(any, at: path, &counters).withoutDecimals
   }
 
   /// The value to write at a path of a document.
@@ -20,7 +21,8 @@ extension Value {
   /// - Parameters:
   ///   - any: The application's value.
   ///   - path: Where it will be written.
-  ///   - counters: Collects the counters that were read; without it a counter is its sum.
+  ///   - counters: Collects the counters that were read; without it a counter is its sum, and a decimal
+  ///     stays a number.
   /// - Returns: The value.
   /// - Throws: The same errors as the initialiser.
   static func converting(
@@ -38,7 +40,7 @@ extension Value {
   /// The map of a document, and an array of documents, do not count. The engine checks the depth exactly.
   static let argumentDepth = -2
 
-  /// The arguments of a query.
+  /// The arguments of a query, in which decimals are numbers.
   ///
   /// - Throws: `unsupportedValue` with the path and the type; `limit` when values are nested too deep.
   static func fields(_ dictionary: [String: Any?]) throws(DunlinError) -> [TextKey: Value] {
@@ -81,7 +83,10 @@ extension Value {
       }
       return .counter(Int64(counter.value))
     }
-    if let value = try Value(foundation: any) { return value }
+    if let value = try Value(foundation: any) {
+      // A document stores a decimal as its text; an argument of a query stays a number.
+      return counters == nil ? value : value.withoutDecimals
+    }
     guard depth <= Limits.depth else { throw UnsupportedValue(isTooDeep: true) }
     if let dictionary = any as? [String: Any?] {
       return .map(try convert(dictionary, depth: depth, &counters))
@@ -106,13 +111,18 @@ extension Value {
     return try encode(any, depth: depth, &counters)
   }
 
-  /// Encodes an `Encodable` value: an enumeration, a structure.
+  /// Encodes an `Encodable` value, such as an enumeration or a structure, or takes a type's raw value.
   private static func encode(
     _ any: Any, depth: Int, _ counters: inout ReadCounters?
   ) throws(UnsupportedValue) -> Value {
     // An integer that was not converted before this point does not fit; encoding it would recurse without
     // end.
     guard let encodable = any as? any Encodable, !(any is any BinaryInteger) else {
+      if let raw = (any as? any RawRepresentable)?.rawValue as Any?,
+        let value = Value(scalar: raw) ?? Value(number: raw)
+      {
+        return value
+      }
       throw UnsupportedValue(what: "a value of the type \(type(of: any))")
     }
     do {
@@ -210,10 +220,10 @@ extension Value {
   }
 
   private static func decimal(_ decimal: Decimal) throws(UnsupportedValue) -> Value {
-    guard let text = DecimalText.text(decimal) else {
+    guard let exact = DecimalText.exact(decimal) else {
       throw UnsupportedValue(what: "a decimal that is not a number")
     }
-    return .string(text)
+    return .decimal(exact)
   }
 
   private init(foundation number: NSNumber) {

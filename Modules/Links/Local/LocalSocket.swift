@@ -87,7 +87,7 @@ package struct LocalSocket: Hashable, Sendable {
   func failure(_ what: String, _ number: Int32) -> LinkError {
     let code: LinkError.Code =
       switch number {
-      case EACCES, EPERM, EROFS: .permissionDenied
+      case EACCES, EPERM: .permissionDenied
       case ECONNREFUSED, ENOENT: .refused
       default: .system
       }

@@ -92,9 +92,7 @@
       let result = await verifier.validate(leaf: chain[0], intermediates: CertificateStore(chain.dropFirst()))
       guard case .validCertificate(let valid) = result else {
         guard case .couldNotValidate(let failures) = result, let failure = failures.first else {
-          throw Self.refused(
-            "it was not issued by the application's authority, or has a critical extension that is not known here"
-          )
+          throw Self.refused(stranger(chain[0]))
         }
         // The library's report contains everything that is in the certificate.
         let why = "\(failure.policyFailureReason)"
@@ -107,6 +105,29 @@
       guard valid.count == chain.count + 1, zip(valid, chain).allSatisfy({ $0 == $1 }) else {
         throw Self.refused("it presents certificates that are no part of its chain, or in another order")
       }
+    }
+
+    /// Why no chain leads from a certificate to the authority.
+    ///
+    /// The certificate's statement is unproven here. It tells which of the two ends is likely to be wrong.
+    private func stranger(_ leaf: Certificate) -> String {
+      let statement = (try? PeerExtension(leaf)).flatMap { $0 }
+      guard trusted.proof == .sharedKey else {
+        if statement?.proof == .sharedKey {
+          return "it proves itself by a shared key, and this peer accepts certificates only"
+        }
+        return
+          "it was not issued by the application's authority, or has a critical extension that is not known here"
+      }
+      guard let statement, statement.proof == .sharedKey else {
+        return "it proves itself by a certificate, and this peer accepts the shared key only"
+      }
+      // The application's id is an ingredient of the key.
+      guard statement.application == trusted.application else {
+        return
+          "it belongs to the application '\(PlainText.of(statement.application))', and this one to '\(trusted.application)': both need the same application id, and the same shared key"
+      }
+      return "its shared key is another one than this peer's: both need the same key"
     }
 
     private func checkStatement(_ certificate: PeerCertificate) throws(Refusal) {
@@ -136,7 +157,7 @@
     private static func refused(_ why: String) -> Refusal { Refusal(code: .untrusted, why: why) }
 
     private static func text(_ date: Date) -> String {
-      date.formatted(.iso8601)
+      date.timeText
     }
   }
 

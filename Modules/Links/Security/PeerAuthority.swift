@@ -188,7 +188,7 @@
       guard start < end else {
         throw LinkError(
           .credentials,
-          "The authority is valid from \(validFrom.formatted(.iso8601)) until \(validUntil.formatted(.iso8601)), and not in the time for which it is to issue"
+          "The authority is valid from \(validFrom.timeText) until \(validUntil.timeText), and not in the time for which it is to issue"
         )
       }
       return start..<end

@@ -54,7 +54,7 @@
       guard now() <= certificate.validUntil else {
         throw LinkError(
           .expired,
-          "This device's certificate was valid until \(certificate.validUntil.formatted(.iso8601)), and its clock says \(now().formatted(.iso8601))"
+          "This device's certificate was valid until \(certificate.validUntil.timeText), and its clock says \(now().timeText)"
         )
       }
       let presented: [[UInt8]]

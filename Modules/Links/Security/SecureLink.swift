@@ -447,10 +447,9 @@
     func channelFailed(_ error: any Error) {
       let isOpen = if case .open = state.value.phase { true } else { false }
       if let refusal = state.value.refusal { return fail(refusal) }
-      fail(
-        isOpen
-          ? LinkError(.disconnected, "\(endpoint.address) \(TLSFailure.reason(error))")
-          : LinkError(.untrusted, "\(endpoint.address) \(TLSFailure.reason(error))"))
+      let reason = TLSFailure.reason(
+        error, hasSharedKey: own.credentials.check.trusted.proof == .sharedKey)
+      fail(LinkError(isOpen ? .disconnected : .untrusted, "\(endpoint.address) \(reason)"))
     }
 
     func channelClosed(_ mode: CloseMode) { base.finishWriting() }

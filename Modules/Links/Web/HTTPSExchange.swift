@@ -5,8 +5,6 @@
   import NIOHTTP1
   import NIOSSL
   import NIOTLS
-  import SwiftASN1
-  import X509
 
   /// One request to a web service and its answer, on a separate connection.
   ///
@@ -157,8 +155,7 @@
           return WebError(
             .unreachable, "\(address) broke the connection off before its answer was complete")
         }
-        let presented = (try? tls?.peerCertificate?.toDERBytes()).flatMap { try? Certificate(derEncoded: $0) }
-        return WebTrustFailure(error, presented: presented).error(at: address)
+        return WebTrustFailure(error, over: tls).error(at: address)
       default:
         let error = LinkError(tcp: error, "Cannot reach \(address)")
         return WebError(error.code == .timedOut ? .timedOut : .unreachable, error.message)

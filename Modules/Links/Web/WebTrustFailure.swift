@@ -1,6 +1,7 @@
 #if TLS
   import Foundation
   import NIOSSL
+  import SwiftASN1
   import X509
 
   /// Why TLS with a web service failed, in words that say what to do.
@@ -15,9 +16,10 @@
     ///
     /// - Parameters:
     ///   - error: The error.
-    ///   - presented: The service's certificate, if it has presented one.
+    ///   - tls: What speaks TLS with the service, and has its certificate; used on its event loop.
     ///   - now: The time.
-    init(_ error: any Error, presented: Certificate?, now: Date = Date()) {
+    init(_ error: any Error, over tls: NIOSSLClientHandler?, now: Date = Date()) {
+      let presented = (try? tls?.peerCertificate?.toDERBytes()).flatMap { try? Certificate(derEncoded: $0) }
       self.init(
         report: "\(error)", isForAnotherName: (error as? NIOSSLExtraError) == .failedToValidateHostname,
         validity: presented.map { ($0.notValidBefore, $0.notValidAfter) }, now: now)
@@ -31,17 +33,20 @@
     }
 
     func error(at address: HTTPSAddress) -> WebError {
-      WebError(.untrusted, "\(address) is not trusted: \(reason(address))")
+      WebError(.untrusted, "\(address) is not trusted: \(reason(for: address.host))")
     }
 
-    private func reason(_ address: HTTPSAddress) -> String {
-      if isForAnotherName { return "its certificate is not for the name \(address.host)" }
+    /// The reason, in words that follow the service's address and a colon.
+    ///
+    /// - Parameter host: The name or address by which the service was asked for.
+    /// - Returns: What is wrong.
+    func reason(for host: String) -> String {
+      if isForAnotherName { return "its certificate is not for the name \(host)" }
       guard report.contains("CERTIFICATE_VERIFY_FAILED") else {
-        return ["WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNEXPECTED_RECORD", "INVALID_TLS_RECORD"]
-          .contains { report.contains($0) }
+        return TLSFailure.notTLS.contains { report.contains($0) }
           ? "it does not speak TLS"
           : report.contains("PROTOCOL_VERSION")
-            ? "it speaks no version of TLS from 1.2 on" : "TLS failed (\(report))"
+            ? "it speaks no version of TLS from 1.2 on" : "TLS failed (\(TLSFailure.name(in: report)))"
       }
       if let validity, now < validity.start || now > validity.end {
         return
@@ -51,6 +56,6 @@
         "its certificate was not issued by an authority that is trusted here, or is not valid now; the clock here says \(text(now))"
     }
 
-    private func text(_ date: Date) -> String { date.formatted(.iso8601) }
+    private func text(_ date: Date) -> String { date.timeText }
   }
 #endif

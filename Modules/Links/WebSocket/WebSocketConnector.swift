@@ -1,3 +1,4 @@
+import CRDTCore
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -24,8 +25,9 @@ public struct WebSocketConnector: LinkConnector {
 
   /// Makes one attempt to connect, which includes the WebSocket handshake.
   ///
-  /// - Throws: `refused` also when the server does not speak WebSocket, with its answer; `untrusted` when its
-  ///   certificate is invalid; otherwise the errors of a TCP connection.
+  /// - Throws: `refused` also when the server does not speak WebSocket, with the status of its answer;
+  ///   `untrusted` when its certificate is invalid, with what is wrong; `timedOut` also when it does not
+  ///   answer the request; otherwise the errors of a TCP connection.
   public func connect() async throws(LinkError) -> TCPLink {
     let what = "Cannot connect to \(address)"
     try TCP.checkDescriptors(what)
@@ -37,7 +39,7 @@ public struct WebSocketConnector: LinkConnector {
             channel.eventLoop.makeCompletedFuture { (channel, try prepare(channel, attempt)) }
           }
         let timeOut = upgrade.0.eventLoop.scheduleTask(in: TimeAmount(options.connectTimeout)) {
-          upgrade.0.close(promise: nil)
+          attempt.expire()
         }
         defer { timeOut.cancel() }
         return try await upgrade.1.get()
@@ -45,7 +47,14 @@ public struct WebSocketConnector: LinkConnector {
         attempt.cancel()
       }
     } catch {
-      throw Task.isCancelled ? .cancelled : LinkError(tcp: error, what)
+      // A server that has refused the request may keep the connection open.
+      attempt.cancel()
+      if Task.isCancelled { throw .cancelled }
+      guard !attempt.isExpired else {
+        throw LinkError(
+          .timedOut, "\(what): the server does not answer the request within \(options.connectTimeout.text)")
+      }
+      throw LinkError(tcp: error, what)
     }
   }
 
@@ -54,7 +63,8 @@ public struct WebSocketConnector: LinkConnector {
     TCPLink
   > {
     try attempt.begin(on: channel)
-    if webSocket.isSecure { try addTLS(channel) }
+    let handshake = WebSocketHandshake(with: webSocket, on: channel.eventLoop)
+    if webSocket.isSecure { try addTLS(channel, handshake) }
     var headers = HTTPHeaders()
     headers.add(name: "Host", value: webSocket.authority)
     let upgrader = NIOTypedWebSocketClientUpgrader<TCPLink>(
@@ -71,28 +81,37 @@ public struct WebSocketConnector: LinkConnector {
       upgradeRequestHead: HTTPRequestHead(
         version: .http1_1, method: .GET, uri: webSocket.path, headers: headers),
       upgraders: [upgrader]
-    ) { channel in
-      channel.eventLoop.makeFailedFuture(
-        LinkError(.refused, "Cannot connect to \(address): the server does not speak WebSocket there"))
-    }
+    ) { [refusal = handshake.refusal] channel in channel.eventLoop.makeFailedFuture(refusal.value.error) }
     var pipeline = NIOUpgradableHTTPClientPipelineConfiguration(upgradeConfiguration: configuration)
     pipeline.leftOverBytesStrategy = .forwardBytes
-    return try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(configuration: pipeline)
+    let operations = channel.pipeline.syncOperations
+    let upgraded = try operations.configureUpgradableHTTPClientPipeline(configuration: pipeline)
+    let decoder = try operations.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
+    try operations.addHandler(handshake, position: .after(decoder))
+    return upgraded
   }
 
   /// Adds the web server's TLS.
   ///
   /// It does not identify the peer, which proves itself inside the link.
-  private func addTLS(_ channel: any Channel) throws {
+  private func addTLS(_ channel: any Channel, _ handshake: WebSocketHandshake) throws {
     #if TLS
       var configuration = TLSConfiguration.makeClientConfiguration()
       configuration.applicationProtocols = ["http/1.1"]
       if let file = options.webAuthority { configuration.trustRoots = .file(file) }
       let isName = (try? SocketAddress(ipAddress: webSocket.host, port: 0)) == nil
-      try channel.pipeline.syncOperations.addHandler(
-        NIOSSLClientHandler(
-          context: NIOSSLContext(configuration: configuration), serverHostname: isName ? webSocket.host : nil)
-      )
+      let context: NIOSSLContext
+      do {
+        context = try NIOSSLContext(configuration: configuration)
+      } catch {
+        throw LinkError(
+          .untrusted,
+          "Cannot connect to \(address): the authorities \(options.webAuthority.map { "in \($0)" } ?? "of the system") cannot be read (\(error))"
+        )
+      }
+      let tls = try NIOSSLClientHandler(context: context, serverHostname: isName ? webSocket.host : nil)
+      handshake.tls = tls
+      try channel.pipeline.syncOperations.addHandler(tls)
     #else
       throw LinkError(.unreachable, "wss:// needs the package's trait TLS")
     #endif

@@ -45,7 +45,7 @@ extension Engine {
       return try rows(of: answered, arguments, in: source, context)
     }
     let plan = try program.plan(arguments, settings.hints, for: source)
-    note(plan.unknownFields, context)
+    note(plan.mistakes, context)
     guard let profile = context.profile else { return try plan.rows(in: source, facts, context) }
     profile.begin(plan.root)
     let rows = try plan.rows(in: source, facts, context)

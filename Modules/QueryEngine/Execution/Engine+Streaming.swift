@@ -83,15 +83,15 @@ extension Engine {
 
   /// The plan of a query that finds its rows one by one; `nil` for others.
   ///
-  /// Unknown fields are recorded only where there is a context for that: queries of other peers must not fill
-  /// the log.
+  /// Likely mistakes are recorded only where there is a context for that: queries of other peers must not
+  /// fill the log.
   private func streamingPlan(
     _ program: SelectProgram, _ arguments: [TextKey: Value],
     for source: borrowing some RecordSource & ~Copyable, noting context: StatementContext?
   ) throws -> Plan? {
     guard !program.hasQueries else { return nil }
     let plan = try program.plan(arguments, settings.hints, for: source)
-    if let context { note(plan.unknownFields, context) }
+    if let context { note(plan.mistakes, context) }
     guard case .documents(let found) = plan.form, found.findsRowsInTurn else { return nil }
     return found
   }

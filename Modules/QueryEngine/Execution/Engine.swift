@@ -12,7 +12,7 @@ public struct Engine: Sendable {
   /// What layers above report about themselves in virtual collections.
   public let providers = SystemProviders()
   let requests: RequestLog
-  let fieldHints: FieldHints
+  let hintLog: HintLog
   let statements = StatementCache()
 
   public init(store: Store, parameters: SystemParameters, environment: EngineEnvironment) {
@@ -21,7 +21,7 @@ public struct Engine: Sendable {
     self.environment = environment
     settings = StatementSettings(parameters)
     requests = RequestLog(parameters, environment)
-    fieldHints = FieldHints(environment)
+    hintLog = HintLog(environment)
   }
 
   /// A context for one statement, whose timeout, from the system parameters, begins now.

@@ -6,6 +6,9 @@ package protocol RecordSource: ~Copyable {
   borrowing func collections() throws -> [CollectionInfo]
   borrowing func collection(_ name: String) throws -> DocStore.Collection?
   borrowing func oversizeDocuments() throws -> [OversizeDocument]
+  borrowing func forEachDocument(
+    above limit: Int, visiting: () throws -> Void, _ body: (OversizeDocument) throws -> Void
+  ) throws
 
   // MARK: Documents
 
@@ -59,5 +62,12 @@ extension WriteTransaction: RecordSource {
   /// Refused: the list is complete only when the transaction commits.
   package func oversizeDocuments() throws -> [OversizeDocument] {
     throw QueryError(.unsupported, "system:oversize_documents cannot be read inside a write transaction")
+  }
+
+  /// Refused, like the list of oversize documents.
+  package func forEachDocument(
+    above limit: Int, visiting: () throws -> Void, _ body: (OversizeDocument) throws -> Void
+  ) throws {
+    throw QueryError(.unsupported, "system:large_documents cannot be read inside a write transaction")
   }
 }

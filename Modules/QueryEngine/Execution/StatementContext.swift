@@ -16,7 +16,7 @@ public final class StatementContext: Sendable {
   package let strictTypes: Bool
   private let request = Atomic<UInt64>(0)
   private let profiling = Mutex<StatementProfile?>(nil)
-  private let noted = Mutex<[UnknownField]>([])
+  private let noted = Mutex<[StatementHint]>([])
   private let isCancelled = Atomic(false)
   private let isAlone = Atomic(false)
   private let remainingSteps: Atomic<Int>
@@ -92,10 +92,10 @@ public final class StatementContext: Sendable {
   /// Likely mistakes in the statement, a sentence each.
   package var hints: [String] { noted.withLock { $0.map(\.message) } }
 
-  /// Records fields that no document has, each once.
-  func note(_ fields: [UnknownField]) {
+  /// Records likely mistakes, each once.
+  func note(_ hints: [StatementHint]) {
     noted.withLock { noted in
-      for field in fields where noted.count < Self.hintLimit && !noted.contains(field) { noted.append(field) }
+      for hint in hints where noted.count < Self.hintLimit && !noted.contains(hint) { noted.append(hint) }
     }
   }
 

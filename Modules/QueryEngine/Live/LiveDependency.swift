@@ -30,14 +30,29 @@ extension Statement {
 
   /// Whether it reads data that changes without a commit.
   var readsSystem: Bool {
+    get throws(QueryError) { try virtualCollections.contains { $0 != .dual } }
+  }
+
+  /// Refuses a query that would cost too much to be run again and again.
+  ///
+  /// - Throws: `unsupported`.
+  func checkMayBePolled() throws(QueryError) {
+    guard try virtualCollections.contains(.largeDocuments) else { return }
+    throw QueryError(
+      .unsupported,
+      "system:large_documents cannot be observed: each run looks at the sizes of all documents")
+  }
+
+  private var virtualCollections: Set<SystemCollection> {
     get throws(QueryError) {
+      var found: Set<SystemCollection> = []
       for select in selects {
         for index in 0...select.joins.count {
           let virtual = try SystemCollection.named(select.source(index).collection)
-          if let virtual, virtual != .dual { return true }
+          if let virtual { found.insert(virtual) }
         }
       }
-      return false
+      return found
     }
   }
 }

@@ -35,6 +35,7 @@ public struct LiveQuery: Sendable {
   public init(_ statement: Statement, arguments: [TextKey: Value] = [:]) throws(QueryError) {
     dependencies = try statement.dependencies(arguments)
     isPolled = try statement.readsSystem
+    try statement.checkMayBePolled()
     switch try Kind(statement) {
     case .documents(let select):
       let documents = try LiveDocuments(select, arguments)

@@ -168,7 +168,7 @@ extension Condition.Leaf {
   /// Fails for an expression that does not compare one field with constants.
   init?(_ expression: Expression) {
     switch expression {
-    case .path: self.init(expression, .point(.bool(true)), .point(.bool(false)))
+    case .path, Condition.element: self.init(expression, .point(.bool(true)), .point(.bool(false)))
     case .binary(let symbol, let subject, .literal(let constant)) where IndexTerm(subject) != nil:
       self.init(subject, symbol, constant)
     case .binary(let symbol, .literal(let constant), let subject):

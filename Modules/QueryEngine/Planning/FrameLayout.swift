@@ -101,22 +101,30 @@ extension Expression {
     terms.count > 1 ? .and(terms) : terms.first
   }
 
-  /// The expression on the documents of one source alone; `nil` when it reads whole documents.
-  func onlySource(_ source: Int) -> Expression? {
-    var readsWhole = false
-    let plain = rewritten { (node) throws(Never) -> Expression in
+  /// The expression as one on the documents of one source alone.
+  func onlySource(_ source: Int) -> Expression {
+    rewritten { (node) throws(Never) -> Expression in
       guard case .field(source, let path) = node else { return node }
-      if path.isEmpty { readsWhole = true }
       return .path(path)
     }
-    return readsWhole ? nil : plain
   }
 
   /// The expression with the names of sources in front of their fields, for display.
+  ///
+  /// The whole document of a single source is that name alone.
   func naming(_ names: [String]) -> Expression {
     rewritten { (node) throws(Never) -> Expression in
-      guard case .field(let source, let path) = node, names.indices.contains(source) else { return node }
-      return .path([.key(TextKey(names[source]))] + path)
+      switch node {
+      case .path(let path) where path.isEmpty && names.count == 1: return .path([.key(TextKey(names[0]))])
+      case .field(let source, let path) where names.indices.contains(source):
+        return .path([.key(TextKey(names[source]))] + path)
+      default: return node
+      }
     }
   }
+}
+
+extension Select.Projection {
+  /// The projection with the names of sources in front of their fields, for display.
+  func naming(_ names: [String]) -> Select.Projection { mapColumns { $0.naming(names) } }
 }

@@ -14,11 +14,12 @@ struct IndexTerm: Hashable, Sendable {
   /// Fails for an expression that cannot be in an index.
   init?(_ expression: Expression) {
     switch expression {
+    case Condition.element: self.init([])
     case .path(let path):
-      guard let keys = path.keys else { return nil }
+      guard let keys = path.keys, !keys.isEmpty else { return nil }
       self.init(keys)
     case .call(.lower, let operands):
-      guard case .path(let path)? = operands.first, let keys = path.keys else { return nil }
+      guard case .path(let path)? = operands.first, let keys = path.keys, !keys.isEmpty else { return nil }
       self.init(keys, .lowercase)
     default: return nil
     }
@@ -30,6 +31,9 @@ extension IndexField {
 }
 
 extension Condition {
+  /// Stands for the element itself in a condition on the elements of an array.
+  static let element = Expression.variable(Variable("", slot: -1), [])
+
   /// The term and the set of a condition on some element of an array, or on some value of an object.
   ///
   /// - Returns: `nil` for any other expression, and where there is no condition on elements.
@@ -42,11 +46,12 @@ extension Condition {
       return elements(of: list, value == .null ? .nothing : .point(value))
     case .quantified(.every, _, _): return nil
     case .quantified(_, let iteration, let condition):
-      guard !iteration.isDeep else { return nil }
+      // Inside of another such condition, the element of the outer array would look like this one's.
+      guard !iteration.isDeep, !condition.contains(element) else { return nil }
       // The condition on the element is analysed like one on a document; only the whole element counts.
       let onElement = condition.rewritten { (node) throws(Never) -> Expression in
         guard case .variable(iteration.element, let path) = node, path.isEmpty else { return node }
-        return .path([])
+        return element
       }
       let inner = Condition(onElement)
       guard let set = inner.kind == .never ? .nothing : inner.sets[IndexTerm([])] else { return nil }
@@ -56,7 +61,13 @@ extension Condition {
   }
 
   private static func elements(of array: Expression, _ set: ValueSet) -> (term: IndexTerm, set: ValueSet)? {
-    guard case .path(let path) = array, let keys = path.keys else { return nil }
+    guard case .path(let path) = array, let keys = path.keys, !keys.isEmpty else { return nil }
     return (IndexTerm(keys, .elements), set)
+  }
+}
+
+extension Expression {
+  fileprivate func contains(_ part: Expression) -> Bool {
+    self == part || children.contains { $0.contains(part) }
   }
 }

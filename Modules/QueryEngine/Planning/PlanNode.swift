@@ -40,7 +40,7 @@ package indirect enum PlanNode: Hashable, Sendable {
 
 extension Plan {
   /// The operators of a SELECT.
-  package var root: PlanNode { .project(projection, limited(ordered(counted))) }
+  package var root: PlanNode { .project(projection.naming([collection]), limited(ordered(counted))) }
 
   /// The operators that find the documents of a statement that writes.
   package func root(of mutation: PlanNode.Mutation) -> PlanNode {
@@ -54,7 +54,7 @@ extension Plan {
     case .index, .union, .intersection: node = .fetch(node)
     case .collectionScan, .ids, .idRange, .virtual: break
     }
-    return filter.map { .filter($0, node) } ?? node
+    return filter.map { .filter($0.naming([collection]), node) } ?? node
   }
 
   private var counted: PlanNode {
@@ -69,7 +69,10 @@ extension Plan {
   }
 
   private func ordered(_ node: PlanNode) -> PlanNode {
-    let sorted = order.isEmpty || isOrdered ? node : .sort(order, keep: window, node)
+    let keys = order.map {
+      SortKey(expression: $0.expression.naming([collection]), descending: $0.descending)
+    }
+    let sorted = order.isEmpty || isOrdered ? node : .sort(keys, keep: window, node)
     return distinct ? .distinct(sorted) : sorted
   }
 

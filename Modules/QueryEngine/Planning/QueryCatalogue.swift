@@ -15,20 +15,37 @@ package struct QueryCatalogue: Hashable, Sendable {
   }
 
   private var entries: [TextKey: Entry] = [:]
+  /// The collections that were never written, in the order of the text.
+  private(set) var unknown: [UnknownCollection] = []
 
   /// The catalogue of no collections: plans made with it use no index.
   package static let empty = QueryCatalogue()
 
   private init() {}
 
-  /// Reads the state of some collections; unknown and virtual ones are left out.
+  /// Reads the state of some collections; unknown and virtual ones have no entry.
   package init(_ names: [String], in source: borrowing some RecordSource & ~Copyable) throws {
+    var missing: [TextKey] = []
     for name in names where entries[name] == nil {
-      guard let collection = try source.collection(name) else { continue }
+      guard let collection = try source.collection(name) else {
+        if Self.isOrdinary(name), !missing.contains(TextKey(name)) { missing.append(TextKey(name)) }
+        continue
+      }
       let indexes = try source.readyIndexes(of: collection)
       let count = indexes.isEmpty ? 0 : try source.documentCount(of: collection)
       entries[name] = Entry(collection: collection, indexes: indexes, documentCount: count)
     }
+    guard !missing.isEmpty else { return }
+    let known = try source.collections().map(\.name)
+    unknown = missing.map {
+      UnknownCollection(name: $0, nearest: NameDistance.nearest(to: $0.text, among: known))
+    }
+  }
+
+  /// Whether it is neither a virtual collection nor one of those whose names are reserved.
+  private static func isOrdinary(_ name: String) -> Bool {
+    !["__", "system:"].contains { name.utf8.starts(with: $0.utf8) }
+      && (try? SystemCollection.named(name)) == nil
   }
 
   /// Whether plans made from it are still good, if names and indexes are the same.

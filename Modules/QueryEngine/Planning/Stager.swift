@@ -149,13 +149,13 @@ struct Stager {
     var own: [Expression] = []
     if join?.keepsUnmatched != true {
       terms = terms.filter { term in
-        guard term.sources == [source], let plain = term.onlySource(source) else { return true }
-        own.append(plain)
+        guard term.sources == [source] else { return true }
+        own.append(term.onlySource(source))
         return false
       }
     }
     if let join {
-      own += join.condition.conjuncts.compactMap { $0.sources == [source] ? $0.onlySource(source) : nil }
+      own += join.condition.conjuncts.filter { $0.sources == [source] }.map { $0.onlySource(source) }
     }
     let found = Select(from: sources[source].alone, predicate: Expression.all(own))
     return StagedPlan.Input(
@@ -188,7 +188,8 @@ struct Stager {
       node = .join(
         PlanNode.Join(
           collection: input.plan.collection, alias: input.name, keepsUnmatched: join.keepsUnmatched,
-          method: join.method, condition: condition.naming(names), filter: input.plan.filter), node)
+          method: join.method, condition: condition.naming(names),
+          filter: input.plan.filter?.naming([input.name])), node)
     }
     if let filter = Expression.all(remaining) { node = .filter(filter.naming(names), node) }
     if let grouping = plan.grouping {
@@ -219,8 +220,8 @@ struct Stager {
       for source in sources.indices {
         let place = slot - layout.firstSlot(of: source)
         guard layout.paths[source].indices.contains(place) else { continue }
-        let prefix: FieldPath = sources.count > 1 ? [.key(TextKey(names[source]))] : []
-        return .path(prefix + layout.paths[source][place])
+        let path = layout.paths[source][place]
+        return sources.count > 1 || path.isEmpty ? .path([.key(TextKey(names[source]))] + path) : .path(path)
       }
       return node
     }
@@ -245,22 +246,5 @@ extension Source {
     var copy = self
     copy.alias = nil
     return copy
-  }
-}
-
-extension Select.Projection {
-  fileprivate func naming(_ names: [String]) -> Select.Projection {
-    switch self {
-    case .all, .countAll: return self
-    case .columns(let columns):
-      return .columns(
-        columns.map { Select.Column(expression: $0.expression.naming(names), name: $0.name) })
-    case .elements(let elements):
-      return .elements(
-        elements.map { element in
-          guard case .column(let column) = element else { return element }
-          return .column(Select.Column(expression: column.expression.naming(names), name: column.name))
-        })
-    }
   }
 }

@@ -1,6 +1,5 @@
 import CRDTCore
 import DocStore
-import Synchronization
 
 /// A field in the conditions of a query that no document of its collection has or ever had.
 struct UnknownField: Hashable, Sendable {
@@ -15,20 +14,10 @@ struct UnknownField: Hashable, Sendable {
   }
 }
 
-extension Select {
-  /// The fields in WHERE and ON that are not in the collections' tables of names.
-  ///
-  /// Collections without documents, and names of maps below the root, are not checked.
-  ///
-  /// - Complexity: O(*n*) in the nodes of the conditions; in the collection's names for each such field.
-  func unknownFields(_ catalogue: QueryCatalogue) -> [UnknownField] {
-    let conditions = (predicate.map { [$0] } ?? []) + joins.map(\.condition)
-    return UnknownField.all(in: conditions, of: [source] + joins.map(\.source), catalogue)
-  }
-}
-
 extension UnknownField {
   /// The fields in conditions on some sources that are not in the collections' tables of names.
+  ///
+  /// Collections without documents, and names of maps below the root, are not checked.
   static func all(
     in conditions: [Expression], of sources: [Source], _ catalogue: QueryCatalogue
   ) -> [UnknownField] {
@@ -60,33 +49,5 @@ extension PathComponent {
     case .key(let key): key
     case .index: nil
     }
-  }
-}
-
-extension Engine {
-  /// Reports unknown fields to the statement, and once to the log.
-  func note(_ fields: [UnknownField], _ context: StatementContext) {
-    guard !fields.isEmpty else { return }
-    context.note(fields)
-    fieldHints.note(fields)
-  }
-}
-
-/// Logs each unknown field once.
-final class FieldHints: Sendable {
-  /// The most fields that are remembered as logged; further ones are not logged.
-  private static let limit = 1_024
-
-  private let logged = Mutex<Set<UnknownField>>([])
-  private let log: @Sendable (String) -> Void
-
-  init(_ environment: EngineEnvironment) { log = environment.hint ?? environment.log }
-
-  func note(_ fields: [UnknownField]) {
-    guard !fields.isEmpty else { return }
-    let new = logged.withLock { logged in
-      fields.filter { logged.count < Self.limit && logged.insert($0).inserted }
-    }
-    for field in new { log(field.message) }
   }
 }

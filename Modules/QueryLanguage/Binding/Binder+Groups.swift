@@ -14,7 +14,10 @@ extension Binder {
     for expression in expressions + select.order.map(\.expression) {
       guard let field = expression.firstField(outside: select.groups) else { continue }
       var printer = Printer()
-      if case .sources(let sources) = scope { printer.sources = sources.map(\.name) }
+      if case .sources(let sources) = scope {
+        printer.sources = sources.map(\.name)
+        if sources.count == 1 { printer.qualifier = sources[0].name }
+      }
       throw ungrouped(printer.text(of: field), field)
     }
   }

@@ -10,7 +10,7 @@ extension Binder {
   ) throws(QueryError) -> Select {
     var select = raw.select
     let sources = [select.source] + select.joins.map(\.source)
-    let binder = Binder(.sources(sources), sourceMap)
+    let binder = Binder(raw.hasSource ? .sources(sources) : .nothing("SELECT without FROM"), sourceMap)
     for index in select.joins.indices {
       select.joins[index].condition = try binder.bind(
         select.joins[index].condition, in: "ON", seeing: index + 2)
@@ -30,7 +30,7 @@ extension Binder {
     try binder.checkGroups(of: select)
     select.countRows()
     if !select.distinct, !select.isGrouped { select.projection = select.projection.withoutCollations }
-    if select.joins.isEmpty { select.source.alias = nil }
+    if select.joins.isEmpty { select.source.dropAlias(unlessReadBy: select.expressions) }
     return select
   }
 
@@ -94,6 +94,9 @@ extension Binder {
           throw sourceMap.error(
             .syntax, "unqualified * with other projection elements is not supported", at: token)
         }
+        if case .nothing(let context) = scope {
+          throw sourceMap.error(.syntax, "\(context) cannot read whole documents", at: token)
+        }
         return BoundColumns(projection: .all)
       case .star(let token):
         guard let source = sources.firstIndex(where: { source in token.name.map(source.name.isSame) == true })
@@ -138,7 +141,10 @@ extension Binder {
 
   /// The column of a whole document has the name of its source.
   private func columnName(_ expression: Expression, _ sources: [Source], at position: Int) -> String {
-    if case .field(let source, let path) = expression, path.isEmpty { return sources[source].name }
-    return expression.columnName(at: position)
+    switch expression {
+    case .field(let source, let path) where path.isEmpty: sources[source].name
+    case .path(let path) where path.isEmpty: sources[0].name
+    default: expression.columnName(at: position)
+    }
   }
 }

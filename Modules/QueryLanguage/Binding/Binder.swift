@@ -132,7 +132,11 @@ struct Binder {
       throw sourceMap.error(
         .syntax, "\(context) cannot read fields", about: .path(path), found: Printer.text(of: path))
     case .sources(let sources):
-      if sources.count == 1 { return .path(path.unqualified(by: sources[0].name)) }
+      if sources.count == 1 {
+        let name = sources[0].name
+        let isDocument = path == [.key(TextKey(name))] && path != [.key("_id")]
+        return .path(isDocument ? [] : path.unqualified(by: name))
+      }
       if path == [.key("_id")] { return Self.ids(of: sources.prefix(visible)) }
       guard case .key(let name) = path[0],
         let source = sources.firstIndex(where: { $0.name.isSame(as: name.text) }),
@@ -162,7 +166,7 @@ extension Binder {
 }
 
 extension FieldPath {
-  /// The path without the source's name at its front; a name alone is a field of that name.
+  /// The path without the source's name at its front; a name alone stays as it is.
   func unqualified(by name: String) -> FieldPath {
     guard count > 1, self[0] == .key(TextKey(name)), self[1].isKey else { return self }
     return Array(dropFirst())

@@ -14,6 +14,8 @@ extension Expression {
     // Binding turns aggregates into slots of groups.
     case (.aggregate, .path): return true
     case (.literal, .literal): return self == bound
+    // A decimal argument becomes a call.
+    case (.parameter, _): return bound.paths.isEmpty
     // Binding evaluates constants and inserts arguments.
     case (_, .literal), (_, .missing): return paths.isEmpty
     default: break

@@ -3,6 +3,8 @@ struct RawSelect {
   /// Everything but the projection and the window.
   var select: Select
   var projection: RawProjection
+  /// Whether it has FROM; without, it reads one empty document and no fields.
+  var hasSource = true
 }
 
 /// The elements of a projection as they are in the text.

@@ -5,10 +5,10 @@ public enum Builder {
   /// Parses one predicate.
   ///
   /// From the tightest: `!`, comparisons, `&&`, `||`. The functions are `starts_with`, `ends_with`,
-  /// `contains` (an array and an element) and `regex`. Comparing with `==` and `!=` takes a missing
-  /// value for null, and null equals null; `!` is true unless its operand is true. The order operators
-  /// are those of DQL: false-like for null, missing, and values of two types. The word `true` alone
-  /// matches every document.
+  /// `contains` (an array and an element), `regex` and `decimal` (the number of a text). Comparing with
+  /// `==` and `!=` takes a missing value for null, and null equals null; `!` is true unless its operand is
+  /// true. The order operators are those of DQL: false-like for null, missing, and values of two types. The
+  /// word `true` alone matches every document.
   ///
   /// - Throws: `QueryError` with the place and what was expected: `syntax`, `unsupported`,
   ///   `unknownFunction`, `argument`, or `limit`.
@@ -196,18 +196,26 @@ extension Parser {
   private mutating func parseBuilderCall(_ word: String) throws(QueryError) -> ParsedExpression {
     let functions: [TextKey: Function] = [
       "starts_with": .startsWith, "ends_with": .endsWith, "contains": .arrayContains, "regex": .regexpLike,
+      "decimal": .decimal,
     ]
     let start = current
     guard let function = functions[word] else {
       throw failure(
         .unknownFunction,
-        "there is no function '\(word.prefix(64))' here: the functions are starts_with, ends_with, contains and regex"
+        "there is no function '\(word.prefix(64))' here: the functions are starts_with, ends_with, contains, regex "
+          + "and decimal"
       )
     }
     advance()
     try expect(.openParenthesis)
     let isList = function == .arrayContains && at(.openBracket) && peek(3).kind == .symbol(.comma)
     let first = try isList ? parseBuilderArray() : parseBuilderOr()
+    if function == .decimal {
+      guard accept(.closeParenthesis) else {
+        throw at(.comma) ? failure(.argument, "'\(word)' takes 1 argument", at: start) : unexpected(["')'"])
+      }
+      return try node(.call(function, [first.expression]), above: [first])
+    }
     guard accept(.comma) else {
       throw at(.closeParenthesis)
         ? failure(.argument, "'\(word)' takes 2 arguments", at: start) : unexpected(["','"])

@@ -4,7 +4,7 @@ extension FunctionDefinition {
   /// The functions of dates and of the statement itself.
   ///
   /// Dates are ISO 8601 texts with a time zone or milliseconds since 1970. The result for a text is a text
-  /// with the same offset; the result for a number is a number.
+  /// with the same offset and in the same spelling; the result for a number is a number.
   static let dates: [FunctionDefinition] = [
     .init(
       .clock, [.string], arity: 0...2, traits: .dependsOnMachine,
@@ -90,8 +90,14 @@ extension Evaluator {
   }
 
   private static func value(_ instant: Instant, like operand: Value) -> Value {
-    if case .string = operand { return .string(DateText.text(of: instant)) }
-    return .int(instant.milliseconds)
+    guard case .string = operand else { return .int(instant.milliseconds) }
+    return .string(DateText.text(of: instant, as: spelling(of: operand)))
+  }
+
+  /// How a date is spelled; milliseconds have the spelling of stored dates.
+  private static func spelling(of operand: Value) -> DateSpelling {
+    guard case .string(let text) = operand else { return .stored }
+    return DateText.read(text)?.spelling ?? .stored
   }
 
   /// The moment in the format and the zone of the operands from `index` on, if there are such operands.
@@ -102,7 +108,7 @@ extension Evaluator {
     guard case .string(let text) = operands[index], let format = DateFormat(text),
       let instant = try inZone(instant, operands, index + 1)
     else { return nil }
-    let result = format.text(of: instant)
+    let result = format.text(of: instant, as: Self.spelling(of: operands[0]))
     try charge(result.utf8.count)
     return .string(result)
   }

@@ -62,6 +62,10 @@ extension Evaluator {
   ) throws(QueryError) -> Value? {
     var operands = [try value(of: subject, row), try value(of: pattern, row)]
     if let escape { operands.append(try value(of: escape, row)) }
+    // As for functions, a decimal is its text.
+    for index in operands.indices where operands[index]?.isDecimal == true {
+      operands[index] = operands[index]?.withoutDecimals
+    }
     if isStrict { try check(operands, of: expression) }
     if operands.contains(nil) { return nil }
     if operands.contains(.null) { return .null }

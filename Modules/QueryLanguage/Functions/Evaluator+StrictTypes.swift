@@ -52,11 +52,18 @@ extension Evaluator {
   ) throws(QueryError) {
     guard let first = operands[0], first != .null else { return }
     for case .some(let other) in operands.dropFirst()
-    where other != .null && SortOrder.Class(other) != SortOrder.Class(first) {
+    where other != .null && SortOrder.Class(other) != SortOrder.Class(first)
+      && !Self.areDecimals(first, other)
+    {
       throw QueryError(
         .runtime, "\(name) compares values of one type, found \(Self.shown(first)) and \(Self.shown(other))",
         found: Self.shown(other), expected: [Self.shown(first)], origin: operation)
     }
+  }
+
+  /// Whether one is a decimal, and the other a number or the text of one.
+  private static func areDecimals(_ left: Value, _ right: Value) -> Bool {
+    (left.isDecimal || right.isDecimal) && left.comparedDecimal != nil && right.comparedDecimal != nil
   }
 
   private static func shown(_ value: Value) -> String {

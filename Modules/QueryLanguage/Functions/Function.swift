@@ -2,7 +2,7 @@ import CRDTCore
 
 /// The functions of the query languages, by their names in DQL.
 ///
-/// A function has a case here, and one row in the array of its family. ``FunctionTable`` finds a case without
+/// A function has a case here, and one row in the array of its family. `FunctionTable` finds a case without
 /// a row when the first query is parsed.
 public enum Function: String, Hashable, Sendable, CaseIterable {
   // Numbers

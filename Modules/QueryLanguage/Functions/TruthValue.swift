@@ -21,8 +21,15 @@ package enum TruthValue {
   }
 
   /// Whether two values are the same, where MISSING counts as null and null equals null.
+  ///
+  /// A decimal is the same as an equal number, and as the text of one.
   package static func same(_ left: Value?, _ right: Value?) -> Bool {
-    SortOrder.compare(left ?? .null, right ?? .null) == 0
+    let (left, right) = (left ?? .null, right ?? .null)
+    if left.isDecimal != right.isDecimal {
+      guard let left = left.comparedDecimal, let right = right.comparedDecimal else { return false }
+      return left == right
+    }
+    return SortOrder.compare(left, right) == 0
   }
 
   package static func not(_ operand: Value?) -> Value? {

@@ -4,6 +4,8 @@ package import CRDTCore
 package struct ResolvedField: Sendable {
   /// Whether the path begins at `_id`, which is the record's key and not in the record.
   let isIdentifier: Bool
+  /// Whether the path is empty: the whole document, with its id.
+  let isWhole: Bool
   /// The part that is read in place: up to the first array index.
   package private(set) var path: ResolvedPath
   /// The rest of the path, which is followed on values.
@@ -11,13 +13,14 @@ package struct ResolvedField: Sendable {
 
   package init(_ whole: FieldPath) {
     isIdentifier = whole.first == .key("_id")
+    isWhole = whole.isEmpty
     let inPlace = isIdentifier ? 1 : whole.firstIndex(where: \.isIndex) ?? whole.count
     path = ResolvedPath(Array(whole.prefix(inPlace)))
     rest = Array(whole.dropFirst(inPlace))
   }
 
   /// Whether the whole path is read in place.
-  package var isInPlace: Bool { rest.isEmpty && !isIdentifier }
+  package var isInPlace: Bool { rest.isEmpty && !isIdentifier && !isWhole }
 
   package mutating func resolve(_ keys: KeyTable) { path.resolve(in: keys) }
 
@@ -26,6 +29,11 @@ package struct ResolvedField: Sendable {
   ) throws(QueryError) -> Value? {
     do {
       if isIdentifier { return try DocumentID.decode(id).value(at: rest) }
+      if isWhole {
+        var fields = try record.fields(keys)
+        fields["_id"] = try DocumentID.decode(id)
+        return .map(fields)
+      }
       let value = try record.value(at: path)?.materialize(keys)
       return rest.isEmpty ? value : value?.value(at: rest)
     } catch {

@@ -6,6 +6,7 @@ extension ScalarProgram {
     _ node: ScalarNode, _ document: borrowing DocumentView, _ scratch: inout ScalarScratch
   ) throws(QueryError) -> Scalar {
     let field = fields[Int(node.operand)]
+    if field.isWhole { return scratch.scalar(of: try field.value(document.id, document.record, keys)) }
     guard let value = document.record.value(at: field.path) else { return .missing }
     let scalar = try scalar(of: value, document, &scratch)
     if field.rest.isEmpty { return scalar }

@@ -84,6 +84,7 @@ extension Parser {
     if at("DROP") { return .dropIndex(try parseDropIndex()) }
     if at("ALTER") { return .alterSystem(try parseAlterSystem()) }
     if accept("SHOW") { return .show(try parseShow()) }
+    if at("WITH") { throw unsupported("WITH, which names queries before a statement,") }
     throw unexpected(Self.statements, near: ["ALTER", "CREATE", "DROP"])
   }
 

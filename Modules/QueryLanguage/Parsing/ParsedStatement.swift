@@ -36,6 +36,11 @@ package struct SourceMap: Sendable {
     offsets.lazy.compactMap { if case .path(let path) = $0.part { path } else { nil } }
   }
 
+  /// The offsets of the parameters.
+  var parameters: Set<Int> {
+    Set(offsets.lazy.filter { if case .parameter = $0.part { true } else { false } }.map(\.offset))
+  }
+
   /// An error about a part, at its position.
   func error(
     _ code: QueryError.Code, _ message: String, about part: Part, found: String? = nil

@@ -78,7 +78,7 @@ extension Parser {
       from: target, predicate: try binder.bindIfAny(predicate, in: "WHERE"),
       order: try binder.bind(window.order),
       limit: window.limit, offset: window.offset, returning: try parseReturning(target))
-    removal.target.alias = nil
+    removal.target.dropAlias(unlessReadBy: removal.expressions)
     return removal
   }
 }

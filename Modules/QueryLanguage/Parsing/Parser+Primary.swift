@@ -22,7 +22,11 @@ extension Parser {
     case .symbol(.openBrace): return try parseObject()
     case .symbol(.openParenthesis):
       advance()
-      if at("SELECT") { throw unsupported("a query inside a query") }
+      if at("SELECT") {
+        throw failure(
+          .unsupported,
+          "a query as a value (a scalar subquery) is not supported: IN (SELECT …) and EXISTS (SELECT …) are")
+      }
       let inner = try parseOperators(above: 0)
       try expect(.closeParenthesis)
       return inner

@@ -15,15 +15,24 @@ extension Parser {
     let distinct = accept("DISTINCT")
     if !distinct { _ = accept("ALL") }
     let projection = try parseProjection()
-    guard accept("FROM") else {
+    let hasSource = accept("FROM")
+    guard hasSource || endsProjection(current) else {
       throw unexpected(["','", "FROM"], near: ["AS"] + (distinct ? [] : ["DISTINCT"]))
     }
-    let (source, ids) = try parseSource()
-    var select = Select(from: source, distinct: distinct)
-    var sources = [source]
-    while let join = try parseJoin(after: sources) {
-      select.joins.append(join)
-      sources.append(join.source)
+    var select: Select
+    var ids: Expression?
+    if hasSource {
+      let (source, condition) = try parseSource()
+      (select, ids) = (Select(from: source, distinct: distinct), condition)
+      var sources = [source]
+      while let join = try parseJoin(after: sources) {
+        select.joins.append(join)
+        sources.append(join.source)
+      }
+    } else {
+      var source = Source(SystemCollection.prefix + SystemCollection.dual.rawValue)
+      takeHintComments(into: &source.hints)
+      select = Select(from: source, distinct: distinct)
     }
     select.predicate = try parseWhere(ids)
     if at("GROUP") {
@@ -37,8 +46,21 @@ extension Parser {
       advance()
       select.having = try parseExpression()
     }
-    return RawSelect(select: select, projection: projection)
+    return RawSelect(select: select, projection: projection, hasSource: hasSource)
   }
+
+  /// Whether a token other than FROM may follow a projection.
+  private func endsProjection(_ token: Token) -> Bool {
+    switch token.kind {
+    case .end, .symbol(.semicolon), .symbol(.closeParenthesis): true
+    case .word: Self.wordsAfterProjection.contains { isKeyword(token, $0) }
+    case .quoted, .string, .integer, .double, .symbol: false
+    }
+  }
+
+  private static let wordsAfterProjection = [
+    "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "UNION", "INTERSECT", "EXCEPT", "ON", "RETURNING",
+  ]
 
   // MARK: Set operators
 
@@ -134,8 +156,23 @@ extension Parser {
       return .without(try parsePath(), start)
     }
     let expression = try parseExpression()
-    let alias = accept("AS") ? try parseName("a column's name") : nil
-    return .column(expression, alias: alias, start)
+    let hasAlias = accept("AS") || isColumnAlias(after: expression)
+    return .column(expression, alias: hasAlias ? try parseName("a column's name") : nil, start)
+  }
+
+  /// Whether the current token is a column's name without AS.
+  ///
+  /// It is one only where the element ends behind it, and where the word before it is no mistyped keyword. So
+  /// most mistyped words are still errors.
+  private func isColumnAlias(after expression: Expression) -> Bool {
+    guard beginsPath(current) else { return false }
+    if case .path(let path) = expression, path.count == 1, case .key(let name) = path[0],
+      NameDistance.nearest(to: name.text.uppercased(), among: ["DISTINCT", "EXISTS"], reach: 1) != nil
+    {
+      return false
+    }
+    let next = peek()
+    return next.kind == .symbol(.comma) || isKeyword(next, "FROM") || endsProjection(next)
   }
 
   /// Whether a token is a name, and not an operator or the next clause.

@@ -10,6 +10,9 @@ extension Parser {
   /// - Returns: The source, and the test of ids that is equivalent to USE IDS.
   mutating func parseSource(allowsAlias: Bool = true) throws(QueryError) -> (source: Source, ids: Expression?)
   {
+    if at(.openParenthesis), isKeyword(peek(), "SELECT") {
+      throw unsupported("a query in place of a collection")
+    }
     let isDeclared = accept("COLLECTION")
     var source = Source(try parseCollectionName())
     if isDeclared, at(.openParenthesis) { source.types = try parseTypes() }

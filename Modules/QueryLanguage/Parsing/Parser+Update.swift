@@ -43,7 +43,7 @@ extension Parser {
     try update.bind(binder)
     (update.order, update.limit, update.offset) = (try binder.bind(window.order), window.limit, window.offset)
     update.returning = try parseReturning(target)
-    update.target.alias = nil
+    update.target.dropAlias(unlessReadBy: update.expressions)
     return update
   }
 

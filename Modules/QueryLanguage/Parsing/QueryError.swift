@@ -151,7 +151,9 @@ extension QueryError {
 }
 
 extension QueryError {
+  // text: the names are literals of this package.
   package var context: [String: String] {
+    // text: the names are literals of this package.
     var context: [String: String] = [:]
     if let position {
       context["line"] = "\(position.line)"

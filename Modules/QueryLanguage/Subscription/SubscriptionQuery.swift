@@ -18,6 +18,8 @@ public struct SubscriptionQuery: Hashable, Sendable {
   @TextKey public private(set) var collection: String
   @TextKey public private(set) var text: String
   /// The values of the parameters; those that the query does not use are left out.
+  ///
+  /// A decimal is its text here, of which the text of the query makes a decimal.
   public let arguments: [TextKey: Value]
   /// The predicate with its arguments.
   ///
@@ -38,6 +40,27 @@ public struct SubscriptionQuery: Hashable, Sendable {
     dql text: String, arguments: [TextKey: Value] = [:], isRestricted: Bool = true
   ) throws(QueryError) {
     let select = try SubscriptionValidator.check(try DQL.parseSubscription(text), isRestricted: isRestricted)
+    try SubscriptionValidator.checkFields(of: select)
+    if arguments.values.contains(where: \.holdsDecimal) {
+      let sent = try DecimalArguments(dql: text, arguments)
+      try self.init(dql: sent.text, arguments: sent.arguments, isRestricted: isRestricted)
+      return
+    }
+    try self.init(select, text, arguments)
+  }
+
+  /// Makes a query from a statement that a peer sent.
+  ///
+  /// Only the other peer decides what its user may subscribe to. The collection's name alone is the field of
+  /// that name, as earlier versions read it. This version refuses it in its own subscriptions.
+  private init(fromPeer text: String, arguments: [TextKey: Value]) throws(QueryError) {
+    var select = try SubscriptionValidator.check(try DQL.parseSubscription(text), isRestricted: false)
+    let field = Expression.path([.key(TextKey(select.source.name))])
+    select.predicate = select.predicate?.rewritten { $0 == .path([]) ? field : $0 }
+    try self.init(select, text, arguments)
+  }
+
+  private init(_ select: Select, _ text: String, _ arguments: [TextKey: Value]) throws(QueryError) {
     let others = (select.order.map(\.expression) + [select.limit].compactMap { $0 }).map(\.parameters)
     try self.init(
       .dql, select.collection, text, arguments, select.predicate, others.reduce([]) { $0.union($1) })
@@ -49,6 +72,11 @@ public struct SubscriptionQuery: Hashable, Sendable {
   public init(collection: String, builder text: String, arguments: [TextKey: Value] = [:]) throws(QueryError)
   {
     let predicate = try Builder.parse(text)
+    if arguments.values.contains(where: \.holdsDecimal) {
+      let sent = try DecimalArguments(builder: text, arguments)
+      try self.init(collection: collection, builder: sent.text, arguments: sent.arguments)
+      return
+    }
     try self.init(
       .builder, collection, text, arguments, predicate == .literal(.bool(true)) ? nil : predicate, [])
   }
@@ -129,8 +157,7 @@ extension SubscriptionQuery {
     }
     do {
       switch language {
-      // Only the other peer decides what its user may subscribe to.
-      case .dql: try self.init(dql: text, arguments: arguments, isRestricted: false)
+      case .dql: try self.init(fromPeer: text, arguments: arguments)
       case .builder: try self.init(collection: collection, builder: text, arguments: arguments)
       }
     } catch {

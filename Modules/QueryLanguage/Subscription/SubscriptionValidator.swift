@@ -29,6 +29,16 @@ package enum SubscriptionValidator {
     return select
   }
 
+  /// Checks that the condition compares fields, and not the whole document.
+  ///
+  /// - Throws: `unsupported`, with the way to write a field that has the name of its collection.
+  static func checkFields(of select: Select) throws(QueryError) {
+    guard select.predicate?.readsDocument == true else { return }
+    let name = TextKey(select.source.name)
+    let field = Printer.text(of: [.key(name), .key(name)])
+    throw refusal("the whole document in a condition: '\(field)' is the field of that name")
+  }
+
   /// Checks a condition on documents: it must concern single documents, with the same result on all peers.
   ///
   /// - Throws: `unsupported`, with the name of the first feature that is not allowed; `argument` for an

@@ -3,13 +3,15 @@ package import CRDTCore
 extension Expression {
   /// This expression with every parameter replaced by its argument, and every constant part by its value.
   ///
+  /// A decimal argument is replaced by a call of `decimal`, so that it compares as a number.
+  ///
   /// - Throws: `argument` when a parameter has no value, `limit` when a value is nested too deeply,
   ///   `unsupported` for an expression that cannot be evaluated.
   package func binding(_ arguments: [TextKey: Value]) throws(QueryError) -> Expression {
     try rewritten { (node) throws(QueryError) -> Expression in
       if let feature = node.unsupportedFeature { throw .unsupported(feature) }
       guard case .parameter(let name) = node else { return node.folded }
-      return .literal(try Self.argument(name, in: arguments))
+      return try Self.given(name, in: arguments).expression
     }
   }
 
@@ -42,7 +44,7 @@ extension Expression {
     }
   }
 
-  /// The value of one parameter.
+  /// The value of one parameter; decimals in it are replaced by their texts.
   ///
   /// - Parameters:
   ///   - name: The parameter.
@@ -53,17 +55,39 @@ extension Expression {
   package static func argument(
     _ name: TextKey, in arguments: [TextKey: Value], mayBeDocument: Bool = false
   ) throws(QueryError) -> Value {
+    let value = try given(name, in: arguments, mayBeDocument: mayBeDocument)
+    return value.holdsDecimal ? value.withoutDecimals : value
+  }
+
+  /// The value of one parameter, with its decimals.
+  private static func given(
+    _ name: TextKey, in arguments: [TextKey: Value], mayBeDocument: Bool = false
+  ) throws(QueryError) -> Value {
     guard let value = arguments[name] else {
       throw QueryError(.argument, "no argument is given for the parameter '\(name)'", found: name.text)
     }
     guard value.isShallow(Limits.depth) || mayBeDocument && value.isWithinDepthOfDocuments else {
       throw QueryError(.limit, "the argument '\(name)' is nested deeper than \(Limits.depth) levels")
     }
-    return value.holdsDecimal ? value.withoutDecimals : value
+    return value
   }
 }
 
 extension Value {
+  /// The expression of an argument.
+  ///
+  /// A decimal, alone or as the element of an array, is a call of `decimal`; elsewhere it is its text, as
+  /// documents store it.
+  fileprivate var expression: Expression {
+    switch self {
+    case .decimal(let number): return .call(.decimal, [.literal(.string(number.text))])
+    case .array(let elements) where elements.contains(where: \.isDecimal):
+      return .array(elements.map(\.expression))
+    case .array, .map: return .literal(holdsDecimal ? withoutDecimals : self)
+    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment: return .literal(self)
+    }
+  }
+
   private var isDocumentWithinDepth: Bool {
     guard case .map(let members) = self else { return false }
     return members.values.allSatisfy { $0.isShallow(Limits.depth) }

@@ -70,11 +70,40 @@ extension Expression {
   }
 }
 
+extension Expression {
+  /// Whether it reads the whole document of the only source.
+  package var readsDocument: Bool {
+    if case .path(let path) = self { return path.isEmpty }
+    return children.contains(where: \.readsDocument)
+  }
+}
+
 extension Select {
   /// Every expression of the query, in the order of the text.
   package var expressions: [Expression] {
     projection.expressions + joins.map(\.condition) + (predicate.map { [$0] } ?? []) + groups
       + (having.map { [$0] } ?? []) + order.map(\.expression) + [limit, offset].compactMap { $0 }
+  }
+}
+
+extension Update {
+  /// Every expression of the statement on its documents, in the order of the text.
+  package var expressions: [Expression] {
+    let amounts = applications.map { application in
+      switch application.operation {
+      case .increment(let amount): amount
+      case .restart(let value): value
+      }
+    }
+    return amounts + assignments.map(\.value) + (predicate.map { [$0] } ?? []) + order.map(\.expression)
+      + (returning?.expressions ?? [])
+  }
+}
+
+extension Removal {
+  /// Every expression of the statement on its documents, in the order of the text.
+  package var expressions: [Expression] {
+    (predicate.map { [$0] } ?? []) + order.map(\.expression) + (returning?.expressions ?? [])
   }
 }
 

@@ -12,8 +12,8 @@ public indirect enum Expression: Hashable, Sendable {
   case parameter(TextKey)
   /// A field of the only source's document; `_id` is the document's id.
   ///
-  /// The path is not empty, and it starts with a key. Before names are bound, the paths of a statement with
-  /// joins begin with their sources' names.
+  /// An empty path is the whole document. Any other path starts with a key. Before names are bound, paths may
+  /// begin with their sources' names.
   case path(FieldPath)
   /// A field of one of several joined sources, counted from 0 in the order of the text.
   ///

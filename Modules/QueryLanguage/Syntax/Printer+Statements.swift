@@ -93,9 +93,10 @@ extension Printer {
 
   /// A column with its name, unless that is the default name.
   private func text(of column: Select.Column, at position: Int) -> String {
-    text(of: column.expression)
-      + (column.name.isSame(as: column.expression.columnName(at: position))
-        ? "" : " AS \(Self.name(column.name))")
+    let isDocument = column.expression == .path([])
+    let name = isDocument ? qualifier : column.expression.columnName(at: position)
+    return text(of: column.expression)
+      + (name.map(column.name.isSame) == true ? "" : " AS \(Self.name(column.name))")
   }
 
   private func text(of compound: CompoundSelect) -> String {

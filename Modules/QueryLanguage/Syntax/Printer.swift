@@ -55,8 +55,13 @@ package struct Printer {
   private func reference(_ expression: Expression) -> String {
     switch expression {
     case .path(let path):
-      if let qualifier, path != path.unqualified(by: qualifier) || isVariable(path[0]) {
-        return Self.text(of: [.key(TextKey(qualifier))] + path)
+      // The whole document is the name alone, where it is known.
+      guard let first = path.first else { return qualifier.map { Self.name($0) } ?? "*" }
+      if let qualifier {
+        let name = PathComponent.key(TextKey(qualifier))
+        if path == [name] || path != path.unqualified(by: qualifier) || isVariable(first) {
+          return Self.text(of: [name] + path)
+        }
       }
       return Self.text(of: path)
     case .field(let source, let path):

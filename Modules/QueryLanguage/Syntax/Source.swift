@@ -6,7 +6,8 @@ public struct Source: Hashable, Sendable {
   @TextKey public var collection: String
   /// The collection's alias in the statement; `nil` when its own name is used.
   ///
-  /// The parser removes the alias from the paths of a statement on one source, and does not keep it.
+  /// The parser removes the alias from the paths of a statement on one source. It keeps the alias only where
+  /// the statement reads the whole document by it.
   public var alias: TextKey?
   /// The types that the statement declares for fields, in parentheses after the name.
   public var types: [FieldDeclaration]
@@ -67,4 +68,11 @@ public struct Hints: Hashable, Sendable {
 
   /// Whether there are no hints.
   public var isEmpty: Bool { self == Hints() }
+}
+
+extension Source {
+  /// Removes the alias, unless one of the expressions reads the whole document by it.
+  mutating func dropAlias(unlessReadBy expressions: [Expression]) {
+    if !expressions.contains(where: \.readsDocument) { alias = nil }
+  }
 }

@@ -6,8 +6,10 @@ package enum SystemCollection: String, Hashable, Sendable, CaseIterable {
   case dual
   /// The collections, with the number of their documents.
   case collections
-  /// The documents above the hard limit, which are never sent.
+  /// The documents above the hard limit, which are not sent to peers that have nothing of them.
   case oversizeDocuments = "oversize_documents"
+  /// The documents above the soft limit, found by looking at the sizes of all.
+  case largeDocuments = "large_documents"
   /// The running software: versions, sites, figures and system parameters.
   case systemInfo = "system_info"
   /// The indexes of all collections.

@@ -263,10 +263,7 @@ extension ChangeFeed {
   /// - Returns: `false` if nothing binds the transaction.
   func announceBound(_ transaction: LiveTransaction) throws(SyncError) -> Bool {
     guard transaction.mustKeepOrder, resumedThrough > 0 else { return false }
-    let concerned = try peer.concernedCollections()
-    let documents: [AnnouncedDocument]? = try context.read { snapshot in
-      try sender.refreshRecent(snapshot, concerned)
-      var sources = Sources(peer)
+    let documents: [AnnouncedDocument]? = try sender.readSources { snapshot, sources in
       var places: [StoredPlace] = []
       for document in transaction.documents {
         _ = try snapshot.visitIntactRecord(

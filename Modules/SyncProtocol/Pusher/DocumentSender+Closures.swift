@@ -4,6 +4,18 @@ import Failpoints
 
 /// Sending documents with everything that transactions bind to them.
 extension DocumentSender {
+  /// Reads a snapshot after the transactions that were committed up to it.
+  func readSources<R>(
+    _ body: (_ snapshot: borrowing ReadTransaction, _ sources: inout Sources) throws -> R
+  ) throws(SyncError) -> R {
+    let concerned = try peer.concernedCollections()
+    return try context.read { snapshot in
+      try refreshRecent(snapshot, concerned)
+      var sources = Sources(peer)
+      return try body(snapshot, &sources)
+    }
+  }
+
   /// Reads the transactions that were committed up to the snapshot.
   func refreshRecent(_ snapshot: borrowing ReadTransaction, _ concerned: Set<UInt32>) throws {
     try graph.refresh(
@@ -81,10 +93,7 @@ extension DocumentSender {
   ///
   /// The answer includes everything that recent transactions bind to the documents.
   func answer(_ transaction: RequestedTransaction) throws(SyncError) {
-    let concerned = try peer.concernedCollections()
-    try context.read { snapshot in
-      try refreshRecent(snapshot, concerned)
-      var sources = Sources(peer)
+    try readSources { snapshot, sources in
       if try isAnswered(transaction, &sources, snapshot) { return }
       batch.begin(sequence: transaction.binding ?? graph.makeName(), mayOvertake: false)
       var places: [StoredPlace] = []

@@ -35,10 +35,7 @@ extension ReconciliationServer {
       reconciliation.pass.next = sender.graph.closureCount
       return false
     }
-    let concerned = try peer.concernedCollections()
-    try context.read { snapshot in
-      try sender.refreshRecent(snapshot, concerned)
-      var sources = Sources(peer)
+    try sender.readSources { snapshot, sources in
       while budget > 0, sender.hasRoomToAdd, reconciliation.pass.next < sender.graph.closureCount {
         let closure = reconciliation.pass.next
         reconciliation.pass.next += 1
@@ -54,10 +51,7 @@ extension ReconciliationServer {
 
   /// Sends requested documents that recent transactions bind, unless they were sent along with another one.
   func addDue(budget: inout Int) throws(SyncError) {
-    let concerned = try peer.concernedCollections()
-    try context.read { snapshot in
-      try sender.refreshRecent(snapshot, concerned)
-      var sources = Sources(peer)
+    try sender.readSources { snapshot, sources in
       while budget > 0, sender.hasRoomToAdd, let place = reconciliation.pass.due.removeFirst() {
         budget -= 1
         guard sender.deferred[place] != nil else { continue }
@@ -71,10 +65,7 @@ extension ReconciliationServer {
   /// - Returns: `false` when there is nothing left.
   func addDeferred(budget: inout Int) throws(SyncError) -> Bool {
     guard !sender.deferred.isEmpty else { return false }
-    let concerned = try peer.concernedCollections()
-    try context.read { snapshot in
-      try sender.refreshRecent(snapshot, concerned)
-      var sources = Sources(peer)
+    try sender.readSources { snapshot, sources in
       for place in sender.deferred.keys.sorted() where sender.deferred[place] != nil {
         guard budget > 0, sender.hasRoomToAdd else { return }
         budget -= 1

@@ -26,11 +26,8 @@ extension ReconciliationServer {
 
   /// Sends the documents of a range, except those of a closure.
   func addStream(_ walk: StreamWalk, budget: inout Int) throws(SyncError) {
-    let concerned = try peer.concernedCollections()
     var walk = walk
-    let isDone = try context.read { snapshot in
-      try sender.refreshRecent(snapshot, concerned)
-      var sources = Sources(peer)
+    let isDone = try sender.readSources { snapshot, sources in
       guard let source = try sources.source(walk.range.collection, snapshot) else { return true }
       return walk.range.isWhole
         ? try step(&walk, byNumberIn: source, &sources, snapshot, budget: &budget)

@@ -118,10 +118,7 @@ final class ReconciliationServer {
 
   /// Answers requests; documents that belong to no transaction are sent immediately.
   private func addWanted(budget: inout Int) throws(SyncError) {
-    let concerned = try peer.concernedCollections()
-    try context.read { snapshot in
-      try sender.refreshRecent(snapshot, concerned)
-      var sources = Sources(peer)
+    try sender.readSources { snapshot, sources in
       while budget > 0, sender.hasRoomToAdd, let request = reconciliation.wanted.removeFirst() {
         budget -= 1
         reconciliation.wantedCost -= request.cost

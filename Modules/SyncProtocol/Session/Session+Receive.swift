@@ -134,10 +134,16 @@ extension Session {
   /// Every TLS record begins with a byte from 20 to 23.
   private static func stranger(_ bytes: RawSpan, at position: Int) -> String {
     var reader = ByteReader(bytes, offset: position)
-    let isTLS = (try? reader.readByte()).map { 20...23 ~= $0 } ?? false
-    return isTLS
-      ? "The peer speaks TLS, and this one does not: they have different kinds of identity"
-      : "The peer does not speak this protocol"
+    var beginning: [UInt8] = []
+    while beginning.count < 4, let byte = try? reader.readByte() { beginning.append(byte) }
+    if let first = beginning.first, 20...23 ~= first {
+      return "The peer speaks TLS, and this one does not: they have different kinds of identity"
+    }
+    return switch String(decoding: beginning, as: UTF8.self) {
+    case "HTTP": "The peer speaks HTTP; a web server or proxy is connected to with ws:// or wss://"
+    case "GET ": "The peer asks for a WebSocket, and this port has none; connect to it without ws://"
+    default: "The peer does not speak this protocol"
+    }
   }
 
   private func receive(_ rawType: UInt8, _ payload: RawSpan, frameBytes: Int) throws(FrameFailure) {

@@ -1,6 +1,6 @@
 import CRDTCore
 import Links
-import SyncProtocol
+package import SyncProtocol
 
 extension NetworkState {
   /// The state of a session's admission.
@@ -136,11 +136,22 @@ extension NetworkState {
     var steps: [AdmissionStep] = []
     switch session.connection.direction == .outgoing ? .free : room(for: session) {
     case .free: break
-    case .insteadOf(let other): steps = close(other, .noRoom)
-    case .none: return close(id, .noRoom)
+    case .insteadOf(let other): steps = close(other, noRoom())
+    case .none: return close(id, noRoom())
     }
     sessions[id]?.admission = .admitted(Admitted(peer: peer, at: now))
     return steps + [.admit(session.driver)]
+  }
+
+  /// Why there is no room for a session, with the numbers of those that there are and may be.
+  private func noRoom() -> SyncError {
+    let count = sessions.values.count { $0.admittedPeer != nil }
+    return SyncError(
+      .full,
+      """
+      There is no room for more connections: \(count) peers are connected, and \(limits.sessions) may be, at most \
+      \(limits.strangers) of them peers that have not synced before
+      """)
   }
 
   /// Whether there is room for a session.
@@ -225,14 +236,14 @@ extension SessionDriver {
 extension SyncError {
   fileprivate static let otherLink = SyncError(.closed, "The peers are connected over another link")
 
-  fileprivate static let siteIsConnected = SyncError(
+  package static let siteIsConnected = SyncError(
     .siteClash, "A peer of this site is connected over another link and answers there")
 
   fileprivate static let sameKey = SyncError(
     .keyClash,
     "Another process that is this peer is connected, and answers: one is a copy of the other")
 
-  fileprivate static let unprovenSite = SyncError(
+  package static let unprovenSite = SyncError(
     .siteClash, "The peer says hello as another site than the one that its key proves")
 
   fileprivate static let gone = SyncError(

@@ -161,14 +161,18 @@ extension PeerNetwork {
 
 /// What one dialer or listener has logged last.
 private final class DialingCourse: Sendable {
-  private let lastError = NIOLockedValueBox<LinkError.Code?>(nil)
+  private let lastError = NIOLockedValueBox<String?>(nil)
 
   func connected() { lastError.withLockedValue { $0 = nil } }
 
+  /// Whether an error says something else than the last one.
+  ///
+  /// Numbers do not count, since times of the clock and delays are among them.
   func isNews(_ error: LinkError) -> Bool {
-    lastError.withLockedValue { last in
-      defer { last = error.code }
-      return last != error.code
+    let text = error.message.filter { !$0.isNumber }
+    return lastError.withLockedValue { last in
+      defer { last = text }
+      return last != text
     }
   }
 }

@@ -1,3 +1,4 @@
+import CRDTCore
 import Links
 import NIOConcurrencyHelpers
 import SyncProtocol
@@ -20,7 +21,8 @@ extension PeerNetwork {
   enum Inquiry {
     case none
     case ask(ConnectionRequestHandler, ConnectionRequest, SessionDriver)
-    case full(SessionDriver)
+    /// No more connections may wait for the application.
+    case full(SessionDriver, SyncError)
   }
 
   /// Lets the application decide, if it has a handler.
@@ -29,7 +31,7 @@ extension PeerNetwork {
   func inquire(about peer: PeerInfo, in session: UInt64) -> Bool {
     switch state.withLockedValue({ $0.inquiry(about: peer, in: session) }) {
     case .none: return false
-    case .full(let driver): driver.close(.noRoom)
+    case .full(let driver, let reason): driver.close(reason)
     case .ask(let handler, let request, let driver):
       // From now on its connection counts as a session, and waits.
       driver.link.admitted()
@@ -95,9 +97,14 @@ extension NetworkState {
     // A claim that contradicts the proof is refused without a question.
     if let proven = session.provenPeer, proven.site != peer.site { return .none }
     let waiting = sessions.values.filter { if case .asked = $0.admission { true } else { false } }
-    guard waiting.count < limits.undecided,
-      waiting.count(where: { $0.provenOrigin == session.provenOrigin }) < limits.undecidedByOrigin
-    else { return .full(session.driver) }
+    let fromThere = waiting.count { $0.provenOrigin == session.provenOrigin }
+    guard fromThere < limits.undecidedByOrigin else {
+      let origin = session.provenPeer == nil ? "from this address" : "with this key"
+      return .full(session.driver, .undecided(fromThere, " \(origin)"))
+    }
+    guard waiting.count < limits.undecided else {
+      return .full(session.driver, .undecided(waiting.count, ""))
+    }
     sessions[id]?.admission = .asked(peer)
     let request = ConnectionRequest(
       peer: peer, identity: session.provenPeer?.identity, direction: session.connection.direction,
@@ -116,7 +123,20 @@ extension NetworkState {
 }
 
 extension SyncError {
-  static let noRoom = SyncError(.full, "There is no room for more connections")
+  /// The error of a connection that finds too many others that wait for the application.
+  ///
+  /// - Parameters:
+  ///   - count: How many wait, which is the limit.
+  ///   - origin: Which ones are counted, with a space before it; empty for all.
+  /// - Returns: The error, which the peer is told.
+  fileprivate static func undecided(_ count: Int, _ origin: String) -> SyncError {
+    SyncError(
+      .full,
+      """
+      \(count) connections\(origin) wait for the application's connectionRequestHandler, and no more may; each is \
+      denied after \(PeerNetwork.decisionDeadline.text) without an answer, so try again
+      """)
+  }
 
   fileprivate static let denied = SyncError(.denied, "The application denies the connection")
 }

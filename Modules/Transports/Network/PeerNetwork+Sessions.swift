@@ -121,7 +121,7 @@ extension PeerNetwork {
     let connection = session.current
     let name = session.saidPeer.map { Self.title($0.name) } ?? "a peer that said no hello"
     write(
-      end.isUsual(afterHello: connection.peer != nil, isProven: session.provenPeer != nil) ? .info : .warning,
+      end.isUsual(afterHello: connection.peer != nil) ? .info : .warning,
       .disconnected, connection,
       "Disconnected from \(name) over \(connection.endpoint): \(end)")
     noteDeparture(connection)
@@ -139,11 +139,11 @@ extension SessionEnd {
   /// Whether sessions often end like this, in contrast to a fault that needs attention.
   ///
   /// A certificate that expires while a session runs is renewed every day; one that expired before is a
-  /// fault. Two peers that have proved their identities often find each other in several ways, and then have
-  /// a second link.
-  fileprivate func isUsual(afterHello: Bool, isProven: Bool) -> Bool {
+  /// fault. Two peers often find each other by several addresses, and then have a second link. A copy of a
+  /// peer ends otherwise, with `keyClash`.
+  package func isUsual(afterHello: Bool) -> Bool {
     switch self {
-    case .session(let error) where isProven && error.code == .siteClash: true
+    case .session(let error) where error.code == .siteClash: error != .unprovenSite
     case .session(let error): [.closed, .peerClosed, .denied].contains(error.code)
     case .link(let error):
       [.closed, .cancelled, .disconnected].contains(error.code) || afterHello && error.code == .expired

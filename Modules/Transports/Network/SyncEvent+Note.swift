@@ -18,7 +18,7 @@ extension SyncEvent {
         .warning,
         """
         The document \(id.digest) of '\(collection)' stays here: with \(byteCount) bytes it is too large to be \
-        sent to \(peer)
+        sent to \(peer), which has nothing of it
         """
       )
     case .refused(let collection, let reason):

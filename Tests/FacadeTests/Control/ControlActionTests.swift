@@ -216,7 +216,41 @@ import Testing
     }
     let there = await why("c1", "phone")
     #expect(there.result?.boolean("isThere") == true, "\(there)")
-    #expect(await why("c2", "phone").result?.string("text")?.contains("no such document") == true)
+    #expect(there.result?.string("hint") == nil)
+    let absent = await why("c2", "phone")
+    #expect(absent.result?.string("text")?.contains("no such document") == true)
+    #expect(absent.result?.string("hint") == nil)
+    // What looks like a number may be a text, and what is in quotes a number.
+    try await peer.store["cars"].upsert(["_id": "7"])
+    try await peer.store["cars"].upsert(["_id": 8])
+    let text = await why("7", "phone")
+    #expect(text.result?.string("text")?.contains("no such document") == false, "\(text)")
+    #expect(
+      text.result?.string("hint")
+        == #"No document has the number 7 as its _id, so this is about the one that has the text "7"."#)
+    let number = await why(#"\"8\""#, "phone")
+    #expect(number.result?.string("text")?.contains("no such document") == false, "\(number)")
+    #expect(
+      number.result?.string("hint")
+        == #"No document has the text "8" as its _id, so this is about the one that has the number 8."#)
+    #expect(await why("8", "phone").result?.string("hint") == nil)
+    let neither = await why("9", "phone")
+    #expect(neither.result?.string("text")?.contains("no such document") == true)
+    #expect(
+      neither.result?.string("hint")
+        == #"The _id is taken to be the number 9. There is no document here that has the text "9", either."#)
+    // A fraction is no id, so it is a text.
+    try await peer.store["cars"].upsert(["_id": "1.5"])
+    #expect(await why("1.5", "phone").result?.string("text")?.contains("no such document") == false)
+    // The other peer runs a query on its own data.
+    try await other.store["bikes"].upsert(["_id": "b1", "gears": 7])
+    let asked = await client.ask(
+      #"{"id":3,"do":"ask","query":"SELECT gears FROM bikes WHERE _id = :id","arguments":{"id":"b1"},"peer":"phone"}"#
+    )
+    #expect(asked.rows == [["gears": .int(7)]] && asked.result?.integer("rows") == 1, "\(asked)")
+    #expect(asked.parts.first?.strings("columns") == ["gears"])
+    let stranger = await client.ask(#"{"id":4,"do":"ask","query":"SELECT * FROM bikes","peer":"watch"}"#)
+    #expect(stranger.error?.code == .notFound && stranger.error?.message.contains("phone") == true)
     let nobody = await why("c1", "watch")
     #expect(nobody.error?.code == .notFound && nobody.error?.message.contains("phone") == true)
     subscription.cancel()

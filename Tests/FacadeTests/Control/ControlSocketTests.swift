@@ -195,6 +195,8 @@ import Testing
       (#"{"id":1,"do":"inspect","collection":"c","document":7}"#, "document"),
       (#"{"id":1,"do":"backup","target":7}"#, "target"),
       (#"{"id":1,"do":"why","collection":"c","document":7,"peer":"p"}"#, "document"),
+      (#"{"id":1,"do":"ask","query":"SELECT 1"}"#, "peer"),
+      (#"{"id":1,"do":"ask","peer":"p"}"#, "query"),
       (#"{"id":1,"do":"why","collection":"c","document":"d","peer":7}"#, "peer"),
       (#"{"id":1,"do":"why","collection":"c","document":"d","peer":"p","isIncoming":"yes"}"#, "isIncoming"),
     ])

@@ -148,7 +148,10 @@ import Testing
     #expect(wrong?.description == "column a: the value is no integer of 64 bits")
   }
 
-  @Test(arguments: [(["a", "a"], "two columns"), (["a", ""], "column 2 of the header has no name")])
+  @Test(arguments: [
+    (["a", "a"], "two columns"), (["a", ""], "column 2 of the header has no name"),
+    (["a", " a "], "two columns have the name a"),
+  ])
   func `a header must name each column once`(names: [String], words: String) {
     let error = #expect(throws: ToolError.self) {
       try SeparatedDecoder.names(of: names.map { SeparatedCell(text: $0) })

@@ -107,6 +107,18 @@ import Testing
     ("a.csv", "_id,_id\n1,2\n", "a.csv, line 1: two columns have the name _id"),
     ("a.csv", "_id,\n1,2\n", "a.csv, line 1: column 2 of the header has no name"),
     ("a.csv", "_id,\"n\n1,2\n", "a.csv, line 1: column 2: the quotes"),
+    // Line breaks in quotes are lines of the file too, in the header and in values.
+    ("a.csv", "_id,\"n\nm\"\n1,\"x\ny\"\n2\n", "a.csv, line 5: 1 column, where the header has 2"),
+    ("a.csv", "_id,n\r\n1,\"x\r\ny\"\r\n\r\n2,3,4\r\n", "a.csv, line 5: 3 columns, where the header has 2"),
+    ("a.csv", "_id, \n1,2\n", "a.csv, line 1: column 2 of the header has no name"),
+    ("a.csv", "_id, _id\n1,2\n", "a.csv, line 1: two columns have the name _id"),
+    (
+      "a.csv", "_id\tn\n1\t2\n",
+      "a.csv, line 1: the header has tabs between its columns, and no ',': say --format tsv, or --delimiter ','"
+    ),
+    ("a.csv", "\"_id\"\t\"n, m\"\n1\t2\n", "say --format tsv"),
+    ("a.csv", "_id;n\n1;2\n", "say --delimiter ';'"),
+    ("a.tsv", "_id,n\n1,2\n", "and no tabs: say --format csv, or --delimiter '\\t'"),
     ("a.tsv", "_id\tn\n1\t2\n1.5\t3\n", "a.tsv, line 2: Floats are not supported"),
     ("a.json", "[{\"_id\":1},\n{\"a\":tru}]", "a.json, line 2: expected"),
     ("a.json", "[{\"_id\":1},\n{\"a\":1}", "a.json, line 2: the text ends within"),
@@ -122,6 +134,65 @@ import Testing
     #expect(outcome.status == 1)
     #expect(outcome.errors.contains(words), "\(outcome.errors)")
     #expect(!FileManager.default.fileExists(atPath: scene.store))
+  }
+
+  @Test func `spaces around a column's name are left out, and a separator that is said is taken at its word`()
+    throws
+  {
+    let csv = try scene.file("a.csv", "_id , price ,\" note \"\n1,2,x\n")
+    let outcome = try scene.run("import", scene.store, "things", csv, "--types", "price:double")
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(try scene.contents() == [.int(1): ["price": .double(2), " note ": .string("x")]])
+    // The export has what the import needs to read the same names.
+    let back = scene.directory.file("back.csv")
+    #expect(try scene.run("export", scene.store, "things", back).status == 0)
+    let copy = scene.directory.file("copy")
+    #expect(try scene.run("import", copy, "things", back, "--types", "price:double").status == 0)
+    #expect(try scene.contents(copy) == scene.contents())
+    // One column whose name has a tab in it.
+    let odd = try scene.file("b.csv", "a\tb\nx\ty\n")
+    #expect(try scene.run("import", scene.store, "odd", odd).status == 1)
+    #expect(try scene.run("import", scene.store, "odd", odd, "--delimiter", ",").status == 0)
+    #expect(try scene.query("SELECT * FROM odd").contains(#""a\tb":"x\ty""#))
+    let tabs = try scene.file("c.csv", "_id\tn\n1\t2\n")
+    #expect(try scene.run("import", copy, "tabs", tabs, "--format", "tsv").status == 0)
+  }
+
+  @Test func `an import tells the types that it has found, and a dry run writes nothing`() throws {
+    let csv = try scene.file("a.csv", "_id,zip,price,ok\n1,01234,1.5,true\n2,90210,2,false\n")
+    let trial = try scene.run("import", scene.store, "things", csv, "--dry-run")
+    #expect(trial.status == 0, "\(trial.errors)")
+    #expect(trial.output.hasPrefix("2 documents can be imported; nothing is written"))
+    #expect(trial.errors.contains("types: _id:int,zip:string,price:double,ok:bool\n"))
+    #expect(!FileManager.default.fileExists(atPath: scene.store))
+    // The types can be pasted behind --types, and then there is nothing to tell.
+    let given = try scene.run(
+      "import", scene.store, "things", csv, "--types", "_id:int,zip:string,price:double,ok:bool")
+    #expect(given.status == 0 && !given.errors.contains("types: "), "\(given.errors)")
+    let before = try scene.contents()
+    let json = try object(scene.run("import", scene.store, "things", csv, "--json", "--dry-run"))
+    #expect(json["types"] as? String == "_id:int,zip:string,price:double,ok:bool")
+    #expect(json["isDryRun"] as? Bool == true && json["documents"] as? Int == 2)
+    #expect(try scene.contents() == before)
+    let lines = try object(
+      scene.run(
+        "import", scene.store, "things", scene.file("b.jsonl", "{\"_id\":3}\n"), "--json", "--dry-run"))
+    #expect(lines["types"] is NSNull && lines["documents"] as? Int == 1)
+    #expect(try scene.contents() == before)
+  }
+
+  @Test func `a dry run finds each mistake, behind documents that are good too`() throws {
+    let rows = (1...30).map { "{\"_id\":\($0)}" }.joined(separator: "\n")
+    let text = try scene.file("a.jsonl", rows + "\n{\"_id\":1.5}\n{\"_id\":31}\n{\"_id\":32,}\n")
+    let strict = try scene.run("import", scene.store, "things", text, "--dry-run", "--batch", "10")
+    #expect(strict.status == 1 && strict.errors.contains("a.jsonl, line 31: "), "\(strict.errors)")
+    #expect(!strict.errors.contains("stored"))
+    let all = try scene.run("import", scene.store, "things", text, "--dry-run", "--skip-bad")
+    #expect(all.status == 4 && all.errors.contains("line 31") && all.errors.contains("line 33"))
+    #expect(all.output.hasPrefix("31 documents can be imported"), "\(all.output)")
+    #expect(!FileManager.default.fileExists(atPath: scene.store))
+    let refused = try scene.run("import", scene.store, "things", text, "--dry-run", "--resume")
+    #expect(refused.status == 64 && refused.errors.contains("--dry-run writes nothing"))
   }
 
   @Test func `types of columns that are not there are refused, and files without a header read`() throws {

@@ -98,8 +98,8 @@
         return
       }
       #expect(error.code == .expired)
-      #expect(error.message.contains(draft.validUntil.formatted(.iso8601)))
-      #expect(error.message.contains(later.formatted(.iso8601)))
+      #expect(error.message.contains(draft.validUntil.timeText))
+      #expect(error.message.contains(later.timeText))
     }
 
     @Test func `a device whose clock is behind its own certificate goes by that`() async throws {
@@ -124,13 +124,37 @@
       let identity = try await one.check.check(two.presented)
       #expect(identity.proof == .sharedKey)
       #expect(identity.user == nil)
-      for other in [
-        try PeerCredentials(sharedKey: sharedKey(2), application: "a", key: DeviceKey()),
-        try PeerCredentials(sharedKey: sharedKey(), application: "b", key: DeviceKey()),
-      ] {
-        await #expect(throws: LinkError.self) { try await one.check.check(other.presented) }
-        await #expect(throws: LinkError.self) { try await other.check.check(one.presented) }
+      let others = [
+        (
+          try PeerCredentials(sharedKey: sharedKey(2), application: "a", key: DeviceKey()),
+          "shared key is another"
+        ),
+        (
+          try PeerCredentials(sharedKey: sharedKey(), application: "b", key: DeviceKey()),
+          "the application 'b'"
+        ),
+      ]
+      for (other, words) in others {
+        let error = await linkError { _ = try await one.check.check(other.presented) }
+        expectEqual(error?.code, .untrusted)
+        expect(error?.message.contains(words) == true, "\(String(describing: error))")
+        expect(error?.message.contains("authority") == false, "\(String(describing: error))")
+        await expect(linkError { _ = try await other.check.check(one.presented) } != nil)
       }
+    }
+
+    @Test func `a shared key and a certificate do not meet, and each says what the other has`() async throws {
+      let shared = try PeerCredentials(sharedKey: sharedKey(), application: "a", key: DeviceKey())
+      let validity = Date(timeIntervalSinceNow: -100)..<Date(timeIntervalSinceNow: 1_000)
+      let authority = try PeerAuthority(application: "a", validity: validity)
+      let key = DeviceKey()
+      let certified = try PeerCredentials(
+        key: key, certificate: try authority.issue(for: key.peerKey, user: nil, validity: validity),
+        trusted: authority.trusted)
+      let first = await linkError { _ = try await shared.check.check(certified.presented) }
+      #expect(first?.message.contains("accepts the shared key only") == true)
+      let second = await linkError { _ = try await certified.check.check(shared.presented) }
+      #expect(second?.message.contains("it proves itself by a shared key") == true)
     }
 
     @Test func `a member cannot name itself a user`() async throws {

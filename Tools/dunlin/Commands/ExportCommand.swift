@@ -70,7 +70,7 @@ struct ExportCommand: ParsableCommand {
       self.store,
       whileRunning:
         "make a copy while it runs with 'dunlin backup \(self.store) COPY', and export from the copy"
-    ) { try Store.open(existing: self.store) }
+    ) { try Store.open(reading: self.store) }
     defer { store.close() }
     if let raw { return try exportRaw(raw, store) }
     _ = try store.read { try StoreReport.existing(collection, in: $0) }

@@ -14,12 +14,14 @@ struct ImportCommand: AsyncParsableCommand {
       so has one more $ before its key.
 
       CSV and TSV begin with the names of their columns. A dot in a name makes a map: address.city. Types are those of \
-      --types, or found out from the first 1,000 records; what is not sure to be a number, such as 007, is text.
+      --types, or found out from the first 1,000 records; what is not sure to be a number, such as 007, is text. The \
+      types are printed; with --dry-run nothing is written, to see types and mistakes first.
 
       An import that was stopped goes on with --resume. The status is 4 when records were left out by --skip-bad.
 
       Examples:
         dunlin import store flights flights.jsonl.gz
+        dunlin import store prices prices.csv --dry-run
         dunlin import store prices prices.csv --types price:double --id-field code
         dunlin import store flights flights.csv --id-template '{origin}-{flight}'
         dunlin import store flights flights.jsonl --skip-bad --bad-lines bad.jsonl
@@ -62,6 +64,8 @@ struct ImportCommand: AsyncParsableCommand {
   @Flag(help: "Take maps such as {\"$counter\":3} for the maps that they are.")
   var plain = false
 
+  @Flag(help: "Read and check the whole file, and write nothing; what the store holds is not looked at.")
+  var dryRun = false
   @Flag(help: "Leave out records that are no documents, and tell of each.")
   var skipBad = false
   @Option(
@@ -93,6 +97,9 @@ struct ImportCommand: AsyncParsableCommand {
     }
     guard !resume || !restart else { throw ValidationError("--resume and --restart exclude each other") }
     guard badLines == nil || skipBad else { throw ValidationError("--bad-lines stands beside --skip-bad") }
+    guard !dryRun || !resume && !restart && badLines == nil && state == nil else {
+      throw ValidationError("--dry-run writes nothing: no --resume, --restart, --state and --bad-lines")
+    }
     if let idTemplate { try Self.refusing { _ = try IDTemplate(idTemplate) } }
     if let columns { try Self.refusing { _ = try Self.names(columns) } }
     guard !resume || file != "-" || state != nil else {
@@ -155,7 +162,7 @@ struct ImportCommand: AsyncParsableCommand {
       await interruption.yieldToCleanUp()
       interruption.cancel()
     } catch {
-      if stop.isRequested { Output.note("Error: \(error)") }
+      if stop.isRequested { Output.note("\(Style.errors(.red, "Error:")) \(error)") }
       stop.finish()
       await interruption.yieldToCleanUp()
       interruption.cancel()
@@ -165,12 +172,14 @@ struct ImportCommand: AsyncParsableCommand {
 
   private func importer(_ opened: OpenedSink, _ stop: StopFlag) throws -> Importer {
     var importer = Importer(
-      open: { [store] in
-        try opened.open { try StoreAccess.sink(store) }
+      open: { [store, dryRun] in
+        try opened.open { dryRun ? try TrialSink() : try StoreAccess.sink(store) }
       }, collection: collection, reading: reading, batchCount: batch,
       strategy: initial ? .insertDefaultIfAbsent : .merge, skipsBad: skipBad, badLines: badLines, stop: stop)
+    importer.isTrial = dryRun
     if let idField { importer.idRule = .field(ColumnName(idField)) }
     if let idTemplate { importer.idRule = .template(try IDTemplate(idTemplate)) }
+    if dryRun { return importer }
     if file != "-" {
       let path = URL(filePath: file).standardizedFileURL.path
       importer.statePath = state ?? ImportState.path(store: store, file: path, collection: collection)
@@ -193,13 +202,18 @@ struct ImportCommand: AsyncParsableCommand {
       }
       throw error
     }
+    if let types = outcome.types?.note { Output.note(types) }
     for note in outcome.notes { Output.note(note) }
     if json {
-      try Output.print(json: outcome.values(collection: collection, seconds: seconds))
+      var values = outcome.values(collection: collection, seconds: seconds)
+      if dryRun { values["isDryRun"] = .bool(true) }
+      try Output.print(json: values)
     } else if !outcome.isStopped {
-      try Output.print(outcome.text(seconds: seconds))
+      try Output.print(outcome.text(seconds: seconds, isDryRun: dryRun))
     }
-    if outcome.isStopped {
+    if outcome.isStopped, dryRun {
+      Output.note("Stopped: nothing is written.")
+    } else if outcome.isStopped {
       let stored = (outcome.before + outcome.written).counting("document")
       Output.note(
         outcome.canResume
@@ -213,9 +227,10 @@ struct ImportCommand: AsyncParsableCommand {
 
 extension Importer.Outcome {
   /// The summary for people.
-  fileprivate func text(seconds: Double) -> String {
+  fileprivate func text(seconds: Double, isDryRun: Bool) -> String {
     let rate = Int(Double(written) / seconds).groupedDigits
-    var text = "\(written.counting("document")) imported, \(rate)/s"
+    let done = isDryRun ? "can be imported; nothing is written" : "imported"
+    var text = "\(written.counting("document")) \(done), \(rate)/s"
     if before > 0 { text += "; \((before + written).groupedDigits) with those before the stop" }
     if skipped > 0 { text += "; \(skipped.counting("record")) left out" }
     return text
@@ -225,6 +240,7 @@ extension Importer.Outcome {
   fileprivate func values(collection: String, seconds: Double) -> [TextKey: Value] {
     [
       "collection": .string(collection), "documents": .int(Int64(written)),
+      "types": types.map { .string($0.argument) } ?? .null,
       "documentsBefore": .int(Int64(before)),
       "skipped": .int(Int64(skipped)), "seconds": .double(seconds), "isStopped": .bool(isStopped),
       "canResume": .bool(canResume),

@@ -3,6 +3,7 @@
   import CRDTCore
   import Facade
   import Foundation
+  import Links
 
   struct KeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -91,11 +92,11 @@
         if json {
           return try Output.print(json: [
             "application": .string(app), "file": .string(out),
-            "validUntil": .string(authority.validUntil.formatted(.iso8601)),
+            "validUntil": .string(authority.validUntil.timeText),
           ])
         }
         print(
-          "The authority of \(app) is in \(out), and valid until \(authority.validUntil.formatted(.iso8601))")
+          "The authority of \(app) is in \(out), and valid until \(authority.validUntil.timeText)")
       }
     }
 
@@ -127,7 +128,7 @@
         let made = try DunlinAuthority(text: try TextFile.readSecret(authority)).makeIntermediate(
           validity: Validity.fromNow(days))
         try TextFile.write(try made.text, to: out, isSecret: true)
-        let end = made.validUntil.formatted(.iso8601)
+        let end = made.validUntil.timeText
         if json {
           return try Output.print(json: [
             "application": .string(made.appID), "file": .string(out), "validUntil": .string(end),
@@ -194,8 +195,8 @@
         print("application  \(certificate.appID)")
         print("user         \(certificate.user ?? "none")")
         print("device key   \(certificate.deviceKey)")
-        print("valid from   \(certificate.validFrom.formatted(.iso8601))")
-        print("valid until  \(certificate.validUntil.formatted(.iso8601))")
+        print("valid from   \(certificate.validFrom.timeText)")
+        print("valid until  \(certificate.validUntil.timeText)")
       }
     }
 
@@ -256,8 +257,8 @@
     fileprivate var values: [TextKey: Value] {
       [
         "application": .string(appID), "user": user.map { .string($0) } ?? .null,
-        "deviceKey": .string(deviceKey), "validFrom": .string(validFrom.formatted(.iso8601)),
-        "validUntil": .string(validUntil.formatted(.iso8601)),
+        "deviceKey": .string(deviceKey), "validFrom": .string(validFrom.timeText),
+        "validUntil": .string(validUntil.timeText),
       ]
     }
   }

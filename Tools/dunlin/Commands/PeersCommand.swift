@@ -58,7 +58,7 @@ struct PeersCommand: AsyncParsableCommand {
         StoreAccess.peer(of: running).ask("status").objects("peers"), whereNone: "no peer is there")
     }
     LoggingSystem.bootstrap { _ in StandardErrorLog() }
-    let path = try store ?? TemporaryStore.make()
+    let path = try store ?? TemporaryStore.make("dunlin-peers")
     defer { if store == nil { TemporaryStore.remove(path) } }
     let dunlin = try Dunlin(
       path: path, identity: try identity.identity, configuration: .init(peerName: name))
@@ -120,24 +120,6 @@ struct PeersCommand: AsyncParsableCommand {
           .map(\.printable))
     }
     return table.text
-  }
-}
-
-/// A store for a command that needs one and keeps nothing.
-private enum TemporaryStore {
-  static func make() throws -> String {
-    let url = FileManager.default.temporaryDirectory.appending(path: "dunlin-peers-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(
-      at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    return url.path
-  }
-
-  static func remove(_ path: String) {
-    do {
-      try FileManager.default.removeItem(atPath: path)
-    } catch {
-      Output.note("\(path) could not be removed: \(error.localizedDescription)")
-    }
   }
 }
 

@@ -11,6 +11,9 @@ struct QueryCommand: ParsableCommand {
 
       A store that a running peer has open is asked through that peer: its commits show at once, and it goes on syncing.
 
+      With --at a peer that is connected to the running one runs the statements on its own data: SELECT alone, and only if it allows \
+      that (serve --answer-queries).
+
       A script, in a file, on standard input or as the argument, runs to its end; the status is 1 when a statement of it failed. \
       Semicolons end its statements; with one statement on each line it needs none.
 
@@ -19,6 +22,7 @@ struct QueryCommand: ParsableCommand {
         dunlin query store "SELECT * FROM c WHERE n > :m" --arg m=120 --json
         dunlin query store "SELECT * FROM c WHERE t = :t" --arg 't="red"'
         dunlin query store "SELECT _id, total FROM orders" --csv > orders.csv
+        dunlin query store "SELECT COUNT(*) AS n FROM orders" --at depot
         dunlin query store --file script.dql
         dunlin query store
       """)
@@ -37,6 +41,9 @@ struct QueryCommand: ParsableCommand {
       "A parameter's value as JSON, for example --arg min=60, and --arg 'color=\"red\"' for a text.",
       valueName: "name=json"), transform: Parameter.init)
   var arg: [Parameter] = []
+  @Option(
+    help: ArgumentHelp("The peer that runs the statements: its name or its id.", valueName: "peer"))
+  var at: String?
   @Flag(help: "Write rows as lines of JSON, also on a terminal.")
   var json = false
   @Flag(help: "Write rows as a table, also into a file or pipe.")
@@ -52,10 +59,12 @@ struct QueryCommand: ParsableCommand {
   }
 
   func run() throws {
-    let access = try StoreAccess.open(store)
+    // Peers are connected to a peer that runs, and not to a store.
+    let access = try at == nil ? StoreAccess.open(store) : .peer(StoreAccess.peer(of: store))
     defer { access.close() }
     let arguments = Dictionary(arg.map { (TextKey($0.name), $0.value) }, uniquingKeysWith: { $1 })
-    let runner = StatementRunner(access, arguments, format: json ? .json : table ? .table : csv ? .csv : nil)
+    let runner = StatementRunner(
+      access, at: at, arguments, format: json ? .json : table ? .table : csv ? .csv : nil)
     if let statement {
       if StatementText.isSeveral(statement) {
         var rest = [statement]

@@ -6,6 +6,7 @@ import Links
 import Logging
 import PeerControl
 import SyncProtocol
+import Transports
 
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -131,7 +132,15 @@ struct ServeCommand: AsyncParsableCommand {
       try dunlin.close()
       throw error
     }
-    for port in dunlin.listeningPorts { show("listening on port \(port)") }
+    let listeners = dunlin.parts.network.listeningAddresses
+    for address in listeners.sorted() {
+      // An IPv6 address has colons too, and the port stands behind the last one.
+      let port = address[address.index(after: address.lastIndex(of: ":") ?? address.startIndex)...]
+      show("listening on port \(port): \(address)")
+    }
+    if listeners.isEmpty, connect.isEmpty, !discover {
+      show("meeting nobody: it neither listens nor connects; see --listen, --connect and --discover")
+    }
     let filling = subscriptions.isEmpty ? nil : FillProgress(dunlin).start()
     // Until the database is closed.
     await visitors.show()

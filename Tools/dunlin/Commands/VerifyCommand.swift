@@ -39,10 +39,22 @@ struct VerifyCommand: ParsableCommand {
       "\(number("documents").counting("document")), \(number("entries").counting("entry", "entries")), "
       + number("pages").counting("page")
     guard report.boolean("isIntact") ?? false else {
-      FileHandle.standardError.write(Data("\(store): damaged; could read \(read)\n".utf8))
+      let line = "\(store): damaged; went through \(read)\(Self.unread(report))\n"
+      FileHandle.standardError.write(Data(line.utf8))
       throw ExitCode(Self.damageStatus)
     }
     try Output.print("Nothing is damaged: \(read)")
+  }
+
+  /// How much could not be read; empty if the peer that has the store open does not say it.
+  private static func unread(_ report: [TextKey: Value]) -> String {
+    guard let pages = report.integer("unreadPages") else { return "" }
+    func text(_ name: TextKey, _ one: String, _ many: String) -> String {
+      report.integer(name)?.counting(one, many) ?? "an unknown number of \(many)"
+    }
+    let documents = text("unreadDocuments", "document", "documents")
+    let entries = text("unreadEntries", "entry", "entries")
+    return "; could not read \(documents), \(entries), \(pages.counting("page"))"
   }
 
   /// What is damaged, by the peer that has the store open, or without opening it.
@@ -62,6 +74,9 @@ extension VerificationReport {
     [
       "isIntact": .bool(isIntact), "documents": .int(Int64(documentCount)),
       "entries": .int(Int64(entryCount)), "pages": .int(Int64(pageCount)),
+      "unreadDocuments": unreadDocuments.map { Value.int(Int64($0)) } ?? .null,
+      "unreadEntries": unreadEntries.map { Value.int(Int64($0)) } ?? .null,
+      "unreadPages": .int(Int64(unreadPages)),
       "damages": .array(damages.map { .string("\($0)") }), "damageCount": .int(Int64(damageCount)),
     ]
   }

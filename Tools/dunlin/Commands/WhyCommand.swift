@@ -7,7 +7,7 @@ struct WhyCommand: ParsableCommand {
     commandName: "why", abstract: "Say why a document is, or is not, at another peer.",
     discussion: """
       The peer that has the store open says what it knows by itself; it asks nobody. The status is 0 when the document has arrived, and 2 \
-      when it has not. Examples:
+      when it has not. An id of digits that no document has as a number is looked for as a text, and the reverse. Examples:
 
         dunlin why store cars c1 --at tablet
         dunlin why store cars c1 --from depot
@@ -38,6 +38,7 @@ struct WhyCommand: ParsableCommand {
         "isIncoming": .bool(from != nil),
       ])
     try Output.print((answer.string("text") ?? "").printable)
+    if let hint = answer.string("hint") { try Output.print(hint.printable) }
     guard answer.boolean("isThere") ?? false else { throw ExitCode(ExitStatus.absent) }
   }
 }

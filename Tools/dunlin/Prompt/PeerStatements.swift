@@ -2,11 +2,17 @@ import CRDTCore
 import DunlinControl
 import Facade
 
-/// Has statements run by the peer that has the store open.
+/// Has statements run by the peer that has the store open, or by another one that is connected to it.
 final class PeerStatements: StatementSource {
   private let peer: RunningPeer
+  let remotePeer: String?
 
-  init(_ peer: RunningPeer) { self.peer = peer }
+  /// - Parameters:
+  ///   - peer: The peer that has the store open.
+  ///   - remotePeer: The name or the id of a connected peer that runs the statements on its own data.
+  init(_ peer: RunningPeer, at remotePeer: String? = nil) {
+    (self.peer, self.remotePeer) = (peer, remotePeer)
+  }
 
   func cancel() { peer.cancel() }
 
@@ -15,7 +21,9 @@ final class PeerStatements: StatementSource {
   ) throws -> StatementOutcome {
     let bar = IndexProgressBar()
     defer { bar.finish() }
-    let result = try peer.ask("query", ["query": .string(text), "arguments": .map(arguments)]) { part in
+    var fields: [TextKey: Value] = ["query": .string(text), "arguments": .map(arguments)]
+    if let remotePeer { fields["peer"] = .string(remotePeer) }
+    let result = try peer.ask(remotePeer == nil ? "query" : "ask", fields) { part in
       part.passProgress { bar.update($0, of: $1) }
       try Self.pass(part, to: take)
     }
@@ -27,6 +35,7 @@ final class PeerStatements: StatementSource {
   func watch(
     _ text: String, _ arguments: [TextKey: Value], limit: Int, _ take: (StatementEvent) throws -> Void
   ) throws {
+    guard remotePeer == nil else { throw ToolError("only the store's own queries can be watched") }
     do {
       try peer.ask(
         "watch", ["query": .string(text), "arguments": .map(arguments), "limit": .count(limit)]

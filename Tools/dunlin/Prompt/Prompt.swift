@@ -65,7 +65,7 @@ struct Prompt {
     } catch let error as ToolError where error.isAboutOutput {
       throw error
     } catch {
-      Output.note("\(error)")
+      Output.fail("\(error)")
     }
     return nil
   }

@@ -91,7 +91,8 @@ struct Script {
       if isStatement, let inside = told.place {
         place = place.moved(toLine: inside.line, column: inside.column)
       }
-      Output.note("\(name):\(place.line):\(place.column): \(told.message.printable)")
+      Output.note(
+        "\(name):\(place.line):\(place.column): \(Style.errors(.red, told.message.printable))")
       return nil
     }
   }

@@ -20,15 +20,18 @@ final class StatementRunner {
   ///
   /// - Parameters:
   ///   - access: Whose statements run.
+  ///   - remotePeer: The name or the id of a peer, connected to the one of `access`, that runs them instead.
   ///   - arguments: The values of their parameters.
   ///   - format: How rows are written; `nil` is a table on a terminal, and JSON elsewhere.
-  init(_ access: StoreAccess, _ arguments: [TextKey: Value], format: Format?) {
+  init(
+    _ access: StoreAccess, at remotePeer: String? = nil, _ arguments: [TextKey: Value], format: Format?
+  ) {
     self.arguments = arguments
     self.format = format ?? (isatty(STDOUT_FILENO) == 1 ? .table : .json)
     source =
       switch access {
       case .own(let store): OwnStatements(store)
-      case .peer(let peer): PeerStatements(peer)
+      case .peer(let peer): PeerStatements(peer, at: remotePeer)
       }
   }
 
@@ -61,10 +64,9 @@ final class StatementRunner {
       throw error
     }
     try writer.finish()
-    if outcome.rows == 0, outcome.changed == 0, let statement { try hint(statement) }
     let summary = Self.summary(outcome, of: statement)
     Output.note(tellsTime ? "\(summary), \((ContinuousClock.now - start).text)" : summary)
-    for hint in outcome.hints { Output.note("hint: \(hint)") }
+    for hint in outcome.hints { Output.note("hint: \(hint.printable)") }
     return outcome
   }
 
@@ -116,17 +118,6 @@ final class StatementRunner {
     let width = Terminal.width(of: STDOUT_FILENO)
     if let statement, let plan = PlanRowWriter(statement, terminalWidth: width, to: write) { return plan }
     return TableRowWriter(columns, terminalWidth: width, to: write)
-  }
-
-  /// Says so where a query found nothing because a collection of that name was never written.
-  private func hint(_ statement: Statement) throws {
-    guard statement.isQuery else { return }
-    let known = try source.collections().objects("collections").compactMap { $0.string("name") }
-    for name in statement.collectionsRead.sorted() where !known.contains(name.text) {
-      guard !name.text.contains(":"), !name.text.hasPrefix("__") else { continue }
-      let near = NameDistance.nearest(to: name.text, among: known).map { "; did you mean '\($0)'?" } ?? ""
-      Output.note("there is no collection '\(name.text.printable)' yet\(near)")
-    }
   }
 }
 

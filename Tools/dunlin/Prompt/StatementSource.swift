@@ -19,11 +19,18 @@ protocol StatementSource: AnyObject, Sendable {
   /// Ends the statement that runs, from any thread.
   func cancel()
 
+  /// The peer that runs the statements, where that is not the peer or the store of this source.
+  var remotePeer: String? { get }
+
   /// What `StoreReport` says of the collections.
   func collections() throws -> [TextKey: Value]
 
   /// What `StoreReport` says of the fields.
   func schema(of collection: String?, documents: Int) throws -> [TextKey: Value]
+}
+
+extension StatementSource {
+  var remotePeer: String? { nil }
 }
 
 /// A part of what a statement answers.

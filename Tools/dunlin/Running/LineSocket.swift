@@ -66,7 +66,7 @@ final class LineSocket: @unchecked Sendable {
       if got >= 0 { return got > 0 }
       // Whoever closes a socket that has not been read to its end breaks it.
       if number == ECONNRESET { return false }
-      guard number != EAGAIN else { throw ToolError("the running peer is too busy to answer: try again") }
+      guard number != EAGAIN, number != EWOULDBLOCK else { throw PeerIsSilent() }
       throw ToolError("the running peer cannot be heard: \(String(cString: strerror(number)))")
     }
   }
@@ -93,3 +93,6 @@ final class LineSocket: @unchecked Sendable {
     }
   }
 }
+
+/// The error of a peer that has not answered while a line was waited for.
+struct PeerIsSilent: Error {}

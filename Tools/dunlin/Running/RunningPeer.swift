@@ -40,8 +40,16 @@ final class RunningPeer: Sendable {
     else { return nil }
     let lines = LineSocket(descriptor)
     lines.setPatience(seconds: patience)
+    let first: [UInt8]?
+    do {
+      first = try lines.next()
+    } catch is PeerIsSilent {
+      throw ToolError(
+        "\(store): the peer that has it open has not answered within \(patience) s; it is stopped or overloaded: let it go on, or end it, and try again"
+      )
+    }
     // A peer that closes meanwhile says nothing.
-    guard let line = try lines.next() else { return nil }
+    guard let line = first else { return nil }
     lines.setPatience(seconds: 0)
     let greeting = try ControlProtocol.message(line)
     if let error = greeting.members("error") { throw ControlError(error) }

@@ -21,7 +21,7 @@ enum StoreAccess {
     if let peer = try RunningPeer.of(store: path) { return .peer(peer) }
     for attempt in 1... {
       do {
-        return .own(try Store.open(existing: path))
+        return .own(try Store.open(reading: path))
       } catch let error as StoreError where error.code == .alreadyOpen {
         // It may have begun, or have come to its end, this moment.
         if let peer = try RunningPeer.of(store: path) { return .peer(peer) }

@@ -9,6 +9,9 @@ enum Output {
   /// Prints an object as one line of JSON on standard output, for programs.
   static func print(json fields: [TextKey: Value]) throws { try print(JSON.text(of: .map(fields))) }
 
+  /// Prints what went wrong as a line on standard error: in red on a terminal.
+  static func fail(_ line: String) { note(Style.errors(.red, line)) }
+
   /// Prints a line on standard error, which nobody may read.
   static func note(_ line: String) {
     try? RawFile(STDERR_FILENO, name: "standard error").write(Array((line + "\n").utf8))

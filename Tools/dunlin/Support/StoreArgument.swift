@@ -13,6 +13,19 @@ extension Store {
     return try open(at: path, options: .tool)
   }
 
+  /// Opens a store that must be there already, to read it; nothing has to be writable there.
+  ///
+  /// Where the file system is mounted read-only, statements that write fail with `readOnlyStore`.
+  static func open(reading path: String) throws -> Store {
+    do {
+      return try open(existing: path)
+    } catch let error as StoreError where error.code == .readOnlyStore {
+      var options = StoreOptions.tool
+      options.isReadOnly = true
+      return try open(at: path, options: options)
+    }
+  }
+
   /// Runs a command on a store that no other process may have open.
   ///
   /// - Parameters:

@@ -21,6 +21,7 @@ struct Style: Sendable {
   }
 
   static let output = Style(of: STDOUT_FILENO)
+  static let errors = Style(of: STDERR_FILENO)
 
   func callAsFunction(_ look: Look, _ text: String) -> String {
     isColored ? "\u{1B}[\(look.rawValue)m\(text)\u{1B}[0m" : text

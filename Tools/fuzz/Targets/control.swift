@@ -14,6 +14,7 @@ enum Target {
     #"{"id":6,"do":"collections"}"#, #"{"id":7,"do":"schema","collection":"cars","documents":100}"#,
     #"{"id":8,"do":"inspect","collection":null,"document":null}"#, #"{"id":9,"do":"verify"}"#,
     #"{"id":10,"do":"backup","target":"/tmp/copy"}"#, #"{"id":11,"do":"status"}"#,
+    #"{"id":14,"do":"ask","query":"SELECT * FROM cars","peer":"tablet"}"#,
     #"{"id":12,"do":"why","collection":"cars","document":"c1","peer":"tablet","isIncoming":true}"#,
     #"{"cancel":1}"#,
   ].map { Array($0.utf8) }

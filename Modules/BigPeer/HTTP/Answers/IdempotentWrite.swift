@@ -45,7 +45,7 @@
             transaction: admission.application.transactions.token(transaction.sequence), queryType: .mutation)
           let values = try body(transaction, &answer)
           answer.warnings += transaction.oversizeDocuments.map { document in
-            "the document \(JSON.text(of: document.id.value)) of the collection \(document.collection) takes \(document.byteCount) bytes, which is too large to be sent: no other peer gets it"
+            "the document \(JSON.text(of: document.id.value)) of the collection \(document.collection) takes \(document.byteCount) bytes, which is too large to be sent to a peer that has nothing of it; a peer that has it gets its changes"
           }
           answer.transaction = admission.application.transactions.token(transaction.sequence)
           let bytes = answer.bytes(rows, values)

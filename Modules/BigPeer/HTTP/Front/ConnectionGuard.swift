@@ -8,7 +8,7 @@
   /// Enforces the limits of one HTTP client.
   ///
   /// The limits are: connections, the time in which a body must arrive, and the time for which the client may
-  /// read nothing of a response. The library limits the time for headers and between requests; its handler is
+  /// read nothing of a response. A ``RequestPacer`` bounds the requests in hand. The library limits the time for headers and between requests; its handler is
   /// behind this one.
   final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
@@ -27,9 +27,12 @@
     private let report: @Sendable (RequestReport) -> Void
     private var isCounted = false
     /// The number of requests whose response has not ended.
-    private var owed = 0
+    private(set) var owed = 0
     /// Whether the end of the newest request's body is still missing.
     private var isBodyPending = false
+    /// What the bytes that come next belong to.
+    private(set) var awaited = RequestPacer.Awaited.head
+    private var pacer: RequestPacer?
     /// Whether a response has begun and not ended.
     private var isAnswering = false
     private var closesBehindAnswer = false
@@ -38,6 +41,8 @@
     /// The response to a request that cannot be read, sent after those to the requests before it.
     private var refusal: Problem?
     private var isOver = false
+    /// Whether what the client still sends is not looked at.
+    var ignoresInput: Bool { isOver || dropsInput }
     private var bodyDeadline: Scheduled<Void>?
     private var stallDeadline: Scheduled<Void>?
 
@@ -51,7 +56,20 @@
 
     // MARK: - The connection
 
-    func handlerAdded(context: ChannelHandlerContext) { if context.channel.isActive { count(context) } }
+    func handlerAdded(context: ChannelHandlerContext) {
+      let pacer = RequestPacer(self)
+      do {
+        let pipeline = context.pipeline.syncOperations
+        let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+        try pipeline.addHandler(pacer, position: .before(decoder))
+        self.pacer = pacer
+      } catch {
+        // Without it a client could have any number of requests in hand.
+        isOver = true
+        return context.close(promise: nil)
+      }
+      if context.channel.isActive { count(context) }
+    }
 
     func channelActive(context: ChannelHandlerContext) {
       count(context)
@@ -92,14 +110,18 @@
     // MARK: - Requests
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      guard !isOver, !dropsInput else { return }
+      guard !ignoresInput else { return }
       switch unwrapInboundIn(data) {
       case .head(let head):
         owed += 1
         isBodyPending = true
+        awaited = head.headerFields[.contentLength].flatMap { Int($0) }.map { .body($0) } ?? .chunks
         goOn(head, context)
-      case .body: break
-      case .end: endBody()
+      case .body(let bytes):
+        if case .body(let missing) = awaited { awaited = .body(missing - bytes.readableBytes) }
+      case .end:
+        awaited = .head
+        endBody()
       }
       context.fireChannelRead(data)
     }
@@ -138,7 +160,7 @@
 
     /// Handles a request that cannot be read.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-      guard !isOver, !dropsInput else { return }
+      guard !ignoresInput else { return }
       guard error is HTTPParserError || owed == 0 else { return context.fireErrorCaught(error) }
       let isLarge = (error as? HTTPParserError) == .headerOverflow
       let problem =
@@ -213,6 +235,7 @@
           closeSoon(context)
         } else {
           watchBody(context)
+          pacer?.resume()
         }
       }
     }

@@ -103,7 +103,11 @@
 
   extension RequestReport {
     /// Logs a line, without any contents of the request or the response.
-    func log(to logger: Logger) {
+    ///
+    /// - Parameters:
+    ///   - logger: Where to.
+    ///   - leftOut: The number of refused requests before this one that have no line.
+    func log(to logger: Logger, leftOut: UInt64 = 0) {
       let milliseconds = (time / .milliseconds(1) * 10).rounded() / 10
       var metadata: Logger.Metadata = [
         "status": "\(status)", "address": "\(address)", "milliseconds": "\(milliseconds)",
@@ -112,6 +116,7 @@
       if let key { metadata["key"] = "\(key)" }
       if let failure { metadata["failure"] = "\(failure)" }
       if let error { metadata["error"] = "\(error)" }
+      if leftOut > 0 { metadata["leftOut"] = "\(leftOut)" }
       let level: Logger.Level = error != nil ? .error : status >= 500 ? .warning : .info
       logger.log(level: level, "\(method?.rawValue ?? "-") \(route)", metadata: metadata)
     }

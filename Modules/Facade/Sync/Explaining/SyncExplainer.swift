@@ -97,6 +97,13 @@ struct SyncExplainer {
     return .notBrought
   }
 
+  /// The other subscribed collections that a reason may be about, in order.
+  func otherCollections(for reason: Reason) -> [String] {
+    guard case .heldBack = reason else { return [] }
+    let names = Set(local.subscriptions.queries.map(\.collection)).filter { !$0.isSame(as: collection) }
+    return names.sorted()
+  }
+
   // MARK: - What is known
 
   /// The progress of sync with the peer; ended connections come first.

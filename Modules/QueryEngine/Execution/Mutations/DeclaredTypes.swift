@@ -36,13 +36,60 @@ struct DeclaredTypes: Sendable {
     return type
   }
 
-  /// Checks that a path can be changed by itself, and is not inside a register.
+  /// Checks that a path can be changed by itself, and is not inside a register or an attachment.
   ///
-  /// A register is replaced as a whole.
+  /// These are replaced as a whole.
   func check(_ path: [TextKey]) throws(QueryError) {
-    for count in 1..<max(path.count, 1) where type(at: Array(path.prefix(count))) == .register {
-      let name = path.prefix(count).map(\.text).joined(separator: ".")
-      throw QueryError(.unsupported, "Unsupported DML operation on REGISTER field \"\(name)\"")
+    for count in 1..<max(path.count, 1) {
+      let outer = Array(path.prefix(count))
+      switch type(at: outer) {
+      case .register: throw Self.refusal("REGISTER", outer)
+      case .attachment: throw Self.refusal("ATTACHMENT", outer)
+      case .map, .counter, .pnCounter, nil: break
+      }
+    }
+  }
+
+  /// Checks that APPLY can count at a path.
+  func checkCounting(_ path: [TextKey]) throws(QueryError) {
+    if type(at: path) == .attachment { throw Self.refusal("ATTACHMENT", path) }
+  }
+
+  private static func refusal(_ type: String, _ path: [TextKey]) -> QueryError {
+    QueryError(.unsupported, "Unsupported DML operation on \(type) field \"\(text(of: path))\"")
+  }
+
+  private static func text(of path: [TextKey]) -> String { path.map(\.text).joined(separator: ".") }
+
+  /// Checks that no plain value is written to a field that is declared as ATTACHMENT.
+  ///
+  /// Only the token of an attachment that is already stored, and NULL, can be written there.
+  ///
+  /// - Parameters:
+  ///   - value: The value that is written.
+  ///   - path: The path at which it is written; empty for a whole document.
+  /// - Throws: `argument`, with the path of the field.
+  func checkAttachments(in value: Value, at path: [TextKey] = []) throws(QueryError) {
+    guard !fields.isEmpty else { return }
+    try Self.checkAttachments(in: value, path, path.isEmpty ? .map(fields) : type(at: path))
+  }
+
+  private static func checkAttachments(
+    in value: Value, _ path: [TextKey], _ type: FieldType?
+  ) throws(QueryError) {
+    switch (type, value) {
+    case (.attachment, .attachment), (.attachment, .null): break
+    case (.attachment, _):
+      throw QueryError(
+        .argument,
+        "the field \"\(text(of: path))\" is declared as ATTACHMENT, which takes no plain value: "
+          + "this version has no attachments")
+    case (.map(let fields), .map(let members)):
+      for field in fields {
+        guard let member = members[field.$name] else { continue }
+        try checkAttachments(in: member, path + [field.$name], field.type)
+      }
+    default: break
     }
   }
 

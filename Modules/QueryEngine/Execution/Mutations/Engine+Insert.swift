@@ -11,6 +11,7 @@ extension Engine {
     _ = try Planner.plan(Select(collection: insert.collection), arguments: [:]).writable()
     let returning = try Returning(insert.returning, arguments, context)
     let documents = try documents(of: insert.content, arguments, in: transaction, context)
+    for document in documents { try types.checkAttachments(in: .map(document.fields)) }
     try refuseDuplicates(documents)
     if !insert.initial, insert.conflict == .fail { try refuseConflicts(documents, insert, transaction) }
     context.profile?.begin(.mutate(.insert, collection: insert.collection, nil))

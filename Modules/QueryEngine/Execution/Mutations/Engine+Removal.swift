@@ -18,7 +18,7 @@ extension Engine {
     removal.predicate = try answering(removal.predicate, arguments, in: transaction, context)
     removal.target.hints = removal.target.hints.or(settings.hints)
     let catalogue = try QueryCatalogue([removal.collection], in: transaction)
-    note(UnknownField.all(in: removal.predicate.map { [$0] } ?? [], of: [removal.target], catalogue), context)
+    note(removal.mistakes(catalogue), context)
     let plan = try Planner.plan(removal, arguments: arguments, catalogue: catalogue).writable()
     context.profile?.begin(plan.root(of: mutation))
     let returning = try Returning(removal.returning, arguments, context)

@@ -17,7 +17,7 @@ extension Engine {
     }
     update.target.hints = update.target.hints.or(settings.hints)
     let catalogue = try QueryCatalogue([update.collection], in: transaction)
-    note(UnknownField.all(in: update.predicate.map { [$0] } ?? [], of: [update.target], catalogue), context)
+    note(update.mistakes(catalogue), context)
     var plan = try Planner.plan(update, arguments: arguments, catalogue: catalogue).writable()
     context.profile?.begin(plan.root(of: .update))
     let returning = try Returning(update.returning, arguments, context)

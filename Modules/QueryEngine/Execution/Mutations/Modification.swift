@@ -35,6 +35,7 @@ struct Modification: Sendable {
     let paths = steps.map(\.path) + removals
     try Self.check(paths)
     for path in paths { try types.check(path) }
+    for step in steps where step.operation != .set { try types.checkCounting(step.path) }
   }
 
   private mutating func add(
@@ -87,7 +88,9 @@ struct Modification: Sendable {
     switch step.operation {
     case .set:
       guard let value else { return [] }
-      return types.edits(setting: step.path, to: try Self.stored(value, step))
+      let stored = try Self.stored(value, step)
+      try types.checkAttachments(in: stored, at: step.path)
+      return types.edits(setting: step.path, to: stored)
     case .increment:
       let amount = try Self.integer(value, "INCREMENT BY", step.path)
       switch record.value(at: step.field.path)?.kind {

@@ -43,7 +43,7 @@ extension Frame {
 /// Reads the fields that a query needs of one source's documents into their slots.
 struct SlotReader: Sendable {
   private let paths: [FieldPath]
-  private var fields: [ResolvedField?]
+  private let fields: [ResolvedField]
   private let keys: KeyTable
   private let firstSlot: Int
   /// Where the rows of the index have the fields, if the index's rows are read.
@@ -59,7 +59,6 @@ struct SlotReader: Sendable {
       places = []
     }
     fields = paths.map { path in
-      guard !path.isEmpty else { return nil }
       var field = ResolvedField(path)
       field.resolve(keys)
       return field
@@ -69,13 +68,7 @@ struct SlotReader: Sendable {
   var slots: Range<Int> { firstSlot..<firstSlot + paths.count }
 
   func read(_ id: RawSpan, _ record: borrowing RecordView, into frame: inout Frame) throws(QueryError) {
-    for index in fields.indices {
-      if let field = fields[index] {
-        frame[firstSlot + index] = try field.value(id, record, keys)
-      } else {
-        frame[firstSlot + index] = try whole(id, record)
-      }
-    }
+    for index in fields.indices { frame[firstSlot + index] = try fields[index].value(id, record, keys) }
   }
 
   /// Reads the values of an index's row, which has all fields that are needed here.
@@ -94,14 +87,4 @@ struct SlotReader: Sendable {
 
   /// Sets all its slots to MISSING.
   func clear(_ frame: inout Frame) { for slot in slots { frame[slot] = nil } }
-
-  private func whole(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> Value {
-    do throws(CodecError) {
-      var fields = try record.fields(keys)
-      fields["_id"] = try DocumentID.decode(id)
-      return .map(fields)
-    } catch {
-      throw .unreadable(error)
-    }
-  }
 }

@@ -168,7 +168,8 @@ struct Joiner {
     let plan = plan ?? level.input.plan
     var goesOn = true
     if case .virtual(let virtual) = plan.access {
-      for document in try plan.matches(in: virtual.documents(in: source, facts), context) where goesOn {
+      let documents = try virtual.documents(in: source, facts, context)
+      for document in try plan.matches(in: documents, context) where goesOn {
         level.reader.read(document, into: &frame)
         goesOn = try visit(&self, &frame)
       }

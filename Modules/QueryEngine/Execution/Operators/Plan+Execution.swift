@@ -14,7 +14,7 @@ extension Plan {
       return Array([Row([alias: .int(Int64(total))])].dropFirst(offset).prefix(limit ?? 1))
     }
     if case .virtual(let virtual) = access {
-      return try rows(of: virtual.documents(in: source, facts), context)
+      return try rows(of: virtual.documents(in: source, facts, context), context)
     }
     return try sortedRows(in: source, context).map(\.row)
   }
@@ -60,7 +60,7 @@ extension Plan {
     in source: borrowing some RecordSource & ~Copyable, _ facts: SystemFacts, _ context: StatementContext
   ) throws -> Int {
     if case .virtual(let virtual) = access {
-      return try matches(in: virtual.documents(in: source, facts), context).count
+      return try matches(in: virtual.documents(in: source, facts, context), context).count
     }
     return try count(in: source, context)
   }

@@ -82,12 +82,13 @@ final class SelectPlan: Sendable {
   }
 
   let form: Form
-  let unknownFields: [UnknownField]
+  /// Likely mistakes in the query.
+  let mistakes: [StatementHint]
 
   init(
     _ select: Select, _ arguments: [TextKey: Value], _ catalogue: QueryCatalogue
   ) throws(QueryError) {
-    unknownFields = select.unknownFields(catalogue)
+    mistakes = select.mistakes(catalogue)
     form =
       select.isStaged
       ? .frames(try Stager.plan(select, arguments, catalogue))

@@ -4,7 +4,7 @@ import DocStore
 extension SystemCollection {
   /// The documents of the collection now.
   func documents(
-    in source: borrowing some RecordSource & ~Copyable, _ facts: SystemFacts
+    in source: borrowing some RecordSource & ~Copyable, _ facts: SystemFacts, _ context: StatementContext
   ) throws -> [[TextKey: Value]] {
     switch self {
     case .dual: return [[:]]
@@ -16,6 +16,7 @@ extension SystemCollection {
       return try source.oversizeDocuments().map {
         ["_id": $0.id.value, "collection": .string($0.collection), "bytes": .int(Int64($0.byteCount))]
       }
+    case .largeDocuments: return try Self.largeDocuments(in: source, facts.sizeLimits, context)
     case .indexes:
       return try source.collections().flatMap { info in
         try source.collection(info.name).map { try source.indexes(of: $0) } ?? []
@@ -32,6 +33,27 @@ extension SystemCollection {
     case .vitals: return [try facts.vitals()]
     case .systemInfo: return try systemInfo(in: source, facts)
     }
+  }
+
+  /// The memory for one row of the large documents, without its id.
+  private static let largeDocumentBytes = 512
+
+  private static func largeDocuments(
+    in source: borrowing some RecordSource & ~Copyable, _ limits: (soft: Int, hard: Int),
+    _ context: StatementContext
+  ) throws -> [[TextKey: Value]] {
+    var found: [[TextKey: Value]] = []
+    var pace = try ScanPace(context)
+    try source.forEachDocument(above: limits.soft, visiting: { try pace.step() }) { document in
+      // A low soft limit may be exceeded by all documents.
+      try context.reserve(largeDocumentBytes + document.id.bytes.count)
+      found.append([
+        "_id": document.id.value, "collection": .string(document.collection),
+        "bytes": .int(Int64(document.byteCount)),
+        "is_above_hard_limit": .bool(document.byteCount > limits.hard),
+      ])
+    }
+    return found
   }
 
   private func systemInfo(

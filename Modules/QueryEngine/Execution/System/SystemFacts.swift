@@ -18,6 +18,11 @@ struct SystemFacts {
   var providers: SystemProviders { engine.providers }
   var environment: EngineEnvironment { engine.environment }
 
+  /// The sizes above which a document causes a warning, and is not sent.
+  var sizeLimits: (soft: Int, hard: Int) {
+    (engine.store.softDocumentBytes, engine.store.hardDocumentBytes)
+  }
+
   func statistics() throws -> StoreStatistics { try engine.store.statistics() }
 
   /// The statements that are kept parsed.

@@ -145,12 +145,20 @@ public final class SystemParameters: Sendable {
     let key = name.lowercased()
     let (found, names) = parameters.withLock { ($0[key], Array($0.keys)) }
     guard let found else {
-      let nearest =
-        AbsentParameter.substitutes[key] ?? NameDistance.nearest(to: key, among: names.map(\.text))
-      let hint = nearest.map { ": did you mean '\($0)'?" } ?? ""
+      let hint: String
+      var expected: [String] = []
+      switch AbsentParameter.substitute(for: key) {
+      case .parameter(let parameter):
+        expected = [parameter.rawValue]
+        hint = ": '\(parameter.rawValue)' does its work"
+      case .setting(let sentence): hint = ": " + sentence
+      case nil:
+        let nearest = NameDistance.nearest(to: key, among: names.map(\.text))
+        expected = nearest.map { [$0] } ?? []
+        hint = nearest.map { ": did you mean '\($0)'?" } ?? ""
+      }
       throw QueryError(
-        .unknownParameter, "unknown parameter '\(key)'\(hint)", found: key,
-        expected: nearest.map { [$0] } ?? [])
+        .unknownParameter, "unknown parameter '\(key.prefix(64))'\(hint)", found: key, expected: expected)
     }
     return found
   }

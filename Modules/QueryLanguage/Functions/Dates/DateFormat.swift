@@ -66,8 +66,9 @@ struct DateFormat {
     return true
   }
 
-  func text(of instant: Instant) -> String {
-    if parts.isEmpty { return DateText.text(of: instant) }
+  /// The text of a moment; an empty format is ISO 8601 in the given spelling.
+  func text(of instant: Instant, as spelling: DateSpelling = .stored) -> String {
+    if parts.isEmpty { return DateText.text(of: instant, as: spelling) }
     return parts.reduce(into: "") { $0 += Self.text($1, instant, instant.fields) }
   }
 

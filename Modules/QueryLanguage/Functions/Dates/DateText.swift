@@ -6,37 +6,50 @@ package enum DateText {
   package static func milliseconds(of text: String) -> Int64? { parse(text)?.milliseconds }
 
   /// The moment of a text; `nil` without a time zone, and for an invalid date.
-  static func parse(_ text: String) -> Instant? {
+  static func parse(_ text: String) -> Instant? { read(text)?.instant }
+
+  /// The moment of a text, and how the text spells it; `nil` as above.
+  static func read(_ text: String) -> (instant: Instant, spelling: DateSpelling)? {
     var reader = DigitReader(text)
     guard let year = reader.number(4), reader.accept("-"), let month = reader.number(2), reader.accept("-"),
       let day = reader.number(2)
     else { return nil }
     var fields = Instant.Fields(year: year, month: month, day: day)
+    var spelling = DateSpelling.stored
+    spelling.separator = reader.next ?? 0
     guard reader.accept("T") || reader.accept("t") || reader.accept(" ") else { return nil }
     guard let hour = reader.number(2), reader.accept(":"), let minute = reader.number(2) else { return nil }
     fields.hour = hour
     fields.minute = minute
-    if reader.accept(":") {
+    spelling.hasSeconds = reader.accept(":")
+    spelling.fractionDigits = 0
+    if spelling.hasSeconds {
       guard let second = reader.number(2) else { return nil }
       fields.second = second
-      if reader.accept(".") || reader.accept(",") {
+      let mark = reader.next
+      if let mark, reader.accept(".") || reader.accept(",") {
+        let start = reader.offset
         guard let fraction = reader.fraction() else { return nil }
         fields.millisecond = fraction
+        spelling.fractionMark = mark
+        spelling.fractionDigits = min(reader.offset - start, DateSpelling.fractionLimit)
       }
     }
-    _ = reader.accept(" ")
+    spelling.hasGap = reader.accept(" ")
+    let start = reader.offset
+    let letter = reader.next
     guard let offset = reader.zone(), reader.isAtEnd else { return nil }
-    return Instant(fields, offset: offset)
+    spelling.zone = DateSpelling.Zone(letter: letter, count: reader.offset - start)
+    return Instant(fields, offset: offset).map { ($0, spelling) }
   }
 
-  /// The text of a moment, with milliseconds unless they are zero.
-  package static func text(of instant: Instant) -> String {
+  /// The text of a moment in a spelling.
+  package static func text(of instant: Instant, as spelling: DateSpelling = .stored) -> String {
     let fields = instant.fields
-    let milliseconds = fields.millisecond == 0 ? "" : "." + padded(fields.millisecond, 3)
-    return padded(fields.year, 4) + "-" + padded(fields.month, 2) + "-" + padded(fields.day, 2) + "T"
-      + padded(fields.hour, 2) + ":" + padded(fields.minute, 2) + ":" + padded(fields.second, 2)
-      + milliseconds
-      + zone(instant.offset)
+    let date = padded(fields.year, 4) + "-" + padded(fields.month, 2) + "-" + padded(fields.day, 2)
+    let time = padded(fields.hour, 2) + ":" + padded(fields.minute, 2)
+    return date + String(UnicodeScalar(spelling.separator)) + time + spelling.seconds(of: fields)
+      + (spelling.hasGap ? " " : "") + spelling.zone(instant.offset)
   }
 
   /// `+01:00`; `+00:00` at Greenwich.

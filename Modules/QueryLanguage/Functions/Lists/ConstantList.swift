@@ -62,10 +62,11 @@ final class ConstantList: Sendable {
   /// Whether a test finds a value in the list.
   func contains(_ value: Value, for kind: ListTest.Kind) -> Bool {
     switch (value, kind) {
-    case (.decimal(let number), .membership), (.decimal(let number), .equalElement): contains(number)
+    case (.decimal(let number), .membership), (.decimal(let number), .equalElement),
+      (.decimal(let number), .sameElement):
+      contains(number)
     // Such a function receives a decimal as its text.
     case (.decimal(let number), .containment): contains(.string(number.text))
-    case (.decimal, .sameElement): false
     default: contains(value)
     }
   }

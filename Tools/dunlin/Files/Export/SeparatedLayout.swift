@@ -1,4 +1,5 @@
 import CRDTCore
+import Foundation
 
 /// The columns that documents take: a field each, and within maps a field of the map.
 ///
@@ -92,7 +93,10 @@ struct SeparatedWriter: DocumentWriter {
 
   func begin(_ bytes: inout [UInt8]) {
     let names = columns.map { column in
-      SeparatedCell(text: column.name.text, isQuoted: column.name.text.isEmpty)
+      // An import leaves out spaces around a name that is not in quotes.
+      let name = column.name.text
+      let isPlain = !name.isEmpty && name == name.trimmingCharacters(in: .whitespaces)
+      return SeparatedCell(text: name, isQuoted: !isPlain)
     }
     SeparatedRecord.write(names, delimiter: delimiter, to: &bytes)
   }

@@ -30,6 +30,30 @@ enum SeparatedRecord {
     }
   }
 
+  /// The character that separates the columns of a header, where it is another one than it should be.
+  ///
+  /// - Parameters:
+  ///   - header: The bytes of the header.
+  ///   - delimiter: The character that should separate its columns.
+  /// - Returns: A character that often separates columns; `nil` for a header with the delimiter outside
+  ///   quotes, and for one without any such character.
+  static func separator(of header: RawSpan, insteadOf delimiter: UInt8) -> UInt8? {
+    var isQuoted = false
+    var found: UInt8?
+    for offset in 0..<header.byteCount {
+      let byte = header[offset]
+      if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+      guard !isQuoted else { continue }
+      if byte == delimiter { return nil }
+      if found == nil, separators.contains(byte) { found = byte }
+    }
+    return found
+  }
+
+  private static let separators = [
+    UInt8(ascii: "\t"), UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "|"),
+  ]
+
   /// Reads the value at `offset`, and goes on to what stands behind it: a delimiter, or the end.
   private static func cell(
     _ record: RawSpan, _ offset: inout Int, _ delimiter: UInt8, column: Int

@@ -16,6 +16,27 @@ struct ReadingOptions: Sendable {
   var sampleBytes = 4 << 20
 }
 
+/// The types that the columns of a file are read with.
+struct ReadTypes: Sendable {
+  /// Each column as `--types` takes it, in the order of the file.
+  let columns: [String]
+  /// Whether some of the types were found out from the first records, and not given.
+  let areDetected: Bool
+  /// As many columns are told to people.
+  private static let mostTold = 50
+
+  /// All of them, as `--types` takes them.
+  var argument: String { columns.joined(separator: ",") }
+
+  /// A line for people; `nil` where all types were given.
+  var note: String? {
+    guard areDetected else { return nil }
+    let rest = columns.count - Self.mostTold
+    let told = columns.prefix(Self.mostTold).joined(separator: ",")
+    return "types: \(told)\(rest > 0 ? " and \(rest.groupedDigits) more" : "")"
+  }
+}
+
 /// What a record of a file comes to.
 enum DocumentForm {
   /// The names of the columns: no document.
@@ -62,6 +83,9 @@ struct DocumentReader {
 
   /// What is to be told when all has been read.
   var notes: [String] { if case .columns(let decoder) = stage { decoder.notes } else { [] } }
+
+  /// The types of the columns, once they are known; `nil` for a file without columns.
+  var types: ReadTypes? { if case .columns(let decoder) = stage { decoder.types } else { nil } }
 
   /// Takes the file's next bytes.
   ///
@@ -123,6 +147,11 @@ struct DocumentReader {
     switch stage {
     case .start, .texts: try body(line, record, .text)
     case .header(let delimiter):
+      if options.delimiter == nil,
+        let separator = SeparatedRecord.separator(of: record, insteadOf: delimiter)
+      {
+        throw CuttingError(line: line, message: Self.hint(separator, insteadOf: delimiter))
+      }
       do {
         let names = try SeparatedDecoder.names(of: SeparatedRecord.cells(record, delimiter: delimiter))
         try checkTypes(names)
@@ -144,6 +173,21 @@ struct DocumentReader {
       defer { stage = .columns(decoder) }
       try Self.decode(&decoder, line, record, body)
     }
+  }
+
+  /// What to do about a header whose columns another character separates.
+  private static func hint(_ separator: UInt8, insteadOf delimiter: UInt8) -> String {
+    func name(_ byte: UInt8) -> String {
+      byte == UInt8(ascii: "\t") ? "tabs" : "'\(Character(UnicodeScalar(byte)))'"
+    }
+    let option =
+      switch FileFormat.allCases.first(where: { $0.delimiter == separator }) {
+      case let format?: "--format \(format.rawValue)"
+      case nil: "--delimiter \(name(separator))"
+      }
+    let own = delimiter == UInt8(ascii: "\t") ? "'\\t'" : name(delimiter)
+    return
+      "the header has \(name(separator)) between its columns, and no \(name(delimiter)): say \(option), or --delimiter \(own) if the header is one name"
   }
 
   /// Settles the types of columns, and hands out the records that are kept.

@@ -323,6 +323,7 @@ struct ImportRun {
     skipped.finish()
     outcome.skipped = skipped.count
     outcome.bad = skipped.listed
+    outcome.types = reader.types
     outcome.notes = reader.notes
     outcome.isStopped = importer.stop.isRequested
     let isWhole = failure == nil && !outcome.isStopped
@@ -340,7 +341,7 @@ struct ImportRun {
     }
     if let failure {
       let stored = outcome.before + outcome.written
-      guard stored > 0, former == nil else { throw failure }
+      guard stored > 0, former == nil, !importer.isTrial else { throw failure }
       throw Importer.Failure(
         description: stored == 1
           ? "\(failure); the document before it is stored"

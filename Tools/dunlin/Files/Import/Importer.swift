@@ -15,6 +15,8 @@ struct Importer: Sendable {
   var idRule = IDRule.own
   var batchCount = 1_000
   var strategy = WriteStrategy.merge
+  /// Whether the sink checks the documents and keeps none.
+  var isTrial = false
   /// Whether bad records are left out.
   var skipsBad = false
   /// The file that gets them.
@@ -36,6 +38,8 @@ struct Importer: Sendable {
     var before = 0
     var skipped = 0
     var bad: [SkippedRecord] = []
+    /// The types of the columns, where the file has columns.
+    var types: ReadTypes?
     /// What the user is to know beside it.
     var notes: [String] = []
     var isStopped = false

@@ -1,4 +1,5 @@
 import CRDTCore
+import Foundation
 
 /// Makes documents of the records of a file with columns.
 struct SeparatedDecoder {
@@ -42,15 +43,26 @@ struct SeparatedDecoder {
 
   /// The names of a header's columns.
   ///
+  /// Spaces around a name are left out, since they only align it. A name in quotes keeps them.
   /// - Throws: A `ToolError` for a column without a name, and for two of one name.
   static func names(of header: [SeparatedCell]) throws -> [ColumnName] {
     var known: Set<ColumnName> = []
     return try header.enumerated().map { index, cell in
-      guard !cell.isMissing else { throw ToolError("column \(index + 1) of the header has no name") }
-      let name = ColumnName(cell.text)
-      guard known.insert(name).inserted else { throw ToolError("two columns have the name \(cell.text)") }
+      let text = cell.isQuoted ? cell.text : cell.text.trimmingCharacters(in: .whitespaces)
+      guard cell.isQuoted || !text.isEmpty else {
+        throw ToolError("column \(index + 1) of the header has no name")
+      }
+      let name = ColumnName(text)
+      guard known.insert(name).inserted else { throw ToolError("two columns have the name \(text)") }
       return name
     }
+  }
+
+  /// The columns in their order, each with the type that was given or found out.
+  var types: ReadTypes {
+    ReadTypes(
+      columns: columns.map { "\($0.name.argument):\($0.type.rawValue)" },
+      areDetected: columns.contains(where: \.isDetected))
   }
 
   /// The document of a record.

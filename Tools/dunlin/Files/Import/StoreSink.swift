@@ -6,15 +6,22 @@ struct StoreSink: DocumentSink {
   let store: Store
 
   func insert(_ batch: DocumentBatch, into collection: String, strategy: WriteStrategy) async throws {
-    try await store.write { transaction in
-      try batch.forEach { index, text in
-        do {
-          try transaction.upsert(
-            json: text, into: collection, strategy: strategy,
-            options: .init(interpretsTags: batch.interpretsTags))
-        } catch {
-          throw Self.isOfDocument(error) ? RefusedDocument(index: index, message: error.sentence) : error
-        }
+    try await store.write { try Self.upsert(batch, into: collection, strategy: strategy, $0) }
+  }
+
+  /// Writes a batch of documents in a transaction.
+  ///
+  /// - Throws: ``RefusedDocument`` where one of the documents is at fault.
+  static func upsert(
+    _ batch: DocumentBatch, into collection: String, strategy: WriteStrategy, _ transaction: WriteTransaction
+  ) throws {
+    try batch.forEach { index, text in
+      do {
+        try transaction.upsert(
+          json: text, into: collection, strategy: strategy,
+          options: .init(interpretsTags: batch.interpretsTags))
+      } catch {
+        throw isOfDocument(error) ? RefusedDocument(index: index, message: error.sentence) : error
       }
     }
   }
