@@ -56,12 +56,12 @@ import Testing
 
       #expect(phone.isSyncActive)
       try phone.close()
-      let error = #expect(throws: DunlinError.self) {
-        try Dunlin(
-          path: directory + "/phone",
-          identity: .certificate(appID: "orders", authority: authority, certificate: "no certificate"))
-      }
+      let wrong = try Dunlin(
+        path: directory + "/phone",
+        identity: .certificate(appID: "orders", authority: authority, certificate: "no certificate"))
+      let error = #expect(throws: DunlinError.self) { try wrong.startSync() }
       #expect(error?.code == .identity)
+      try wrong.close()
     }
   #endif
 
