@@ -17,6 +17,7 @@ public final class StatementContext: Sendable {
   private let request = Atomic<UInt64>(0)
   private let profiling = Mutex<StatementProfile?>(nil)
   private let noted = Mutex<[UnknownField]>([])
+  private let notedSentences = Mutex<[String]>([])
   private let isCancelled = Atomic(false)
   private let isAlone = Atomic(false)
   private let remainingSteps: Atomic<Int>
@@ -90,7 +91,17 @@ public final class StatementContext: Sendable {
   static let hintLimit = 16
 
   /// Likely mistakes in the statement, a sentence each.
-  package var hints: [String] { noted.withLock { $0.map(\.message) } }
+  package var hints: [String] {
+    let hints = noted.withLock { $0.map(\.message) } + notedSentences.withLock { $0 }
+    return Array(hints.prefix(Self.hintLimit))
+  }
+
+  /// Records a likely mistake, once.
+  func note(_ sentence: String) {
+    notedSentences.withLock { sentences in
+      if sentences.count < Self.hintLimit, !sentences.contains(sentence) { sentences.append(sentence) }
+    }
+  }
 
   /// Records fields that no document has, each once.
   func note(_ fields: [UnknownField]) {

@@ -72,15 +72,21 @@ extension Engine {
   }
 }
 
-/// Logs each unknown field once.
+/// Logs each unknown field, and each other likely mistake, once.
 final class FieldHints: Sendable {
   /// The most fields that are remembered as logged; further ones are not logged.
   private static let limit = 1_024
 
   private let logged = Mutex<Set<UnknownField>>([])
+  private let loggedSentences = Mutex<Set<String>>([])
   private let log: @Sendable (String) -> Void
 
   init(_ environment: EngineEnvironment) { log = environment.hint ?? environment.log }
+
+  func note(_ sentence: String) {
+    let isNew = loggedSentences.withLock { $0.count < Self.limit && $0.insert(sentence).inserted }
+    if isNew { log(sentence) }
+  }
 
   func note(_ fields: [UnknownField]) {
     guard !fields.isEmpty else { return }

@@ -83,11 +83,13 @@ final class SelectPlan: Sendable {
 
   let form: Form
   let unknownFields: [UnknownField]
+  let textComparisons: [TextComparison]
 
   init(
     _ select: Select, _ arguments: [TextKey: Value], _ catalogue: QueryCatalogue
   ) throws(QueryError) {
     unknownFields = select.unknownFields(catalogue)
+    textComparisons = select.textComparisons(arguments)
     form =
       select.isStaged
       ? .frames(try Stager.plan(select, arguments, catalogue))
