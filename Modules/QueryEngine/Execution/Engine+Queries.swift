@@ -46,6 +46,7 @@ extension Engine {
     }
     let plan = try program.plan(arguments, settings.hints, for: source)
     note(plan.mistakes, context)
+    note(plan.textComparisons, in: source, context)
     guard let profile = context.profile else { return try plan.rows(in: source, facts, context) }
     profile.begin(plan.root)
     let rows = try plan.rows(in: source, facts, context)

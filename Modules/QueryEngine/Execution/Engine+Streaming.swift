@@ -91,7 +91,10 @@ extension Engine {
   ) throws -> Plan? {
     guard !program.hasQueries else { return nil }
     let plan = try program.plan(arguments, settings.hints, for: source)
-    if let context { note(plan.mistakes, context) }
+    if let context {
+      note(plan.mistakes, context)
+      note(plan.textComparisons, in: source, context)
+    }
     guard case .documents(let found) = plan.form, found.findsRowsInTurn else { return nil }
     return found
   }

@@ -13,6 +13,7 @@ public struct Engine: Sendable {
   public let providers = SystemProviders()
   let requests: RequestLog
   let hintLog: HintLog
+  let fieldSamples = FieldSamples()
   let statements = StatementCache()
 
   public init(store: Store, parameters: SystemParameters, environment: EngineEnvironment) {

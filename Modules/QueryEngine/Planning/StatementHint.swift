@@ -7,6 +7,8 @@ enum StatementHint: Hashable, Sendable {
   case unknownCollection(UnknownCollection)
   case unknownField(UnknownField)
   case documentByName(DocumentByName)
+  /// A ``TextComparison`` that values of the field show to be a mistake, as a sentence.
+  case textComparison(String)
 
   /// One sentence.
   var message: String {
@@ -14,6 +16,7 @@ enum StatementHint: Hashable, Sendable {
     case .unknownCollection(let collection): collection.message
     case .unknownField(let field): field.message
     case .documentByName(let document): document.message
+    case .textComparison(let message): message
     }
   }
 
@@ -24,7 +27,7 @@ enum StatementHint: Hashable, Sendable {
   var isLogged: Bool {
     switch self {
     case .unknownCollection(let collection): collection.nearest != nil
-    case .unknownField, .documentByName: true
+    case .unknownField, .documentByName, .textComparison: true
     }
   }
 }

@@ -84,11 +84,13 @@ final class SelectPlan: Sendable {
   let form: Form
   /// Likely mistakes in the query.
   let mistakes: [StatementHint]
+  let textComparisons: [TextComparison]
 
   init(
     _ select: Select, _ arguments: [TextKey: Value], _ catalogue: QueryCatalogue
   ) throws(QueryError) {
     mistakes = select.mistakes(catalogue)
+    textComparisons = select.textComparisons(arguments)
     form =
       select.isStaged
       ? .frames(try Stager.plan(select, arguments, catalogue))

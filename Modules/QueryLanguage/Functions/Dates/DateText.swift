@@ -43,6 +43,14 @@ package enum DateText {
     return Instant(fields, offset: offset).map { ($0, spelling) }
   }
 
+  /// Whether two texts of dates have the order and the equality of their moments.
+  ///
+  /// They have if they are spelled alike, with one offset.
+  package static func areSpelledAlike(_ left: String, _ right: String) -> Bool {
+    guard let left = read(left), let right = read(right) else { return false }
+    return left.spelling == right.spelling && left.instant.offset == right.instant.offset
+  }
+
   /// The text of a moment in a spelling.
   package static func text(of instant: Instant, as spelling: DateSpelling = .stored) -> String {
     let fields = instant.fields
