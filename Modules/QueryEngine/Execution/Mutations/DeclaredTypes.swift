@@ -82,7 +82,7 @@ struct DeclaredTypes: Sendable {
     case (.attachment, _):
       throw QueryError(
         .argument,
-        "the field \"\(text(of: path))\" is declared as ATTACHMENT, which takes no plain value: "
+        "the field '\(text(of: path))' is declared as ATTACHMENT, which takes no plain value: "
           + "this version has no attachments")
     case (.map(let fields), .map(let members)):
       for field in fields {
