@@ -1,6 +1,7 @@
 import CRDTCore
 import DocStore
 import Foundation
+import Synchronization
 import TestKit
 import Testing
 
@@ -143,5 +144,18 @@ import Testing
       }
       try expectEqual(Data(contentsOf: url).count, whole.count - pages * 4_096)
     }
+  }
+
+  @Test func `a disk that is mounted read-only under an open store is named, also by later writes`() throws {
+    let fault = Mutex<Int32>(0)
+    let fixture = try StoreFixture { $0.commitFault = { fault.withLock { $0 } } }
+    try fixture.store.put("a", [:])
+    fault.withLock { $0 = EROFS }
+    let first = try #require(throws: StoreError.self) { try fixture.store.put("b", [:]) }
+    #expect(first.code == .readOnlyStore && first.message.contains("mounted read-only"), "\(first)")
+    fault.withLock { $0 = 0 }
+    let later = try #require(throws: StoreError.self) { try fixture.store.put("b", [:]) }
+    #expect(later.code == .poisoned && later.message.contains("mounted read-only"), "\(later)")
+    #expect(try fixture.store.count(in: "cars") == 1)
   }
 }
