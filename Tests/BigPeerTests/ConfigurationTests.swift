@@ -197,7 +197,7 @@
               "devices": { "listen": ["x"] }, "limits": { "sessions": 0, "dataBytes": "5 MB" } },
             { "name": 7, "identity": { "kind": "certificate" }, "feed": { "streams": 0, "stream": 1 } } ],
           "http": { "listen": "here", "limits": { "rows": 0, "headerCount": 1 }, "tls": {} },
-          "admin": { "on": "yes" } }
+          "admin": { "on": "yes", "listen": "there" } }
         """
       let expected = [
         "FILE:1: data: must be a text", "FILE:3: applications[0].identity.kind: must be one of",
@@ -213,7 +213,7 @@
         "FILE:6: http.listen: must be host:port",
         "FILE:6: http.tls.certificate: is missing", "FILE:6: http.tls.key: is missing",
         "FILE:6: http.limits.headerCount: must be", "FILE:6: http.limits.rows: must be",
-        "FILE:7: admin.on: must be",
+        "FILE:7: admin.on: must be", "FILE:7: admin.listen: must be host:port",
         "FILE:1: logLevel: must be one of", "FILE:1: htp: there is no such setting",
       ]
       let told = mistake(text)?.split(separator: "\n").map(String.init) ?? []

@@ -157,8 +157,11 @@
 
     /// The address of a listener with the settings `on` and `listen`; `nil` if it is off.
     package mutating func listener(_ address: ListenAddress?) throws(ConfigurationError) -> ListenAddress? {
-      let isOn = try flag("on") ?? true
-      let named = try self.address("listen")
+      let mistakes = Mistakes()
+      // Both are read in any case: a member that is not read counts as unknown.
+      let isOn = (mistakes.collect { try flag("on") } ?? nil) ?? true
+      let named = mistakes.collect { try self.address("listen") } ?? nil
+      try mistakes.check()
       return isOn ? named ?? address : nil
     }
 
