@@ -7,9 +7,12 @@ struct StreamWalk {
   /// The next id; a walk through a whole collection uses numbers instead, which is faster.
   var position: [UInt8]
   var number = DocumentNumber(1)
+  /// The part of the forecast; only a walk through a whole collection has one.
+  var share: StreamForecast.Share?
 
-  init(range: KeyRange) {
+  init(range: KeyRange, share: StreamForecast.Share?) {
     self.range = range
+    self.share = share
     position = range.from
   }
 }
@@ -17,9 +20,13 @@ struct StreamWalk {
 /// Sending ranges in which the peer has nothing.
 extension ReconciliationServer {
   /// Queues a range in which the receiver has nothing.
-  func stream(_ range: KeyRange) {
+  func stream(_ range: KeyRange) throws(SyncError) {
+    // A peer that asks twice costs one look.
+    let isFirst =
+      if case .nothing = reconciliation.streams.coverage(of: range.collection) { true } else { false }
     reconciliation.streams.insert(range)
-    reconciliation.streamWalks.append(StreamWalk(range: range))
+    let share = isFirst && range.isWhole ? try addForecast(of: range.collection) : nil
+    reconciliation.streamWalks.append(StreamWalk(range: range, share: share))
     // Closures may be complete now.
     if range.isWhole { reconciliation.pass.next = 0 }
   }
@@ -36,6 +43,7 @@ extension ReconciliationServer {
         ? try step(&walk, byNumberIn: source, &sources, snapshot, budget: &budget)
         : try step(&walk, byIDIn: source, &sources, snapshot, budget: &budget)
     }
+    correctForecast(by: &walk)
     if !isDone { reconciliation.streamWalks.prepend(walk) }
   }
 
@@ -63,7 +71,9 @@ extension ReconciliationServer {
           return false
         }
         budget -= 1
+        walk.share?.visited += 1
         guard source.matcher.matches(id, record) else { return true }
+        walk.share?.matched += 1
         let place = StoredPlace(collection: collection.id, number: number)
         try addLoose(place, id, summary, record, source, &sources, snapshot)
         return true
