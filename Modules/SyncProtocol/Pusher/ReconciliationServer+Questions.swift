@@ -26,9 +26,9 @@ extension ReconciliationServer {
       }
       reconciliation.gatheredCost += 32
       reconciliation.responder.stream(question)
-      let before = reconciliation.forecast
+      let before = reconciliation.forecast.documents
       try stream(question.range)
-      isForecast = isForecast || reconciliation.forecast != before
+      isForecast = isForecast || reconciliation.forecast.documents != before
     }
     if isForecast { sendForecast() }
   }

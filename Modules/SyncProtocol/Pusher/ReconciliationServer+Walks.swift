@@ -7,12 +7,9 @@ struct StreamWalk {
   /// The next id; a walk through a whole collection uses numbers instead, which is faster.
   var position: [UInt8]
   var number = DocumentNumber(1)
-  /// The part of the forecast; only a walk through a whole collection has one.
-  var share: StreamForecast.Share?
 
-  init(range: KeyRange, share: StreamForecast.Share?) {
+  init(range: KeyRange) {
     self.range = range
-    self.share = share
     position = range.from
   }
 }
@@ -22,11 +19,11 @@ extension ReconciliationServer {
   /// Queues a range in which the receiver has nothing.
   func stream(_ range: KeyRange) throws(SyncError) {
     // A peer that asks twice costs one look.
-    let isFirst =
-      if case .nothing = reconciliation.streams.coverage(of: range.collection) { true } else { false }
+    if range.isWhole, case .nothing = reconciliation.streams.coverage(of: range.collection) {
+      try addForecast(of: range.collection)
+    }
     reconciliation.streams.insert(range)
-    let share = isFirst && range.isWhole ? try addForecast(of: range.collection) : nil
-    reconciliation.streamWalks.append(StreamWalk(range: range, share: share))
+    reconciliation.streamWalks.append(StreamWalk(range: range))
     // Closures may be complete now.
     if range.isWhole { reconciliation.pass.next = 0 }
   }
@@ -43,7 +40,6 @@ extension ReconciliationServer {
         ? try step(&walk, byNumberIn: source, &sources, snapshot, budget: &budget)
         : try step(&walk, byIDIn: source, &sources, snapshot, budget: &budget)
     }
-    correctForecast(by: &walk)
     if !isDone { reconciliation.streamWalks.prepend(walk) }
   }
 
@@ -55,6 +51,8 @@ extension ReconciliationServer {
     _ snapshot: borrowing ReadTransaction, budget: inout Int
   ) throws -> Bool {
     let collection = source.collection
+    var (visited, matched) = (UInt64(0), UInt64(0))
+    defer { correctForecast(of: walk.range.collection, visited: visited, matched: matched) }
     // Documents that are new since the first question are sent as live changes.
     while let gap = sender.graph.gap(
       from: StoredPlace(collection: collection.id, number: walk.number), through: reconciliation.lastDocument)
@@ -71,9 +69,9 @@ extension ReconciliationServer {
           return false
         }
         budget -= 1
-        walk.share?.visited += 1
+        visited += 1
         guard source.matcher.matches(id, record) else { return true }
-        walk.share?.matched += 1
+        matched += 1
         let place = StoredPlace(collection: collection.id, number: number)
         try addLoose(place, id, summary, record, source, &sources, snapshot)
         return true
