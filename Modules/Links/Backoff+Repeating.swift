@@ -1,5 +1,10 @@
 extension Backoff {
+  /// The longest wait that a server may ask for.
+  static let longestAsked = Duration.seconds(300)
+
   /// Makes attempts, with delays between them, until the task is cancelled.
+  ///
+  /// A delay is longer where the other end asks for that, up to five minutes.
   ///
   /// - Parameters:
   ///   - clock: The clock of the delays.
@@ -23,7 +28,7 @@ extension Backoff {
       }
       if Task.isCancelled { return }
       if let longest = longestDelay() { backoff.longest = longest }
-      let delay = backoff.next()
+      let delay = max(backoff.next(), min(failure?.retryAfter ?? .zero, Self.longestAsked))
       if let failure { failed(failure, delay) }
       guard (try? await clock.sleep(for: delay)) != nil else { return }
     }

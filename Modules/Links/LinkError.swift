@@ -46,12 +46,23 @@ public struct LinkError: CodedError, Hashable, CustomStringConvertible {
   public let message: String
   /// The operating system's error number, if the system reported one.
   public let underlying: Int32?
+  /// How long the other end asks to wait before the next attempt; `nil` if it does not.
+  package let retryAfter: Duration?
 
   /// Makes an error.
   public init(_ code: Code, _ message: String, underlying: Int32? = nil) {
     self.code = code
     self.message = message
     self.underlying = underlying
+    retryAfter = nil
+  }
+
+  /// Makes the error of an attempt after which the other end asks to wait.
+  package init(_ code: Code, _ message: String, retryAfter: Duration?) {
+    self.code = code
+    self.message = message
+    underlying = nil
+    self.retryAfter = retryAfter
   }
 
   public var description: String { message }

@@ -12,6 +12,10 @@ package enum SyncLimits {
   package static let tolerableLead = UInt64(HybridClock.maximumLead / .milliseconds(1))
   /// The maximum of a frame's length field.
   package static let frameBytes = 128 << 10
+  /// Documents that a sender will send without requests, below which it gives no forecast of them.
+  package static let forecastDocuments: UInt64 = 64
+  /// Visited records after which a forecast is corrected for the first time.
+  package static let forecastCorrection: UInt64 = 1_024
   /// Bytes of the announcement of one transaction, which takes one frame; a longer one is sent as data.
   package static let announcedTransactionBytes = 96 << 10
   /// Bytes of a peer's or an application's name in hello.

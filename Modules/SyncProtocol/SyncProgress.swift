@@ -6,6 +6,8 @@ public struct SyncProgress: Hashable, Sendable {
   public var confirmedSequence: UInt64?
   /// Whether everything that the peer had when the current subscriptions began is applied and durable here.
   public var isCaughtUp = false
+  /// How far the current pull, or the last one, has come.
+  public var pull = PullProgress()
   /// When documents from the peer were last applied, by the session's clock; `nil` before the first.
   public var lastUpdate: Duration?
   /// The unreadable ranges found so far, caused by damaged pages.

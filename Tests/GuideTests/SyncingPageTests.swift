@@ -119,6 +119,25 @@ import Testing
     subscription.cancel()
   }
 
+  @Test func `a connection says how far its pull has come`() async throws {
+    let galley = try TestDatabase("galley")
+    for number in 0..<100 { try await galley.dunlin.store["orders"].upsert(["_id": "o\(number)"]) }
+    let subscription = dunlin.store["orders"].findAll().subscribe()
+    try database.connect(to: galley)
+    try await dunlin.sync.waitUntilHere(subscription, timeout: .seconds(60))
+
+    for connection in dunlin.presence.graph.remotePeers.flatMap(\.connections) {
+      let pull = connection.progress
+      print(pull.documentsReceived, pull.documentsExpected ?? 0, pull.fractionCompleted)
+    }
+
+    let pulls = dunlin.presence.graph.remotePeers.flatMap(\.connections).map(\.progress)
+    #expect(pulls.map(\.documentsReceived) == [100])
+    #expect(pulls.map(\.documentsExpected) == [100])
+    #expect(pulls.map(\.fractionCompleted) == [1])
+    subscription.cancel()
+  }
+
   @Test func `a device says what it is, and whom it lets in`() async throws {
     let guest = try TestDatabase("guest"), intruder = try TestDatabase("intruder")
 

@@ -18,7 +18,7 @@ import Testing
     "fragment-v1",
     "fragment-drop-v1", "chunk-v1", "chunk-drop-v1", "ping-v1", "pong-v1", "renew-v1", "renewed-v1",
     "unreadable-v1", "filter-wanted-v2", "bye-v1", "seen-v1", "run-v2", "rows-v1", "answered-v1",
-    "withheld-v2", "presence-wanted-v2", "presence-v2",
+    "withheld-v2", "presence-wanted-v2", "presence-v2", "forecast-v2",
   ]
 
   private func golden(_ name: String) throws -> [UInt8] {
@@ -90,6 +90,11 @@ import Testing
     }
     try read("filter-wanted") { reader throws(CodecError) in
       #expect(try FilterAsk(from: &reader) == messages.filterAsk)
+    }
+    try read("forecast") { reader throws(CodecError) in
+      #expect(
+        try ForecastFrame(from: &reader)
+          == ForecastFrame(reconciliation: 300, documents: 5_000, isEstimate: true))
     }
     try read("acknowledge") { reader throws(CodecError) in
       #expect(try Acknowledgement(from: &reader) == messages.acknowledgement)

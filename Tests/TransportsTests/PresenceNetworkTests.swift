@@ -282,7 +282,7 @@ import Transports
     for await event in events {
       guard case .disconnected(_, .session(let error)) = event else { continue }
       expectEqual(error.code, .full)
-      expect(error.message.contains("1 peers are connected, and 1 may be"), "\(error)")
+      expect(error.message.contains("1 of 1 sessions are in use"), "\(error)")
       break
     }
     for peer in [first, second, hub] { await peer.end() }

@@ -182,6 +182,7 @@ import Transports
     #expect(error?.code == .refused)
     #expect(error?.message.hasPrefix("Cannot connect to \(address): ") == true)
     #expect(error?.message.contains(words) == true, "\(String(describing: error))")
+    #expect(error?.retryAfter == (answer.contains("After: 120") ? .seconds(120) : nil))
     serving.cancel()
     await listener.close()
   }

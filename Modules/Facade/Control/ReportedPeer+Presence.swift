@@ -30,6 +30,15 @@ extension ReportedConnection.Progress {
       documentsSent: statistics.documentsSent, documentsReceived: statistics.documentsReceived,
       isCaughtUp: standing.hasAll, servedSequence: standing.delivery.servedSequence,
       pullsNothing: standing.delivery.pullsNothing, hasUnreadable: progress.isAnythingUnreadable,
-      hasWithheld: progress.isAnythingWithheld)
+      hasWithheld: progress.isAnythingWithheld, pull: ReportedConnection.Pull(progress.pull))
+  }
+}
+
+extension ReportedConnection.Pull {
+  fileprivate init(_ pull: PullProgress) {
+    self.init(
+      documents: pull.documentsReceived, bytes: pull.bytesReceived,
+      expectedDocuments: pull.documentsExpected, expectedBytes: pull.bytesExpected,
+      isEstimate: pull.isEstimate, fraction: pull.fractionCompleted)
   }
 }

@@ -94,8 +94,24 @@ public struct DunlinConnection: Hashable, Sendable, Identifiable {
   public let address: String
   /// Whether the other peer made the connection.
   public let isIncoming: Bool
+  /// How far this peer's pull from the other one had come when the graph was read.
+  ///
+  /// It is of the current pull, or of the last one. Read the graph again for newer numbers: they are no
+  /// change of the graph, and two connections are equal whatever theirs are.
+  public let progress: PullProgress
+
+  public static func == (one: Self, other: Self) -> Bool {
+    one.id == other.id && one.kind == other.kind && one.address == other.address
+      && one.isIncoming == other.isIncoming
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(id)
+    hasher.combine(address)
+  }
 
   init(_ connection: PeerConnection) {
+    progress = connection.progress.pull
     id = connection.id
     kind = connection.endpoint.kind
     address = connection.endpoint.description

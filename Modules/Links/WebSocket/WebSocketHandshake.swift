@@ -52,7 +52,8 @@ final class WebSocketHandshake: ChannelInboundHandler {
     // The bytes of the WebSocket follow the answer.
     if !isOver, case .head(let head) = unwrapInboundIn(data) {
       isOver = true
-      refusal.value.set(LinkError(.refused, "\(what): \(Self.reason(head))"))
+      refusal.value.set(
+        LinkError(.refused, "\(what): \(Self.reason(head))", retryAfter: Self.retryAfter(head)))
     }
     context.fireChannelRead(data)
   }
@@ -90,6 +91,11 @@ final class WebSocketHandshake: ChannelInboundHandler {
       return isCount ? "; it asks to wait \(text) s" : "; it asks to wait until \(text)"
     }
     return "the server answers \(head.status.code) \(phrase)\(advice(head.status, field))\(wait ?? "")"
+  }
+
+  /// How long the server asks to wait, where it says so in seconds.
+  private static func retryAfter(_ head: HTTPResponseHead) -> Duration? {
+    head.headers.first(name: "retry-after").flatMap { UInt32($0) }.map { .seconds(Int64($0)) }
   }
 
   private static func advice(_ status: HTTPResponseStatus, _ field: (String) -> String?) -> String {

@@ -36,6 +36,7 @@ package enum FrameType: UInt8, CaseIterable, Sendable {
   case withheld = 0x28
   case presenceWanted = 0x29
   case presence = 0x2A
+  case forecast = 0x2B
 }
 
 extension FrameType {

@@ -14,6 +14,7 @@ extension Puller {
       context.watch?(.reconciling(isFull: isFullReconciliation))
     #endif
     bulk.release()
+    noteReconciliation()
     reconciler.begin([])
     guard let gatekeeper = context.gatekeeper else { return }
     var names = pull.interest.names.filter(gatekeeper.mayAccept)

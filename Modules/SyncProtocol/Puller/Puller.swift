@@ -27,6 +27,8 @@ final class Puller {
   /// Scans of this peer's own log that take several calls.
   var ownLogScans = WorkQueue<PendingLogScan>()
   var following = Following()
+  /// How far the pull has come.
+  private(set) var meter = PullMeter()
   /// How many frames the sender has sent.
   private(set) var answers: UInt64 = 0
 
@@ -98,6 +100,31 @@ final class Puller {
     case .idle, .done: return false
     }
   }
+
+  // MARK: - Progress
+
+  /// Records what has arrived, and what is found to be missing.
+  func measure() {
+    // A peer without subscriptions pulls nothing.
+    let isDone = pull.isDone || pull.generation == 0 || pull.interest.isEmpty
+    meter.note(
+      PullMeter.Reading(
+        documents: context.statistics.documentsReceived, bytes: context.statistics.plainBytesReceived,
+        found: reconciler.missing, isOpenEnded: reconciler.isOpenEnded,
+        isSettling: pull.phase == .settling, isDone: isDone))
+  }
+
+  /// Receives the sender's forecast of the current reconciliation.
+  func receive(_ forecast: ForecastFrame) {
+    guard forecast.reconciliation == pull.reconciliation else { return }
+    switch pull.phase {
+    case .asking, .settling: meter.receive(forecast)
+    case .idle, .resuming, .following, .done: break
+    }
+  }
+
+  /// Records for the progress that a reconciliation begins.
+  func noteReconciliation() { meter.beginReconciliation() }
 
   /// Replaces this peer's interest and sends it to the sender.
   ///

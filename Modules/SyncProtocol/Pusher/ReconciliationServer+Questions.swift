@@ -9,6 +9,7 @@ extension ReconciliationServer {
     guard reconciliation.responder.questionCount + asked.count <= SyncLimits.questions else {
       throw SyncError(.limit, "The peer asks about too many ranges at once")
     }
+    var isForecast = false
     for question in asked {
       guard !reconciliation.isVoid, peer.concerns(question.range.collection) else {
         reconciliation.responder.refuse(question)
@@ -25,8 +26,11 @@ extension ReconciliationServer {
       }
       reconciliation.gatheredCost += 32
       reconciliation.responder.stream(question)
-      stream(question.range)
+      let before = reconciliation.forecast.documents
+      try stream(question.range)
+      isForecast = isForecast || reconciliation.forecast.documents != before
     }
+    if isForecast { sendForecast() }
   }
 
   /// Whether there is room for the requests that answers lead to.

@@ -17,7 +17,11 @@ struct StreamWalk {
 /// Sending ranges in which the peer has nothing.
 extension ReconciliationServer {
   /// Queues a range in which the receiver has nothing.
-  func stream(_ range: KeyRange) {
+  func stream(_ range: KeyRange) throws(SyncError) {
+    // A peer that asks twice costs one look.
+    if range.isWhole, case .nothing = reconciliation.streams.coverage(of: range.collection) {
+      try addForecast(of: range.collection)
+    }
     reconciliation.streams.insert(range)
     reconciliation.streamWalks.append(StreamWalk(range: range))
     // Closures may be complete now.
@@ -44,6 +48,8 @@ extension ReconciliationServer {
     _ snapshot: borrowing ReadTransaction, budget: inout Int
   ) throws -> Bool {
     let collection = source.collection
+    var (visited, matched) = (UInt64(0), UInt64(0))
+    defer { correctForecast(of: walk.range.collection, visited: visited, matched: matched) }
     // Documents that are new since the first question are sent as live changes.
     while let gap = sender.graph.gap(
       from: StoredPlace(collection: collection.id, number: walk.number), through: reconciliation.lastDocument)
@@ -60,7 +66,9 @@ extension ReconciliationServer {
           return false
         }
         budget -= 1
+        visited += 1
         guard source.matcher.matches(id, record) else { return true }
+        matched += 1
         let place = StoredPlace(collection: collection.id, number: number)
         try addLoose(place, id, summary, record, source, &sources, snapshot)
         return true

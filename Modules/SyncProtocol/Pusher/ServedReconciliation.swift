@@ -47,6 +47,8 @@ struct ServedReconciliation {
   /// Ranges in which the receiver has nothing, and how much of them is sent.
   var streams = RangeSet()
   var streamWalks = WorkQueue<StreamWalk>()
+  /// How many documents these ranges are expected to have.
+  var forecast = StreamForecast()
   var wanted = WorkQueue<DocumentRequest>()
   /// Bytes of the requests that are not examined yet, and of those that wait for their closure.
   var wantedCost = 0

@@ -37,9 +37,11 @@ struct RangeReconciler {
   /// Work that may take several calls.
   private enum Task {
     /// Compute the fingerprints of adjacent ranges, then send questions about those that may differ.
-    case fingerprint(RangeScan, theirs: [Fingerprint]?)
-    /// Compare a listing with what is held.
-    case items(collection: String, ArraySlice<DocumentHash>)
+    ///
+    /// `missing` is how many documents the range was expected to lack.
+    case fingerprint(RangeScan, theirs: [Fingerprint]?, missing: UInt64)
+    /// Compare a listing with what is held; `missing` is how many documents it was expected to lack.
+    case items(collection: String, ArraySlice<DocumentHash>, missing: UInt64)
     /// Send notices of held documents that were not listed; the sender holds `others` other documents.
     case leftovers(KeyRange, listed: Set<DocumentID>, others: UInt64, start: [UInt8])
     /// Request listed documents that are held here in another state.
@@ -51,6 +53,8 @@ struct RangeReconciler {
     var range: KeyRange
     /// The fingerprint of what is held here, disclosed or not; `nil` for a question about the rest.
     var fingerprint: Fingerprint?
+    /// How many documents the range is expected to lack here.
+    var missing: UInt64
   }
 
   private var tasks = WorkQueue<Task>()
@@ -65,6 +69,12 @@ struct RangeReconciler {
   private var questions: [RangeQuestion] = []
   private(set) var wants: [DocumentWant] = []
   private(set) var haves: [DocumentHave] = []
+  /// How many documents are found or expected to be missing here, including those that have arrived since.
+  ///
+  /// Whole collections that the sender sends without requests are not counted.
+  private(set) var missing: UInt64 = 0
+  /// Whether the sender sends a whole collection without requests.
+  private(set) var isOpenEnded = false
 
   /// Collected output.
   struct Output {
@@ -114,7 +124,7 @@ struct RangeReconciler {
 
   /// Starts to compare a whole collection.
   mutating func compare(_ collection: String) {
-    tasks.append(.fingerprint(RangeScan(KeyRange(collection: collection)), theirs: nil))
+    tasks.append(.fingerprint(RangeScan(KeyRange(collection: collection)), theirs: nil, missing: 0))
   }
 
   // MARK: - Answers
@@ -132,25 +142,38 @@ struct RangeReconciler {
     if case .rest(_, isLast: false) = answer.body {} else { open[answer.request] = nil }
     let range = question.range
     switch (answer.body, question.fingerprint) {
-    case (.equal, .some), (.stream, .some): break
+    case (.equal, .some): replaceMissing(question.missing, by: 0)
+    case (.stream, .some): if range.isWhole { isOpenEnded = true }
     case (.items(let items, let others), .some(let mine)):
       guard items.allSatisfy({ range.contains($0.id.bytes) }) else { throw Self.outside }
-      tasks.append(.items(collection: range.collection, items[...]))
+      let more = UInt64(items.count) - min(mine.count, UInt64(items.count))
+      replaceMissing(question.missing, by: more)
+      tasks.append(.items(collection: range.collection, items[...], missing: more))
       askForOthers(range, mine, items, others, documents, tuning)
     case (.split(let subranges), .some):
       let bounds = subranges.dropLast().map(\.to)
       guard bounds.allSatisfy({ $0 != range.from && range.contains($0) }) else { throw Self.outside }
       if range.isWhole {
         let count = subranges.reduce(0 as UInt64) { $0.adding($1.fingerprint.count) }
-        guard documents.mayAskForAll(of: range.collection, count: count) else { break }
+        guard documents.mayAskForAll(of: range.collection, count: count) else {
+          replaceMissing(question.missing, by: 0)
+          break
+        }
       }
-      tasks.append(.fingerprint(RangeScan(range, bounds: bounds), theirs: subranges.map(\.fingerprint)))
+      tasks.append(
+        .fingerprint(
+          RangeScan(range, bounds: bounds), theirs: subranges.map(\.fingerprint), missing: question.missing))
     case (.rest(let items, _), .none):
       guard items.allSatisfy({ range.contains($0.id.bytes) }) else { throw Self.outside }
       tasks.append(.rest(collection: range.collection, items[...]))
     case (.equal, .none), (.stream, .none), (.items, .none), (.split, .none), (.rest, .some):
       throw SyncError(.outOfOrder, "An answer of another kind than its question")
     }
+  }
+
+  /// Replaces how many documents a part was expected to lack, now that more is known of it.
+  private mutating func replaceMissing(_ old: UInt64, by new: UInt64) {
+    missing = (missing - min(old, missing)).adding(new)
   }
 
   private static var outside: SyncError {
@@ -187,11 +210,15 @@ struct RangeReconciler {
   mutating func work(_ documents: some ReconcilingSet, mostOpen: Int, budget: inout Int) throws(SyncError) {
     while budget > 0, openCount < mostOpen, let task = tasks.removeFirst() {
       switch task {
-      case .fingerprint(let scan, let theirs): try compare(scan, theirs, documents, budget: &budget)
-      case .items(let collection, let items):
+      case .fingerprint(let scan, let theirs, let missing):
+        try compare(scan, theirs, missing, documents, budget: &budget)
+      case .items(let collection, let items, let missing):
         let (now, rest) = Self.cut(items, &budget)
-        wants += try documents.lacking(now, of: collection)
-        if !rest.isEmpty { tasks.prepend(.items(collection: collection, rest)) }
+        let lacking = try documents.lacking(now, of: collection)
+        wants += lacking
+        // What is requested counts; what was expected of the others counts until all are compared.
+        replaceMissing(rest.isEmpty ? missing : 0, by: UInt64(lacking.count))
+        if !rest.isEmpty { tasks.prepend(.items(collection: collection, rest, missing: missing)) }
       case .leftovers(let range, let listed, let others, let start):
         try reportLeftovers(range, listed, others, from: start, documents, budget: &budget)
       case .rest(let collection, let items):
@@ -220,7 +247,8 @@ struct RangeReconciler {
   }
 
   private mutating func compare(
-    _ scan: RangeScan, _ theirs: [Fingerprint]?, _ documents: some ReconcilingSet, budget: inout Int
+    _ scan: RangeScan, _ theirs: [Fingerprint]?, _ expected: UInt64, _ documents: some ReconcilingSet,
+    budget: inout Int
   ) throws(SyncError) {
     let range = scan.range
     let mine: [Fingerprint]
@@ -230,13 +258,22 @@ struct RangeReconciler {
     } else {
       var scan = scan
       try documents.advance(&scan, budget: &budget)
-      guard scan.isDone else { return tasks.prepend(.fingerprint(scan, theirs: theirs)) }
+      guard scan.isDone else {
+        return tasks.prepend(.fingerprint(scan, theirs: theirs, missing: expected))
+      }
       mine = scan.fingerprints
       digests.keep(scan.digest)
     }
+    replaceMissing(expected, by: 0)
     for (index, subrange) in zip(0..., range.subranges(cutAt: scan.bounds))
     where theirs?[index] != mine[index] {
+      let (before, count) = (nextRequest, mine[index].count)
       ask(about: subrange, holding: mine[index], documents)
+      // Equal counts differ in one document at least.
+      guard let theirs, open[before] != nil else { continue }
+      let more = max(theirs[index].count - min(count, theirs[index].count), 1)
+      open[before]?.missing = more
+      replaceMissing(0, by: more)
     }
   }
 
@@ -264,7 +301,7 @@ struct RangeReconciler {
   }
 
   private mutating func ask(_ range: KeyRange, holding mine: Fingerprint?, _ question: RangeQuestion) {
-    open[question.request] = OpenQuestion(range: range, fingerprint: mine)
+    open[question.request] = OpenQuestion(range: range, fingerprint: mine, missing: 0)
     nextRequest = question.request + 1
     questions.append(question)
   }

@@ -190,7 +190,7 @@ extension Session {
     case .hello, .bye: return
     case .compare, .asked, .want, .have, .interest, .acknowledge, .prune, .resume, .renewed:
       try receiveForPusher(type, &reader)
-    case .answer, .offer, .settled, .fragment, .chunk, .renew, .resumed, .mark, .announce:
+    case .answer, .offer, .settled, .fragment, .chunk, .renew, .resumed, .mark, .announce, .forecast:
       try receiveForPuller(type, &reader, frameBytes: frameBytes)
     case .filterWanted, .filter: try receiveFilterFrame(type, &reader)
     case .staged, .reuse: try receiveForTransfer(type, &reader, frameBytes: frameBytes)
@@ -257,7 +257,7 @@ extension Session {
     case .renewed: try run { () throws(SyncError) in try pusher.renewal.hear() }
     case .hello, .bye, .ping, .pong, .seen, .run, .answer, .offer, .settled, .fragment, .chunk, .renew,
       .filterWanted, .filter, .resumed, .mark, .announce, .staged, .reuse, .ask, .rows, .answered, .stopAsk,
-      .unreadable, .withheld, .presenceWanted, .presence:
+      .unreadable, .withheld, .presenceWanted, .presence, .forecast:
       return
     }
   }
@@ -324,6 +324,8 @@ extension Session {
     case .mark:
       let frame = try reader.whole { (reader) throws(CodecError) in try MarkFrame(from: &reader) }
       puller.pull.queue.receive(.mark(frame, own: puller.following.own))
+    case .forecast:
+      puller.receive(try reader.whole { (reader) throws(CodecError) in try ForecastFrame(from: &reader) })
     case .hello, .bye, .ping, .pong, .seen, .run, .interest, .compare, .want, .have, .asked, .filter,
       .filterWanted, .acknowledge, .resume, .prune, .renewed, .staged, .reuse, .ask, .rows, .answered,
       .stopAsk, .unreadable, .withheld, .presenceWanted, .presence:

@@ -114,6 +114,7 @@ public final class Session {
     progress.confirmedSequence = pusher.confirmedSequence
     progress.isCaughtUp = puller.isCaughtUp
     progress.lastUpdate = puller.updatedAt
+    progress.pull = puller.meter.progress
     progress.unreadable = context.unreadable.ranges
     progress.damagedDocuments = context.unreadable.documents.count
     progress.refusedDocuments = context.unreadable.exceeding.count
@@ -331,6 +332,7 @@ public final class Session {
     context.shared.memory.noteAnswers(statements.waitingBytes, of: id)
     // After the requests that follow from what is acknowledged: rule 3 in `Documentation/Sync.md`.
     puller.pull.queue.sendAcknowledgement()
+    puller.measure()
     noteProgress()
   }
 

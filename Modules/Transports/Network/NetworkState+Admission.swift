@@ -149,8 +149,8 @@ extension NetworkState {
     return SyncError(
       .full,
       """
-      There is no room for more connections: \(count) peers are connected, and \(limits.sessions) may be, at most \
-      \(limits.strangers) of them peers that have not synced before
+      There is no room for more connections: \(count) of \(limits.sessions) sessions are in use, and at most \
+      \(limits.strangers) are for peers that have not synced before
       """)
   }
 

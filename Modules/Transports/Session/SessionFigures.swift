@@ -18,10 +18,12 @@ struct SessionFigures {
   ///
   /// `hasAll` says whether everything that the peer had for the subscriptions is stored here.
   ///
-  /// - Returns: Whether anything has changed.
+  /// - Returns: Whether anything has changed besides the numbers of the pull.
   mutating func take(
     _ progress: SyncProgress, _ delivery: PeerDelivery, _ number: UInt64, hasAll: Bool
   ) -> Bool {
+    // The numbers of a pull change at each step, and nobody waits for them.
+    self.progress.pull = progress.pull
     guard
       progress != self.progress || delivery != self.delivery || number != subscriptionsNumber
         || hasAll != self.hasAll

@@ -197,6 +197,13 @@ struct GoldenMessages {
       ("renewed", FrameCodec.frame(.renewed) { _ in }),
       ("unreadable", FrameCodec.frame(.unreadable) { _ in }),
       ("withheld", FrameCodec.frame(.withheld) { $0.writeVarint(3) }),
+      (
+        "forecast",
+        FrameCodec.frame(.forecast) { out in
+          for number in [300, 5_000] as [UInt64] { out.writeVarint(number) }
+          out.write(1)
+        }
+      ),
       ("presence-wanted", FrameCodec.frame(.presenceWanted) { $0.write([1, 5, 2]) }),
       ("presence", FrameCodec.frame(.presence) { presence.encode(to: &$0) }),
       ("filter-wanted", FrameCodec.frame(.filterWanted) { filterAsk.encode(to: &$0) }),

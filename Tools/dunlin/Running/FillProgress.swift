@@ -6,7 +6,7 @@ import Transports
 
 /// Reports how a served peer fills: the documents so far, their rate, and when it has all that its peers had.
 ///
-/// How much is left is not known before it has come: peers find out what differs as they go.
+/// How much is left is what the senders know: peers find out what differs as they go.
 struct FillProgress {
   private let dunlin: Dunlin
   private let isTerminal = isatty(STDERR_FILENO) == 1
@@ -44,6 +44,18 @@ struct FillProgress {
     var times = 0
     /// Documents that were told of last; what peers hold back never comes.
     var told = 0
+    /// The part that has come, as far as all of the peers know; it never goes back.
+    var share: Double?
+
+    /// Notes which part of what the connections bring has come.
+    mutating func note(_ connections: [PeerConnection]) {
+      let filling = connections.filter { !$0.progress.isCaughtUp }.map(\.progress.pull)
+      let pulls = connections.map(\.progress.pull)
+      guard filling.allSatisfy({ $0.documentsExpected != nil }) else { return }
+      let expected = pulls.reduce(0.0) { $0 + Double($1.documentsExpected ?? 0) }
+      let received = pulls.reduce(0.0) { $0 + Double($1.documentsReceived) }
+      if expected > 0 { share = max(share ?? 0, min(received / expected, 0.99)) }
+    }
   }
 
   private func step(_ course: inout Course) {
@@ -69,9 +81,10 @@ struct FillProgress {
       return
     }
     run.times += 1
-    run.bar.update(count)
+    run.note(connections)
+    run.bar.update(count, share: run.share)
     if !isTerminal, run.times % Self.quietTimes == 0, count > run.told {
-      show(run.bar.line(count))
+      show(run.bar.line(count, run.share))
       run.told = count
     }
     course.run = run

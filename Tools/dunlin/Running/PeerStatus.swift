@@ -64,6 +64,8 @@ struct PeerStatus {
     let address: String
     let lag: Int?
     let isCaughtUp: Bool
+    /// The part of the pull that is here, from 0 to 1, as far as that is known.
+    let pulled: Double?
     let sent: Int
     let received: Int
     let documentsSent: Int
@@ -88,7 +90,7 @@ struct PeerStatus {
     let pulls = !values.objects("subscriptions").isEmpty
     for link in links {
       var row = [
-        link.peer, link.kind, link.address, pulls ? link.isCaughtUp ? "all" : "filling" : "", link.there,
+        link.peer, link.kind, link.address, pulls ? link.here : "", link.there,
         link.sent.asBytes, link.received.asBytes, link.documentsSent.groupedDigits,
         link.documentsReceived.groupedDigits,
       ]
@@ -116,6 +118,9 @@ extension PeerStatus.Link {
     address = (connection.string("address") ?? "").printable
     lag = connection.integer("lag")
     isCaughtUp = connection.boolean("isCaughtUp") ?? false
+    let pull = connection.members("pull")
+    let isExpected = pull?.integer("expectedDocuments") != nil
+    if isExpected, case .double(let share)? = pull?["fraction"] { pulled = share } else { pulled = nil }
     sent = connection.integer("bytesSent") ?? 0
     received = connection.integer("bytesReceived") ?? 0
     documentsSent = connection.integer("documentsSent") ?? 0
@@ -123,6 +128,11 @@ extension PeerStatus.Link {
     note =
       connection.boolean("hasUnreadable") ?? false
       ? "damaged" : connection.boolean("hasWithheld") ?? false ? "too large" : ""
+  }
+
+  /// What this peer has of the other one.
+  fileprivate var here: String {
+    isCaughtUp ? "all" : pulled.map { "filling \(Int($0 * 100))%" } ?? "filling"
   }
 
   /// What the peer has of this one.
