@@ -10,6 +10,8 @@ final class LocalDatabase: Sendable {
   let rowReaders: RowReaders
   /// What the peer pulls from others.
   let subscriptions: SubscriptionRegistry
+  /// The types whose documents probably lack an id, as the log has said.
+  let unnamedTypes = UnnamedTypes()
   /// How long an asynchronous transaction may be idle.
   let transactionDeadline: Duration
 

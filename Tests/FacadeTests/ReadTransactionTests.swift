@@ -175,7 +175,7 @@ import Testing
 
   @Test func `DQL runs in a write transaction, which goes on where a statement fails`() throws {
     try store.blocking { store in
-      let insert = try store.prepare("INSERT INTO bikes DOCUMENTS ({'_id': :id, 'km': :km})")
+      let insert = try store.prepare(query: "INSERT INTO bikes DOCUMENTS ({'_id': :id, 'km': :km})")
       try store.write { tx in
         try tx.execute(insert, arguments: ["id": "b2", "km": 2])
         let error = #expect(throws: DunlinError.self) {

@@ -38,29 +38,31 @@ import Testing
 
   @Test func `every row comes once, as items and as a type`() async throws {
     var ids: Set<Int> = []
-    for try await row in try peer.store.rows("SELECT * FROM parts") { ids.insert(row["_id"].intValue) }
+    for try await row in try peer.store.rows(of: "SELECT * FROM parts") { ids.insert(row["_id"].intValue) }
     #expect(ids.count == Self.count)
     struct Least: Encodable { var least: Int }
     var parts: [Part] = []
     let query = "SELECT * FROM parts WHERE _id >= :least"
-    for try await part in try peer.store.rows(query, arguments: Least(least: 10), as: Part.self) {
+    for try await part in try peer.store.rows(of: query, arguments: Least(least: 10), as: Part.self) {
       parts.append(part)
     }
     #expect(parts.count == Self.count - 10 && parts.allSatisfy { $0.name == "part \($0._id)" })
     var few = 0
-    for try await _ in try peer.store.rows("SELECT * FROM parts LIMIT :n", arguments: ["n": 7]) { few += 1 }
+    for try await _ in try peer.store.rows(of: "SELECT * FROM parts LIMIT :n", arguments: ["n": 7]) {
+      few += 1
+    }
     #expect(few == 7)
     try await waitForNoReaders()
   }
 
   @Test func `rows of queries that have to be gathered come in their order`() async throws {
     var ids: [Int] = []
-    for try await row in try peer.store.rows("SELECT _id FROM parts ORDER BY _id DESC LIMIT 1000") {
+    for try await row in try peer.store.rows(of: "SELECT _id FROM parts ORDER BY _id DESC LIMIT 1000") {
       ids.append(row["_id"].intValue)
     }
     #expect(ids == Array((Self.count - 1_000..<Self.count).reversed()))
     var counts: [Int] = []
-    for try await row in try peer.store.rows("SELECT COUNT(*) AS n FROM parts") {
+    for try await row in try peer.store.rows(of: "SELECT COUNT(*) AS n FROM parts") {
       counts.append(row["n"].intValue)
     }
     #expect(counts == [Self.count])
@@ -75,7 +77,7 @@ import Testing
 
   @Test func `the reader is never further ahead than its buffer`() async throws {
     var taken = 0
-    for try await _ in try peer.store.rows("SELECT * FROM parts", as: CountedPart.self) {
+    for try await _ in try peer.store.rows(of: "SELECT * FROM parts", as: CountedPart.self) {
       taken += 1
       let ahead = CountedPart.made.load(ordering: .relaxed) - taken
       guard ahead > Self.ahead else { continue }
@@ -91,7 +93,7 @@ import Testing
       for id in 0..<30 { _ = try tx["large"].upsert(["_id": id, "text": text]) }
     }
     var taken = 0
-    for try await _ in try peer.store.rows("SELECT * FROM large", as: LargePart.self) {
+    for try await _ in try peer.store.rows(of: "SELECT * FROM large", as: LargePart.self) {
       taken += 1
       expect(LargePart.made.load(ordering: .relaxed) - taken <= 2 * 2 + 1)
     }
@@ -105,7 +107,7 @@ import Testing
   }
 
   @Test func `a slow loop keeps the reader waiting on its snapshot, and a break ends it`() async throws {
-    var rows = try peer.store.rows("SELECT * FROM parts").makeAsyncIterator()
+    var rows = try peer.store.rows(of: "SELECT * FROM parts").makeAsyncIterator()
     #expect(try await readers() == 0)
     #expect(try await rows.next() != nil)
     #expect(try await readers() == 1)
@@ -115,7 +117,7 @@ import Testing
     while try await rows.next() != nil { rest += 1 }
     #expect(rest == Self.count)
     #expect(try await rows.next() == nil)
-    for try await _ in try peer.store.rows("SELECT * FROM parts") { break }
+    for try await _ in try peer.store.rows(of: "SELECT * FROM parts") { break }
     try await waitForNoReaders()
   }
 
@@ -124,7 +126,7 @@ import Testing
     let (started, start) = AsyncStream.makeStream(of: Void.self)
     let task = Task {
       var count = 0
-      for try await _ in try store.rows("SELECT * FROM parts") {
+      for try await _ in try store.rows(of: "SELECT * FROM parts") {
         count += 1
         if count == 1 { start.yield() }
         if count == 2 { while !Task.isCancelled { await pause() } }
@@ -140,8 +142,8 @@ import Testing
   @Test func `a snapshot that is too old ends with its deadline`() async throws {
     let peer = try Peer(snapshotDeadline: .zero)
     try Self.fill(peer)
-    var rows = try peer.store.rows("SELECT * FROM parts").makeAsyncIterator()
-    var sorted = try peer.store.rows("SELECT * FROM parts ORDER BY name").makeAsyncIterator()
+    var rows = try peer.store.rows(of: "SELECT * FROM parts").makeAsyncIterator()
+    var sorted = try peer.store.rows(of: "SELECT * FROM parts ORDER BY name").makeAsyncIterator()
     #expect(try await rows.next() != nil)
     #expect(try await sorted.next() != nil)
     for value in 0..<3 { try await peer.store["other"].upsert(["_id": value]) }
@@ -158,16 +160,16 @@ import Testing
   }
 
   @Test func `what is wrong is told before or with the first row`() async throws {
-    #expect(throws: DunlinError.self) { try peer.store.rows("SELECT FROM") }
+    #expect(throws: DunlinError.self) { try peer.store.rows(of: "SELECT FROM") }
     for statement in ["DELETE FROM parts", "SHOW ALL", "EVICT FROM parts"] {
-      let error = #expect(throws: DunlinError.self) { try peer.store.rows(statement) }
+      let error = #expect(throws: DunlinError.self) { try peer.store.rows(of: statement) }
       expectEqual(error?.code, .unsupported)
     }
-    var rows = try peer.store.rows("SELECT * FROM parts WHERE _id = :missing").makeAsyncIterator()
+    var rows = try peer.store.rows(of: "SELECT * FROM parts WHERE _id = :missing").makeAsyncIterator()
     let argument = await #expect(throws: DunlinError.self) { try await rows.next() }
     #expect(argument?.code == .argument)
     struct Other: Decodable, Sendable { var name: Int }
-    var typed = try peer.store.rows("SELECT name FROM parts", as: Other.self).makeAsyncIterator()
+    var typed = try peer.store.rows(of: "SELECT name FROM parts", as: Other.self).makeAsyncIterator()
     let decoding = await #expect(throws: DunlinError.self) { try await typed.next() }
     #expect(decoding?.code == .decoding && decoding?.context["path"] == "name")
     #expect(decoding?.context["row"] == "0")
@@ -176,11 +178,11 @@ import Testing
   @Test func `as many are read at once as may be, and closing the database ends them`() async throws {
     var all: [DunlinRows<DunlinQueryResultItem>.AsyncIterator] = []
     for _ in 0..<64 {
-      var rows = try peer.store.rows("SELECT * FROM parts").makeAsyncIterator()
+      var rows = try peer.store.rows(of: "SELECT * FROM parts").makeAsyncIterator()
       _ = try await rows.next()
       all.append(rows)
     }
-    var further = try peer.store.rows("SELECT * FROM parts").makeAsyncIterator()
+    var further = try peer.store.rows(of: "SELECT * FROM parts").makeAsyncIterator()
     let limit = await #expect(throws: DunlinError.self) { try await further.next() }
     #expect(limit?.code == .limit)
     try peer.dunlin.close()

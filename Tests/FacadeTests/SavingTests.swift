@@ -32,6 +32,73 @@ import Testing
     try orders.findByID(id).exec(as: Order.self)
   }
 
+  private struct Ticket: Codable, Identifiable {
+    var id: String
+    var seat: String
+  }
+
+  private struct NamedTicket: Codable, Identifiable {
+    var id: String
+    enum CodingKeys: String, CodingKey { case id = "_id" }
+  }
+
+  @Test func `a type with id and without _id gets a hint, in the log once and in each result`() async throws {
+    let ticket = Ticket(id: "t1", seat: "12A")
+    let hint = """
+      Ticket is Identifiable by its field id and has no field _id, so each write of one makes a new document: \
+      name the field _id, for example with CodingKeys
+      """
+    #expect(try await orders.save(ticket).hints == [hint])
+    #expect(try await orders.save(ticket).hints == [hint])
+    let first = try await orders.upsert(ticket)
+    #expect(try await orders.upsert(ticket) != first)
+    try await peer.store.write { try $0["orders"].upsert(ticket) }
+    #expect(peer.log.lines(with: "Ticket is Identifiable").count == 1)
+    try await orders.upsert(["id": "t1"])
+    #expect(try await orders.save(NamedTicket(id: "t1")).hints.isEmpty)
+    #expect(try await orders.upsert(NamedTicket(id: "t1")) == "t1")
+    #expect(try await orders.save(order).hints.isEmpty)
+    #expect(peer.log.lines(with: "is Identifiable").count == 1)
+  }
+
+  @Test func `an array is upserted as several documents in one transaction, or not at all`() async throws {
+    var second = order
+    second._id = "o2"
+    #expect(try await orders.upsert([order, second]) == ["o1", "o2"])
+    #expect(try peer.store.statistics().sequence == 1)
+    #expect(try stored("o2") == second)
+    let ids = try await orders.upsert([["_id": "o3", "seat": "1A"], ["_id": "o4", "seat": nil]])
+    #expect(ids == ["o3", "o4"])
+    #expect(try await orders.upsert([Order]()).isEmpty)
+    #expect(try peer.store.statistics().sequence == 2)
+    let error = await #expect(throws: DunlinError.self) {
+      try await orders.upsert([["_id": "o5"], ["_id": 1.5]])
+    }
+    #expect(error?.code == .invalidDocumentID && error?.context["row"] == "1")
+    let bad = await #expect(throws: DunlinError.self) {
+      try await orders.upsert([["_id": "o5"], ["_id": "o6", "bad": Order.self as Any]])
+    }
+    #expect(bad?.code == .unsupportedValue && bad?.context["row"] == "1" && bad?.context["path"] == "bad")
+    #expect(try orders.findByID("o5").exec() == nil)
+    try await peer.store.transaction { [order] tx in
+      _ = try await tx["orders"].upsert([order, second])
+      _ = try await tx["orders"].upsert([["_id": "o6"]])
+    }
+    try upsertBlocking()
+    #expect(try orders.findAll().count() == 6)
+    let set = await #expect(throws: DunlinError.self) { try await orders.upsert(Set(["o1"])) }
+    #expect(set?.message.hasSuffix("does not encode as: upsert takes several documents as an Array") == true)
+  }
+
+  private func upsertBlocking() throws {
+    #expect(try orders.upsert([order]) == ["o1"])
+    #expect(try orders.upsert([["_id": "o1", "seat": "2A"]]) == ["o1"])
+    let ids = try peer.store.write { tx in
+      try tx["orders"].upsert([order]) + tx["orders"].upsert([["_id": "o7"]])
+    }
+    #expect(ids == ["o1", "o7"])
+  }
+
   @Test func `a new document is written whole, and the same again is not`() throws {
     let first = try orders.save(order)
     #expect(first.isNew && first.id == "o1" && first.commitID == 1)

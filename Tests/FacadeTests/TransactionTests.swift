@@ -81,8 +81,8 @@ import Testing
   }
 
   @Test func `a prepared statement is executed by itself and in transactions`() async throws {
-    let insert = try store.prepare("INSERT INTO bikes DOCUMENTS ({'_id': :id, 'km': :km})")
-    let longer = try store.prepare("SELECT _id FROM bikes WHERE km > :km ORDER BY _id")
+    let insert = try store.prepare(query: "INSERT INTO bikes DOCUMENTS ({'_id': :id, 'km': :km})")
+    let longer = try store.prepare(query: "SELECT _id FROM bikes WHERE km > :km ORDER BY _id")
     try await store.transaction { tx in
       for number in 1...3 {
         try await tx.execute(insert, arguments: ["id": "b\(number)", "km": number * 10])
@@ -93,7 +93,7 @@ import Testing
     try await insert.execute(arguments: ["id": "b4", "km": 40])
     #expect(try await longer.execute(arguments: ["km": 25]).items.count == 2)
     #expect(longer.query.hasPrefix("SELECT"))
-    #expect(throws: DunlinError.self) { try store.prepare("SELECT") }
+    #expect(throws: DunlinError.self) { try store.prepare(query: "SELECT") }
     // A mistake that is found as it runs is shown at its place, in a transaction too.
     try await store.transaction { tx in
       let error = await #expect(throws: DunlinError.self) { try await tx.execute(longer) }

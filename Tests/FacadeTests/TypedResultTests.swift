@@ -38,7 +38,7 @@ import Testing
     #expect(try await peer.store.execute(query: red, arguments: Wanted(color: .red)).items.count == 2)
     let result = try await peer.store.execute(query: red, arguments: ["color": "red"])
     #expect(try result.decoded(as: Car.self) == reds)
-    let statement = try peer.store.prepare(red)
+    let statement = try peer.store.prepare(query: red)
     #expect(try await statement.execute(arguments: ["color": Color.red], as: Car.self) == reds)
     #expect(try await statement.execute(arguments: Wanted(color: .red), as: Car.self) == reds)
     try blocking(statement)
@@ -51,6 +51,15 @@ import Testing
     #expect(try statement.execute(arguments: ["color": "red"], as: Car.self) == reds)
     #expect(try statement.execute(arguments: Wanted(color: .red), as: Car.self) == reds)
     #expect(try statement.execute(arguments: Wanted(color: .red)).items.count == 2)
+    let (store, one) = (peer.store, ["color": Color.red])
+    let wanted = Wanted(color: .red)
+    let results = [
+      try store.execute(query: red, arguments: one, as: Car.self, unfit: .leaveOut),
+      try store.execute(query: red, arguments: wanted, as: Car.self, unfit: .fail),
+      try statement.execute(arguments: one, as: Car.self, unfit: .leaveOut),
+      try statement.execute(arguments: wanted, as: Car.self, unfit: .fail),
+    ]
+    #expect(results.allSatisfy { $0.items == reds && $0.unfit.isEmpty && $0.commitID == nil })
   }
 
   @Test func `a transaction's statements answer with a type, of what it wrote`() async throws {
@@ -59,7 +68,7 @@ import Testing
       struct Insert: Encodable { var car: Car }
       try await tx.execute(query: "INSERT INTO cars DOCUMENTS (:car)", arguments: Insert(car: new))
       #expect(try await tx.execute(query: red, arguments: ["color": Color.red], as: Car.self) == reds + [new])
-      let statement = try peer.store.prepare(red)
+      let statement = try peer.store.prepare(query: red)
       let found = try await tx.execute(statement, arguments: Wanted(color: .red), as: Car.self)
       #expect(found == reds + [new])
     }
@@ -117,6 +126,109 @@ import Testing
     #expect(error.context["row"] == "1" && error.context["path"] == "mileage")
   }
 
+  @Test func `an error names the collection, the document and the type of each read`() async throws {
+    try await peer.store["cars"].upsert(["_id": "b", "mileage": "much"])
+    let (store, all) = (peer.store, "SELECT * FROM cars ORDER BY _id")
+    let found = store["cars"].findAll().sort("_id")
+    let reads: [() async throws -> Void] = [
+      { _ = try await store.execute(query: all, as: Car.self) },
+      { _ = try await store.execute(query: all).decoded(as: Car.self) },
+      { _ = try await store.execute(query: all).items[1].decoded(as: Car.self) },
+      { _ = try await store.prepare(query: all).execute(as: Car.self) },
+      { _ = try found.exec(as: Car.self) },
+      { _ = try found.exec().decoded(as: Car.self) },
+      { _ = try store["cars"].findByID("b").exec(as: Car.self) },
+      { _ = try await store.read { try $0["cars"].findByID("b").exec(as: Car.self) } },
+      { _ = try await store.write { try $0["cars"].findAll().exec(as: Car.self) } },
+      { _ = try await store.write { try $0.execute(query: all, as: Car.self) } },
+      { _ = try await store.transaction { try await $0["cars"].findByID("b").exec(as: Car.self) } },
+      { _ = try await store.transaction { try await $0.execute(query: all, as: Car.self) } },
+      { for try await _ in try store.rows(of: all, as: Car.self) {} },
+      { for try await row in try store.rows(of: all) { _ = try row.decoded(as: Car.self) } },
+      { for try await _ in try store.changes(of: all, as: Car.self) { break } },
+      { for await diff in try store.changes(of: all) { _ = try diff.items[1].decoded(as: Car.self) } },
+    ]
+    for read in reads {
+      let error = await #expect(throws: DunlinError.self) { try await read() }
+      expectEqual(error?.code, .decoding)
+      expectEqual(error?.context["collection"], "cars")
+      expectEqual(error?.context["document"], "\"b\"")
+      expectEqual(error?.context["type"], "Car")
+      expectEqual(error?.context["path"], "mileage")
+    }
+    let joined = await #expect(throws: DunlinError.self) {
+      try await store.execute(
+        query: "SELECT a._id, a.color, b.mileage FROM cars a JOIN cars b ON b._id = a._id", as: Car.self)
+    }
+    #expect(joined?.context["collection"] == nil && joined?.context["type"] == "Car")
+    let place = #expect(throws: DunlinError.self) {
+      try store["cars"].findByID("b").exec()?["mileage"].decoded(as: Int.self)
+    }
+    #expect(place?.context == ["collection": "cars", "document": "\"b\"", "type": "Int"])
+  }
+
+  @Test func `rows that do not fit are handed over by id, or end the read`() async throws {
+    try await peer.store["cars"].upsert(["_id": "b", "color": "green"])
+    let (store, all) = (peer.store, "SELECT * FROM cars WHERE color != :color ORDER BY _id")
+    let (one, wanted) = (["color": Color.blue], Wanted(color: .blue))
+    let statement = try store.prepare(query: all)
+    var results: [DunlinTypedResult<Car>] = []
+    results.append(try await store.execute(query: all, arguments: one, as: Car.self, unfit: .leaveOut))
+    results.append(try await store.execute(query: all, arguments: wanted, as: Car.self, unfit: .leaveOut))
+    results.append(try await statement.execute(arguments: one, as: Car.self, unfit: .leaveOut))
+    results.append(try await statement.execute(arguments: wanted, as: Car.self, unfit: .leaveOut))
+    results.append(try store["cars"].findAll().sort("_id").exec(as: Car.self, unfit: .leaveOut))
+    try await results += store.read { tx in
+      [
+        try tx["cars"].findAll().sort("_id").exec(as: Car.self, unfit: .leaveOut),
+        try tx.execute(query: all, arguments: one, as: Car.self, unfit: .leaveOut),
+        try tx.execute(query: all, arguments: wanted, as: Car.self, unfit: .leaveOut),
+        try tx.execute(statement, arguments: one, as: Car.self, unfit: .leaveOut),
+        try tx.execute(statement, arguments: wanted, as: Car.self, unfit: .leaveOut),
+      ]
+    }
+    try await results += store.write { tx in
+      [try tx["cars"].findAll().sort("_id").exec(as: Car.self, unfit: .leaveOut)]
+    }
+    try await results += store.transaction { tx in
+      [
+        try await tx["cars"].findAll().sort("_id").exec(as: Car.self, unfit: .leaveOut),
+        try await tx.execute(query: all, arguments: one, as: Car.self, unfit: .leaveOut),
+        try await tx.execute(query: all, arguments: wanted, as: Car.self, unfit: .leaveOut),
+        try await tx.execute(statement, arguments: one, as: Car.self, unfit: .leaveOut),
+        try await tx.execute(statement, arguments: wanted, as: Car.self, unfit: .leaveOut),
+      ]
+    }
+    #expect(results.count == 16)
+    for result in results {
+      expectEqual(result.items, reds)
+      expectEqual(result.unfit.map(\.documentID), ["b"])
+      expectEqual(result.unfit.first?.error.context["path"], "color")
+      expectEqual(result.unfit.first?.error.context["collection"], "cars")
+    }
+    var ids: [String] = []
+    for try await car in try store.rows(of: all, arguments: one, as: Car.self, unfit: .leaveOut) {
+      ids.append(car._id)
+    }
+    #expect(ids == ["a", "c"])
+    let error = await #expect(throws: DunlinError.self) {
+      try await store.execute(query: all, arguments: one, as: Car.self, unfit: .fail)
+    }
+    #expect(error?.code == .decoding && error?.context["document"] == "\"b\"")
+  }
+
+  @Test func `the rows of a type come with the commit and the hints of their statement`() async throws {
+    let update = "UPDATE cars SET mileage = 9 WHERE _id = 'a' RETURNING *"
+    let result: DunlinTypedResult<Car> = try await peer.store.execute(query: update, as: Car.self)
+    #expect(result.commitID == 4 && result.mutatedDocumentIDs == ["a"])
+    #expect(result.items.map(\.mileage) == [9] && result.hints.isEmpty && result.oversizeDocumentIDs.isEmpty)
+    let misspelled = "SELECT * FROM cars WHERE colour = 'red'"
+    #expect(try await peer.store.execute(query: misspelled, as: Car.self).hints.count == 1)
+    let again = update.replacing("9", with: "10")
+    let inside = try await peer.store.write { try $0.execute(query: again, as: Car.self, unfit: .leaveOut) }
+    #expect(inside.commitID == nil && inside.mutatedDocumentIDs == ["a"])
+  }
+
   @Test func `arguments are a map of names`() async throws {
     let error = try await #require(throws: DunlinError.self) {
       try await peer.store.execute(query: red, arguments: 7)
@@ -137,6 +249,32 @@ import Testing
     #expect(third?.items.map(\._id) == ["c"] && third?.deletions == [0])
     try await peer.store["cars"].upsert(["_id": "b", "color": Color.red])
     #expect(try await changes.next()?.items.map(\._id) == ["b", "c"])
+  }
+
+  @Test func `what a predicate finds is followed by a loop, as documents and as a type`() async throws {
+    let found = peer.store["cars"].find("color == $args.color", args: Wanted(color: .red)).sort("_id")
+    var changes = try found.changes().makeAsyncIterator()
+    var typed = try found.changes(as: Car.self, unfit: .leaveOut).makeAsyncIterator()
+    var single = try peer.store["cars"].findByID("a").changes().makeAsyncIterator()
+    let (first, firstTyped) = (await changes.next(), try await typed.next())
+    #expect(first?.isInitial == true && first?.items.map(\.id) == ["a", "c"] && firstTyped?.items == reds)
+    #expect(await single.next()?.items.map(\.id) == ["a"])
+    try await peer.store["cars"].upsert(["_id": "c", "mileage": "much"])
+    let (second, secondTyped) = (await changes.next(), try await typed.next())
+    #expect(second?.updates == [1] && secondTyped?.unfit.map(\.documentID) == ["c"])
+    try await peer.store["cars"].findByID("a").remove()
+    let gone = await single.next()
+    #expect(gone?.items.isEmpty == true && gone?.deletions == [0])
+    var one = try peer.store["cars"].findByID("b").changes(as: Car.self).makeAsyncIterator()
+    #expect(try await one.next()?.items == [cars[1]])
+    let syntax = #expect(throws: DunlinError.self) { try peer.store["cars"].find("color ==").changes() }
+    let unsupported = #expect(throws: DunlinError.self) {
+      try peer.store["system:collections"].findAll().changes()
+    }
+    let id = #expect(throws: DunlinError.self) {
+      try peer.store["cars"].findByID(String(repeating: "x", count: 300)).changes()
+    }
+    #expect([syntax, unsupported, id].map { $0?.code } == [.syntax, .unsupported, .invalidDocumentID])
   }
 
   @Test func `a change that does not fit ends the loop with its reason`() async throws {

@@ -31,6 +31,11 @@ import Testing
       break
     }
 
+    for try await change in try orders.find("seat == '12A'").changes(as: Order.self) {
+      print(change.items.count)
+      break
+    }
+
     let removal = Task { try await orders.findAll().remove() }
 
     for await change in try dunlin.store.changes(of: "SELECT * FROM orders ORDER BY seat") {

@@ -22,6 +22,21 @@ import Testing
     #expect(ofFlight.map { $0["meal"].string } == ["soup"])
     let id = try DunlinDocumentID(value: ["seat": "14C", "flight": "UA1545"])
     #expect(ofFlight.first?.id == id)
+
+    struct Passenger: Codable, Identifiable, Sendable {
+      var id: String
+      var name: String
+
+      enum CodingKeys: String, CodingKey {
+        case id = "_id"
+        case name
+      }
+    }
+
+    let passengers = dunlin.store["passengers"]
+    for name in ["Ann", "Anna"] { try await passengers.upsert(Passenger(id: "p1", name: name)) }
+    #expect(try passengers.findAll().exec(as: Passenger.self).map(\.name) == ["Anna"])
+    #expect(try passengers.findByID("p1").exec()?.id.string == "p1")
   }
 
   @Test func `entries of a map that two devices add both stay, and those of an array do not`() async throws {
@@ -108,6 +123,48 @@ import Testing
     #expect(error?.code == .unsupportedValue && error?.context["path"] == "bad.value")
   }
 
+  @Test func `an enumeration keeps a case that it does not know`() async throws {
+    enum Stage: RawRepresentable, Codable, Hashable, Sendable {
+      case open, cooking, served
+      case unknown(String)
+
+      init(rawValue: String) {
+        switch rawValue {
+        case "open": self = .open
+        case "cooking": self = .cooking
+        case "served": self = .served
+        default: self = .unknown(rawValue)
+        }
+      }
+
+      var rawValue: String {
+        switch self {
+        case .open: "open"
+        case .cooking: "cooking"
+        case .served: "served"
+        case .unknown(let text): text
+        }
+      }
+    }
+
+    struct Order: Codable, Sendable {
+      var _id: String
+      var stage: Stage
+      var seat: String?
+    }
+
+    let orders = dunlin.store["orders"]
+    try await orders.upsert(["_id": "o1", "stage": "refunded"])
+    var order = try #require(try orders.findByID("o1").exec(as: Order.self))
+    #expect(order.stage == .unknown("refunded"))
+    order.seat = "12A"
+    try await orders.save(order)
+    let stored = try orders.findByID("o1").exec()
+    #expect(stored?.jsonString() == #"{"_id":"o1","seat":"12A","stage":"refunded"}"#)
+    try await orders.upsert(["_id": "o1", "stage": Stage.cooking])
+    #expect(try orders.find("stage == $args.s", args: ["s": Stage.cooking]).count() == 1)
+  }
+
   @Test func `documents of several versions of an application`() async throws {
     let orders = dunlin.store["orders"]
 
@@ -129,6 +186,21 @@ import Testing
     let found = try orders.findAll().sort("_id").exec()
     #expect(found.map(row) == [12, 14])
     #expect(try found.decoded(as: OrderV2.self).map(\.allergies) == [nil, nil])
+
+    var moved = 0
+    repeat {
+      moved = try await dunlin.store.commit { transaction in
+        let old = transaction["orders"].find("schemaVersion != 2").limit(1_000)
+        return old.update { orders in
+          for order in orders {
+            order["row"].set(Int(order["seat"].stringValue.prefix { $0.isNumber }))
+            order["schemaVersion"].set(2)
+          }
+        }.count
+      }.value
+    } while moved > 0
+
+    #expect(try orders.find("schemaVersion == 2").sort("_id").exec().map { $0["row"].int } == [12, 14])
 
     let dunlin = dunlin
     try dunlin.startSync()

@@ -59,7 +59,12 @@ import Testing
     #expect(error?.code == .decoding && error?.message.contains("the field status is missing") == true)
     try await orders.upsert(["_id": "o4", "status": 4])
     let other = #expect(throws: DunlinError.self) { try orders.findByID("o4").exec(as: Order.self) }
-    #expect(other?.context["path"] == "status")
+    #expect(other?.context["path"] == "status" && other?.context["type"] == "Order")
+
+    let read = try orders.findAll().exec(as: Order.self, unfit: .leaveOut)
+    for row in read.unfit { print(row.documentID ?? "no id", row.error) }
+
+    #expect(read.items.count == 3 && read.unfit.map(\.documentID) == ["o4"])
   }
 
   @Test func `statements are run`() async throws {
@@ -100,15 +105,15 @@ import Testing
     #expect(none.commitID == nil && none.hints.count == 1)
 
     var seats: [String] = []
-    for try await order in try dunlin.store.rows("SELECT * FROM orders", as: Order.self) {
+    for try await order in try dunlin.store.rows(of: "SELECT * FROM orders", as: Order.self) {
       print(order.seat)
     }
-    for try await order in try dunlin.store.rows("SELECT * FROM orders", as: Order.self) {
+    for try await order in try dunlin.store.rows(of: "SELECT * FROM orders", as: Order.self) {
       seats.append(order.seat)
     }
     #expect(seats.sorted() == ["12A", "12B", "12C", "12D"])
 
-    let bySeat = try dunlin.store.prepare("SELECT * FROM orders WHERE seat = :seat")
+    let bySeat = try dunlin.store.prepare(query: "SELECT * FROM orders WHERE seat = :seat")
     let aisle = try await bySeat.execute(arguments: ["seat": "12C"])
     let window = try await bySeat.execute(arguments: ["seat": "12A"])
 

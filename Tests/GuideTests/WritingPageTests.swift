@@ -117,5 +117,10 @@ import Testing
 
     #expect(try dunlin.store["orders"].findAll().count() == 30)
     #expect(try dunlin.store.statistics().sequence == 1)
+
+    try await dunlin.store["orders"].upsert((31...60).map { ["_id": "row-\($0)", "seat": "\($0)A"] })
+
+    #expect(try dunlin.store["orders"].findAll().count() == 60)
+    #expect(try dunlin.store.statistics().sequence == 2)
   }
 }

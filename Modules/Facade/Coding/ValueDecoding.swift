@@ -3,30 +3,40 @@ import Foundation
 
 /// Decodes documents as `Decodable` types.
 enum ValueDecoding {
-  /// - Throws: `decoding` with the path that does not fit.
+  /// - Throws: `decoding` with the type, and the path that does not fit.
   static func decode<T: Decodable>(_ type: T.Type, from value: Value) throws(DunlinError) -> T {
     do {
       return try decode(type, from: value, at: [])
     } catch let error as DecodingError {
-      throw DunlinError(error)
+      throw DunlinError(error).located("type", "\(type)")
     } catch {
-      throw DunlinError(any: error)
+      throw DunlinError(any: error).located("type", "\(type)")
     }
   }
 
-  /// Decodes one of several rows, whose numbers count from 0.
+  /// Decodes a document or a row of a result.
   ///
-  /// - Throws: `decoding` with the row and the path that does not fit.
+  /// - Parameters:
+  ///   - type: The caller's type.
+  ///   - fields: The fields of the document, or the columns of the row.
+  ///   - id: The id of the document; without one, the column `_id` names it in errors.
+  ///   - row: The number of the row in the result, which counts from 0.
+  ///   - origin: Where the row comes from.
+  /// - Returns: The value.
+  /// - Throws: `decoding` with the collection, the document, the row, the type and the path.
   static func decode<T: Decodable>(
-    _ type: T.Type, from fields: [TextKey: Value], row: Int
+    _ type: T.Type, from fields: [TextKey: Value], of id: DocumentID?, row: Int? = nil, _ origin: RowOrigin
   ) throws(DunlinError) -> T {
     do {
       return try decode(type, from: .map(fields))
     } catch {
-      throw DunlinError(
-        error.code, "\(error.message) in row \(row)",
-        context: error.context.merging(["row": "\(row)"]) { $1 }, underlying: error.underlying)
+      throw error.located(document: id ?? Self.id(in: fields), row: row, origin)
     }
+  }
+
+  /// The id that a row has as its column `_id`.
+  static func id(in fields: [TextKey: Value]) -> DocumentID? {
+    fields["_id"].flatMap { try? DocumentID($0) }
   }
 
   fileprivate static func decode<T: Decodable>(

@@ -10,7 +10,8 @@ enum ValueEncoding {
   static func fields(_ value: some Encodable) throws -> WrittenFields {
     var counters: ReadCounters? = ReadCounters()
     let fields = try map(value, as: "a document is a map of fields", depth: 0, &counters)
-    return WrittenFields(fields: fields, readCounters: counters?.found ?? [])
+    return WrittenFields(
+      fields: fields, readCounters: counters?.found ?? [], unnamed: UnnamedType(value, encodedAs: fields))
   }
 
   /// The arguments of a query, by the names of the fields that `value` encodes.
@@ -26,12 +27,17 @@ enum ValueEncoding {
   private static func map(
     _ value: some Encodable, as wanted: String, depth: Int, _ counters: inout ReadCounters?
   ) throws -> [TextKey: Value] {
+    var advice = ""
     do {
-      if case .map(let fields) = try encode(value, depth: depth, &counters) { return fields }
+      switch try encode(value, depth: depth, &counters) {
+      case .map(let fields): return fields
+      case .array where counters != nil: advice = ": upsert takes several documents as an Array"
+      default: break
+      }
     } catch let error as UnsupportedValue {
       throw error.located(below: [])
     }
-    throw DunlinError(.unsupportedValue, "\(wanted), which \(type(of: value)) does not encode as")
+    throw DunlinError(.unsupportedValue, "\(wanted), which \(type(of: value)) does not encode as\(advice)")
   }
 
   /// Encodes one value.

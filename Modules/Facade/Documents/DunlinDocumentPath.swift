@@ -6,22 +6,29 @@ public import Foundation
 /// The short forms are `nil` where there is no value of that type; the forms that end in `Value` are then
 /// empty.
 public struct DunlinDocumentPath: Sendable {
-  let stored: Value?
+  /// The document that a place belongs to, for errors.
+  struct Owner: Sendable {
+    let id: DocumentID?
+    let origin: RowOrigin
+  }
 
-  init(_ stored: Value?) { self.stored = stored }
+  let stored: Value?
+  private let owner: Owner?
+
+  init(_ stored: Value?, of owner: Owner? = nil) { (self.stored, self.owner) = (stored, owner) }
 
   /// The value at a key of this map; missing for other types.
   public subscript(key: String) -> DunlinDocumentPath {
-    guard case .map(let fields)? = stored else { return DunlinDocumentPath(nil) }
-    return DunlinDocumentPath(fields[key])
+    guard case .map(let fields)? = stored else { return DunlinDocumentPath(nil, of: owner) }
+    return DunlinDocumentPath(fields[key], of: owner)
   }
 
   /// The value at an index of this array; missing beyond its end and for other types.
   public subscript(index: Int) -> DunlinDocumentPath {
     guard case .array(let values)? = stored, values.indices.contains(index) else {
-      return DunlinDocumentPath(nil)
+      return DunlinDocumentPath(nil, of: owner)
     }
-    return DunlinDocumentPath(values[index])
+    return DunlinDocumentPath(values[index], of: owner)
   }
 
   /// The value as one of Swift's own types; `nil` for null and where there is no value.
@@ -33,10 +40,15 @@ public struct DunlinDocumentPath: Sendable {
   /// Decodes the value as a type of the application.
   ///
   /// - Returns: `nil` where there is no value.
-  /// - Throws: `decoding` with the path, relative to this place, of the value that does not fit.
+  /// - Throws: `decoding` with the collection, the document, the type, and the path, relative to this place,
+  ///   of the value that does not fit.
   public func decoded<T: Decodable>(as type: T.Type = T.self) throws(DunlinError) -> T? {
     guard let stored else { return nil }
-    return try ValueDecoding.decode(type, from: stored)
+    do {
+      return try ValueDecoding.decode(type, from: stored)
+    } catch {
+      throw owner.map { error.located(document: $0.id, $0.origin) } ?? error
+    }
   }
 
   public var string: String? { if case .string(let value)? = stored { value } else { nil } }

@@ -12,11 +12,14 @@ public struct DunlinSaveResult: Hashable, Sendable {
   ///
   /// It is `nil` if nothing was written, and inside a transaction.
   public private(set) var commitID: UInt64?
+  /// Possible mistakes, such as a type that is `Identifiable` and whose documents have no `_id`.
+  public let hints: [String]
 
-  init(id: DunlinDocumentID, isNew: Bool, changes: [DunlinUpdateResult]) {
+  init(id: DunlinDocumentID, isNew: Bool, changes: [DunlinUpdateResult], hints: [String] = []) {
     self.id = id
     self.isNew = isNew
     self.changes = changes
+    self.hints = hints
   }
 
   func committed(by receipt: CommitReceipt) -> DunlinSaveResult {

@@ -18,8 +18,8 @@ public struct DunlinError: CodedError {
   public let message: String
   /// Where it happened, by name.
   ///
-  /// The names are `database`, `collection`, `document`, `path`, `line`, `column`, `expected`, `excerpt`
-  /// and `operation`.
+  /// The names are `database`, `collection`, `document`, `type`, `path`, `row`, `line`, `column`, `expected`,
+  /// `excerpt` and `operation`.
   public let context: [String: String]
   /// The error of the layer below, if it caused this one.
   public let underlying: (any Error)?

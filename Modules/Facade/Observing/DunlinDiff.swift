@@ -32,6 +32,9 @@ public struct DunlinDiff: Sendable {
   var documents: [DunlinDocument] { result.documents }
   var oldDocuments: [DunlinDocument] { oldResult.documents }
 
+  /// Where the rows come from.
+  var origin: RowOrigin { result.origin }
+
   let diff: ResultDiff
   private let result: ObservedResult
   private let oldResult: ObservedResult

@@ -47,8 +47,8 @@ public struct DunlinTypedDiffs<Item: Decodable & Sendable>: AsyncSequence, Senda
 
     /// Waits for the next result; `nil` when the task is cancelled or the database is closed.
     ///
-    /// - Throws: `decoding` with the document and the path of the value that does not fit, and `runtime` for
-    ///   a damaged document. The observation has then ended.
+    /// - Throws: `decoding` with the collection, the document, the type and the path of the value that does
+    ///   not fit, and `runtime` for a damaged document. The observation has then ended.
     public mutating func next() async throws(DunlinError) -> DunlinTypedDiff<Item>? {
       guard let diff = await diffs?.next() else { return nil }
       do throws(DunlinError) {

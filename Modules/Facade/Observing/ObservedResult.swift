@@ -11,17 +11,20 @@ final class ObservedResult: Sendable {
   }
 
   let rows: RowList<Row>
+  let origin: RowOrigin
   private let shown: Mutex<Shown>
 
   /// A result without rows.
-  init() {
+  init(_ origin: RowOrigin) {
     rows = RowList()
+    self.origin = origin
     shown = Mutex(Shown(items: .made([]), documents: .made([])))
   }
 
   /// Makes the result that follows another one by a diff.
   init(_ rows: RowList<Row>, following former: ObservedResult, by diff: ResultDiff) {
     self.rows = rows
+    origin = former.origin
     shown = Mutex(
       former.shown.withLock { former in
         Shown(items: former.items.followed(by: diff), documents: former.documents.followed(by: diff))
@@ -29,12 +32,12 @@ final class ObservedResult: Sendable {
   }
 
   var items: [DunlinQueryResultItem] {
-    shown.withLock { $0.items.all(rows) { DunlinQueryResultItem(observed: $0) } }
+    shown.withLock { $0.items.all(rows) { DunlinQueryResultItem(observed: $0, origin) } }
   }
 
   /// The documents of the rows; only for a query that selects whole documents.
   var documents: [DunlinDocument] {
-    shown.withLock { $0.documents.all(rows) { DunlinDocument(observed: $0) } }
+    shown.withLock { $0.documents.all(rows) { DunlinDocument(observed: $0, origin) } }
   }
 }
 

@@ -93,7 +93,7 @@ final class ObserverHub: Sendable {
     _ statement: Statement, _ arguments: [TextKey: Value], _ sink: QueryObservation.Sink
   ) throws -> QueryObservation {
     let live = try translatingErrors { try LiveQuery(statement, arguments: arguments) }
-    let observation = QueryObservation(sink: sink, reporter: reporter)
+    let observation = QueryObservation(sink: sink, reporter: reporter, .statement(statement))
     do {
       try add(observation, live)
     } catch {

@@ -42,7 +42,9 @@ final class QueryObservation: Sendable {
 
   /// The result that was delivered last.
   private struct Shown {
-    private var result = ObservedResult()
+    private var result: ObservedResult
+
+    init(_ origin: RowOrigin) { result = ObservedResult(origin) }
 
     /// Advances to the result of a change.
     ///
@@ -60,11 +62,12 @@ final class QueryObservation: Sendable {
   private let reporter: Reporter
   private let state = Mutex(State())
   /// Used by the thread that takes the next delivery, one at a time.
-  private let shown = Mutex(Shown())
+  private let shown: Mutex<Shown>
 
-  init(sink: Sink, reporter: Reporter) {
+  init(sink: Sink, reporter: Reporter, _ origin: RowOrigin) {
     self.sink = sink
     self.reporter = reporter
+    shown = Mutex(Shown(origin))
   }
 
   // MARK: - For the query

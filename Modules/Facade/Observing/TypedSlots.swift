@@ -31,7 +31,7 @@ struct TypedSlots<Item: Decodable & Sendable>: Sendable {
   /// - Complexity: O(*n*) for *n* rows. Only rows that are new or have changed are decoded.
   mutating func apply(_ diff: DunlinDiff) throws(DunlinError) -> DunlinTypedDiff<Item> {
     let (old, oldItems) = (slots, items)
-    slots = try diff.diff.applied(to: old, Self.decode)
+    slots = try diff.diff.applied(to: old) { row throws(DunlinError) in try Self.decode(row, diff.origin) }
     guard !unfit.isEmpty || slots.contains(where: { !$0.isFit }) else {
       items = fitItems
       return typed(diff, oldItems, diff.insertions, diff.deletions, diff.updates, diff.moves)
@@ -90,7 +90,7 @@ struct TypedSlots<Item: Decodable & Sendable>: Sendable {
     }
   }
 
-  private static func decode(_ row: Row) throws(DunlinError) -> Slot {
+  private static func decode(_ row: Row, _ origin: RowOrigin) throws(DunlinError) -> Slot {
     let fields: [TextKey: Value]
     do {
       fields = try row.values()
@@ -98,16 +98,9 @@ struct TypedSlots<Item: Decodable & Sendable>: Sendable {
       throw DunlinError(error)
     }
     do {
-      return .fit(try ValueDecoding.decode(Item.self, from: .map(fields)))
+      return .fit(try ValueDecoding.decode(Item.self, from: fields, of: row.id, origin))
     } catch {
-      let id = fields["_id"].flatMap { try? DocumentID($0) }
-      let document = id.map { ["document": JSON.text(of: $0.value)] } ?? [:]
-      return .unfit(
-        DunlinUnfitRow(
-          documentID: id.map { DunlinDocumentID($0) },
-          error: DunlinError(
-            error.code, error.message, context: error.context.merging(document) { $1 },
-            underlying: error.underlying)))
+      return .unfit(DunlinUnfitRow(fields, row.id, error))
     }
   }
 }

@@ -12,7 +12,7 @@ extension DunlinStore {
   /// - Returns: The rows; reading starts with the first one that the loop asks for.
   /// - Throws: `syntax`; `unsupported` for any other statement; `unsupportedValue`.
   public func rows(
-    _ query: String, arguments: [String: Any?] = [:]
+    of query: String, arguments: [String: Any?] = [:]
   ) throws -> DunlinRows<DunlinQueryResultItem> {
     try rows(query, Value.fields(arguments))
   }
@@ -23,12 +23,14 @@ extension DunlinStore {
   ///   - query: SELECT, or EXPLAIN of one.
   ///   - arguments: The values of its parameters.
   ///   - type: The type of each decoded row; decoding happens on a thread of the database.
+  ///   - unfit: What happens with rows that do not fit: the loop throws, or goes on without them. To get them
+  ///     too, read the rows without a type, and decode each.
   /// - Returns: The rows; reading starts with the first one that the loop asks for.
   /// - Throws: As the form for items.
   public func rows<T: Decodable & Sendable>(
-    _ query: String, arguments: [String: Any?] = [:], as type: T.Type
+    of query: String, arguments: [String: Any?] = [:], as type: T.Type, unfit: DunlinUnfitRows = .fail
   ) throws -> DunlinRows<T> {
-    try rows(query, Value.fields(arguments), as: type)
+    try rows(query, Value.fields(arguments), as: type, unfit)
   }
 
   /// The rows of a SELECT one by one, with the fields that a value encodes as arguments.
@@ -36,7 +38,7 @@ extension DunlinStore {
   /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
   @_disfavoredOverload
   public func rows(
-    _ query: String, arguments: some Encodable
+    of query: String, arguments: some Encodable
   ) throws -> DunlinRows<DunlinQueryResultItem> {
     try rows(query, ValueEncoding.arguments(arguments))
   }
@@ -48,20 +50,66 @@ extension DunlinStore {
   /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
   @_disfavoredOverload
   public func rows<T: Decodable & Sendable>(
-    _ query: String, arguments: some Encodable, as type: T.Type
+    of query: String, arguments: some Encodable, as type: T.Type, unfit: DunlinUnfitRows = .fail
   ) throws -> DunlinRows<T> {
-    try rows(query, ValueEncoding.arguments(arguments), as: type)
+    try rows(query, ValueEncoding.arguments(arguments), as: type, unfit)
   }
 
   private func rows(_ query: String, _ arguments: Arguments) throws -> DunlinRows<DunlinQueryResultItem> {
-    try DunlinRows(local, query, arguments) { row, _ in try DunlinQueryResultItem(row: row) }
+    try DunlinRows(local, query, arguments) { row, _ in
+      try DunlinQueryResultItem(row: row, .statement(query))
+    }
   }
 
   private func rows<T: Decodable & Sendable>(
-    _ query: String, _ arguments: Arguments, as type: T.Type
+    _ query: String, _ arguments: Arguments, as type: T.Type, _ unfit: DunlinUnfitRows
   ) throws -> DunlinRows<T> {
     try DunlinRows(local, query, arguments) { row, number in
-      try ValueDecoding.decode(type, from: row.values(), row: number)
+      let fields = try row.values()
+      do {
+        return try ValueDecoding.decode(type, from: fields, of: row.id, row: number, .statement(query))
+      } catch {
+        guard unfit == .leaveOut else { throw error }
+        return nil
+      }
     }
   }
+}
+
+// MARK: - Former names
+
+extension DunlinStore {
+  /// The rows of a SELECT one by one: the same as `rows(of:arguments:)`.
+  ///
+  /// - Throws: The same.
+  @available(*, deprecated, renamed: "rows(of:arguments:)", message: "the text of a query has a label")
+  public func rows(
+    _ query: String, arguments: [String: Any?] = [:]
+  ) throws -> DunlinRows<DunlinQueryResultItem> { try rows(of: query, arguments: arguments) }
+
+  /// The rows of a SELECT one by one, decoded: the same as `rows(of:arguments:as:unfit:)`.
+  ///
+  /// - Throws: The same.
+  @available(*, deprecated, renamed: "rows(of:arguments:as:)", message: "the text of a query has a label")
+  public func rows<T: Decodable & Sendable>(
+    _ query: String, arguments: [String: Any?] = [:], as type: T.Type
+  ) throws -> DunlinRows<T> { try rows(of: query, arguments: arguments, as: type) }
+
+  /// The rows of a SELECT one by one: the same as `rows(of:arguments:)`.
+  ///
+  /// - Throws: The same.
+  @_disfavoredOverload
+  @available(*, deprecated, renamed: "rows(of:arguments:)", message: "the text of a query has a label")
+  public func rows(
+    _ query: String, arguments: some Encodable
+  ) throws -> DunlinRows<DunlinQueryResultItem> { try rows(of: query, arguments: arguments) }
+
+  /// The rows of a SELECT one by one, decoded: the same as `rows(of:arguments:as:unfit:)`.
+  ///
+  /// - Throws: The same.
+  @_disfavoredOverload
+  @available(*, deprecated, renamed: "rows(of:arguments:as:)", message: "the text of a query has a label")
+  public func rows<T: Decodable & Sendable>(
+    _ query: String, arguments: some Encodable, as type: T.Type
+  ) throws -> DunlinRows<T> { try rows(of: query, arguments: arguments, as: type) }
 }

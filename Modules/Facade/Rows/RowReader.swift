@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// It reads no further ahead than the limits for rows and bytes allow.
 package final class RowReader<Element: Sendable>: Sendable {
-  /// Makes the element for a row and its number, which counts from 0.
-  package typealias Make = @Sendable (Row, Int) throws -> Element
+  /// Makes the element for a row and its number, which counts from 0; `nil` leaves the row out.
+  package typealias Make = @Sendable (Row, Int) throws -> Element?
 
   private enum Added {
     case added(CheckedContinuation<Void, Never>?)
@@ -98,6 +98,7 @@ package final class RowReader<Element: Sendable>: Sendable {
       try find(context) { row, deadline in
         let element = try make(row, count)
         count += 1
+        guard let element else { return true }
         return try add(element, row.memoryBytes, deadline)
       }
     } catch {

@@ -41,6 +41,9 @@ public struct DunlinCollection: Sendable {
 
   /// Writes the fields that a value encodes as.
   ///
+  /// The log has a hint for a type that is `Identifiable` and whose documents have no `_id`: each write of
+  /// such a value makes a new document.
+  ///
   /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
   @discardableResult @_disfavoredOverload
   public func upsert(
@@ -58,6 +61,62 @@ public struct DunlinCollection: Sendable {
     _ content: some Encodable & Sendable, writeStrategy: DunlinWriteStrategy = .merge
   ) async throws -> DunlinDocumentID {
     let written = try locatingErrors(in: name) { try ValueEncoding.fields(content) }
+    return try await local.write(name) { try $0.upsert(written, writeStrategy) }
+  }
+
+  /// Writes several documents in one transaction: all of them, or none.
+  ///
+  /// - Parameters:
+  ///   - contents: What to write into each document.
+  ///   - writeStrategy: How to treat the fields that already exist.
+  /// - Returns: The documents' ids, in the same order.
+  /// - Throws: The same as the form for one document, with the document's number as `row`, counted from 0.
+  @discardableResult
+  public func upsert(
+    _ contents: [[String: Any?]], writeStrategy: DunlinWriteStrategy = .merge
+  ) throws -> [DunlinDocumentID] {
+    let written = try locatingErrors(in: name) {
+      try WrittenFields.each(of: contents) { try Value.written($0) }
+    }
+    return try local.write(name, as: "upsert") { try $0.upsert(written, writeStrategy) }
+  }
+
+  /// Writes several documents in one transaction, without blocking a thread.
+  ///
+  /// - Throws: The same as the form that blocks, without `wouldBlock`; and `CancellationError`.
+  @discardableResult
+  public func upsert(
+    _ contents: [[String: Any?]], writeStrategy: DunlinWriteStrategy = .merge
+  ) async throws -> [DunlinDocumentID] {
+    let written = try locatingErrors(in: name) {
+      try WrittenFields.each(of: contents) { try Value.written($0) }
+    }
+    return try await local.write(name) { try $0.upsert(written, writeStrategy) }
+  }
+
+  /// Writes several encoded values as documents in one transaction: all of them, or none.
+  ///
+  /// - Throws: The same as the form for dictionaries, and what the values' own encoding throws.
+  @discardableResult @_disfavoredOverload
+  public func upsert<T: Encodable & Sendable>(
+    _ contents: [T], writeStrategy: DunlinWriteStrategy = .merge
+  ) throws -> [DunlinDocumentID] {
+    let written = try locatingErrors(in: name) {
+      try WrittenFields.each(of: contents) { try ValueEncoding.fields($0) }
+    }
+    return try local.write(name, as: "upsert") { try $0.upsert(written, writeStrategy) }
+  }
+
+  /// Writes several encoded values as documents in one transaction, without blocking a thread.
+  ///
+  /// - Throws: The same as the form that blocks, without `wouldBlock`; and `CancellationError`.
+  @discardableResult @_disfavoredOverload
+  public func upsert<T: Encodable & Sendable>(
+    _ contents: [T], writeStrategy: DunlinWriteStrategy = .merge
+  ) async throws -> [DunlinDocumentID] {
+    let written = try locatingErrors(in: name) {
+      try WrittenFields.each(of: contents) { try ValueEncoding.fields($0) }
+    }
     return try await local.write(name) { try $0.upsert(written, writeStrategy) }
   }
 

@@ -4,9 +4,22 @@ import QueryEngine
 extension DunlinPendingCursorOperation {
   /// Reads the documents as a type of the application's.
   ///
-  /// - Throws: The same as `exec()`; `decoding` with the row, counted from 0, and the path that does not fit.
+  /// - Throws: The same as `exec()`; `decoding` with the document, the row, counted from 0, and the path that
+  ///   does not fit.
   public func exec<T: Decodable>(as type: T.Type) throws -> [T] {
     try local.engine.answer(.select(finding.select()), finding.arguments).decoded(as: type)
+  }
+
+  /// Reads the documents as a type of the application's, with those that do not fit as the caller chooses.
+  ///
+  /// - Parameters:
+  ///   - type: The type as which each document is decoded.
+  ///   - unfit: What happens with documents that do not fit: the call throws, or hands them over beside the
+  ///     others.
+  /// - Returns: The documents that fit, those that do not, and the hints.
+  /// - Throws: The same as `exec()`; `decoding` with `.fail`.
+  public func exec<T: Decodable>(as type: T.Type, unfit: DunlinUnfitRows) throws -> DunlinTypedResult<T> {
+    try local.engine.answer(.select(finding.select()), finding.arguments).typed(as: type, unfit: unfit)
   }
 
   /// Reads only the first document.
@@ -44,6 +57,18 @@ extension DunlinWriteTransactionPendingCursorOperation {
   /// - Throws: The codes of queries; `decoding` with the row, counted from 0, and the path that does not fit.
   public func exec<T: Decodable>(as type: T.Type) throws -> [T] {
     try operations.answer(.select(finding.select()), finding).decoded(as: type)
+  }
+
+  /// Reads the documents as a type of the application's, with those that do not fit as the caller chooses.
+  ///
+  /// - Parameters:
+  ///   - type: The type as which each document is decoded.
+  ///   - unfit: What happens with documents that do not fit: the call throws, or hands them over beside the
+  ///     others.
+  /// - Returns: The documents that fit, those that do not, and the hints.
+  /// - Throws: The same as `exec()`; `decoding` with `.fail`.
+  public func exec<T: Decodable>(as type: T.Type, unfit: DunlinUnfitRows) throws -> DunlinTypedResult<T> {
+    try operations.answer(.select(finding.select()), finding).typed(as: type, unfit: unfit)
   }
 
   /// Reads only the first document, with what the transaction has written.
@@ -88,7 +113,7 @@ extension DunlinWriteTransactionPendingIDSpecificOperation {
 
 extension Operations {
   /// Executes a query of the transaction; throws public errors.
-  fileprivate func answer(_ statement: Statement, _ query: Finding) throws -> QueryResult {
+  fileprivate func answer(_ statement: Statement, _ query: Finding) throws -> Answer {
     try translatingErrors { try execute(statement, query) }
   }
 }

@@ -34,8 +34,7 @@ public struct DunlinPendingCursorOperation: Sendable {
   ///
   /// - Throws: `syntax`, `argument` and the other codes of queries; `closed`, `io`.
   public func exec() throws -> [DunlinDocument] {
-    let rows = try local.engine.answer(.select(finding.select()), finding.arguments).rows
-    return try translatingErrors { try rows.map { try DunlinDocument(row: $0) } }
+    try local.engine.answer(.select(finding.select()), finding.arguments).documents()
   }
 
   /// Lets `body` edit the documents, and writes its edits as one transaction.

@@ -170,6 +170,15 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
 
   private static let query = "_id == $args.id"
 
+  /// The document as the only one that a query finds.
+  ///
+  /// - Throws: `invalidDocumentID`.
+  func found() throws -> DunlinPendingCursorOperation {
+    let id = try translatingErrors { DunlinDocumentID(try self.id.checked()) }
+    return DunlinPendingCursorOperation(
+      Finding(collection: collection, text: Self.query, arguments: ["id": id]), local)
+  }
+
   private func observe(
     _ queue: DispatchQueue?,
     _ handler:

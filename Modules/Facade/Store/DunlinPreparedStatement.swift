@@ -43,7 +43,13 @@ extension DunlinStore {
   /// Parses a DQL statement, so that it can be executed repeatedly.
   ///
   /// - Throws: `syntax` with the position, and the other codes of queries that cannot be understood.
-  public func prepare(_ query: String) throws -> DunlinPreparedStatement {
+  public func prepare(query: String) throws -> DunlinPreparedStatement {
     try translatingErrors { try DunlinPreparedStatement(query, local.engine) }
   }
+
+  /// Parses a DQL statement: the same as `prepare(query:)`.
+  ///
+  /// - Throws: The same.
+  @available(*, deprecated, renamed: "prepare(query:)", message: "the text of a query has a label")
+  public func prepare(_ query: String) throws -> DunlinPreparedStatement { try prepare(query: query) }
 }

@@ -23,9 +23,10 @@ public struct DunlinQueryResult: Sendable {
   /// Possible mistakes in the statement, such as a field that no document of the collection has.
   public let hints: [String]
 
-  init(_ result: QueryResult) throws {
+  init(_ answer: Answer) throws {
+    let result = answer.result
     hints = result.hints
-    items = try result.rows.map { try DunlinQueryResultItem(row: $0) }
+    items = try result.rows.map { try DunlinQueryResultItem(row: $0, answer.origin) }
     mutatedDocumentIDs = result.mutatedDocumentIDs.map { DunlinDocumentID($0) }
     commitID = result.commit.flatMap { $0.sequence > 0 ? $0.sequence : nil }
     oversizeDocumentIDs = result.commit?.oversize.map { DunlinDocumentID($0.id) } ?? []
@@ -33,12 +34,13 @@ public struct DunlinQueryResult: Sendable {
 
   /// The rows as a type of the application's.
   ///
-  /// - Throws: `decoding` with the row, counted from 0, and the path that does not fit.
+  /// - Throws: `decoding` with the collection, the document, the row, counted from 0, the type, and the path
+  ///   that does not fit.
   public func decoded<T: Decodable>(as type: T.Type = T.self) throws(DunlinError) -> [T] {
     var decoded: [T] = []
     decoded.reserveCapacity(items.count)
     for (row, item) in items.enumerated() {
-      decoded.append(try ValueDecoding.decode(type, from: item.fields, row: row))
+      decoded.append(try item.decoded(as: type, row: row))
     }
     return decoded
   }
@@ -56,16 +58,19 @@ public struct DunlinQueryResult: Sendable {
 public struct DunlinQueryResultItem: Sendable {
   let documentID: DocumentID?
   package let fields: [TextKey: Value]
+  let origin: RowOrigin
 
-  init(row: Row) throws {
+  init(row: Row, _ origin: RowOrigin) throws {
     documentID = row.id
     fields = try row.values()
+    self.origin = origin
   }
 
   /// A row that was read earlier; a row whose document is damaged in the store shows no columns.
-  init(observed row: Row) {
+  init(observed row: Row, _ origin: RowOrigin) {
     documentID = row.id
     do { fields = try row.values() } catch { fields = [:] }
+    self.origin = origin
   }
 
   /// The document of the row; `nil` where the row is not one document, such as a count.
@@ -82,7 +87,9 @@ public struct DunlinQueryResultItem: Sendable {
   public var exactValue: [TextKey: Any?] { fields.mapValues(\.any) }
 
   /// The value in a column; the column may be missing.
-  public subscript(column: String) -> DunlinDocumentPath { DunlinDocumentPath(fields[column]) }
+  public subscript(column: String) -> DunlinDocumentPath {
+    DunlinDocumentPath(fields[column], of: .init(id: documentID, origin: origin))
+  }
 
   /// The row as JSON, compact and with sorted keys; bytes are `{"$bytes": base64}`.
   public func jsonString() -> String { JSON.text(of: .map(fields)) }
@@ -92,16 +99,20 @@ public struct DunlinQueryResultItem: Sendable {
 
   /// The row as a type of the application's.
   ///
-  /// - Throws: `decoding` with the path that does not fit.
+  /// - Throws: `decoding` with the collection, the document, the type, and the path that does not fit.
   public func decoded<T: Decodable>(as type: T.Type = T.self) throws(DunlinError) -> T {
-    try ValueDecoding.decode(type, from: .map(fields))
+    try decoded(as: type, row: nil)
+  }
+
+  fileprivate func decoded<T: Decodable>(as type: T.Type, row: Int?) throws(DunlinError) -> T {
+    try ValueDecoding.decode(type, from: fields, of: documentID, row: row, origin)
   }
 }
 
 extension DunlinDocument {
   /// The document of a row of a query for whole documents; a damaged document shows no fields.
-  init(observed row: Row) {
+  init(observed row: Row, _ origin: RowOrigin) {
     guard let id = row.id else { preconditionFailure("A row of a query for whole documents stands for none") }
-    self.init(id: id, fields: DunlinQueryResultItem(observed: row).fields)
+    self.init(id: id, fields: DunlinQueryResultItem(observed: row, origin).fields, origin)
   }
 }

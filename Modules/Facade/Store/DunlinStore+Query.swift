@@ -77,15 +77,23 @@ extension DunlinStore {
   }
 
   func diffs(of query: String, _ arguments: [TextKey: Value]) throws -> DunlinDiffs {
-    let statement = try parsed(query)
-    try translatingErrors {
-      _ = try LiveQuery(statement, arguments: arguments)
-      try LiveQuery.check(statement, arguments: arguments, in: local.store)
-    }
-    return DunlinDiffs(statement, arguments, local)
+    try local.diffs(of: parsed(query), arguments)
   }
 
   private func parsed(_ query: String) throws -> Statement {
     try translatingErrors { try DQL.parse(query) }
+  }
+}
+
+extension LocalDatabase {
+  /// The changes of a query's result.
+  ///
+  /// - Throws: What is wrong with the query or its arguments.
+  func diffs(of statement: Statement, _ arguments: [TextKey: Value]) throws -> DunlinDiffs {
+    try translatingErrors {
+      _ = try LiveQuery(statement, arguments: arguments)
+      try LiveQuery.check(statement, arguments: arguments, in: store)
+    }
+    return DunlinDiffs(statement, arguments, self)
   }
 }

@@ -83,6 +83,15 @@ extension DunlinError {
   }
 }
 
+/// Runs `body` for one of several documents, and adds its number to the context of the library's errors.
+func locatingErrors<R>(inRow row: Int, _ body: () throws -> R) throws -> R {
+  do {
+    return try body()
+  } catch {
+    throw (DunlinError.translating(error) as? DunlinError)?.located("row", "\(row)") ?? error
+  }
+}
+
 /// Runs `body`, and adds the collection to the context of the library's errors.
 func locatingErrors<R>(in collection: String, _ body: () throws -> R) throws -> R {
   do { return try body() } catch { throw DunlinError.locating(error, in: collection) }

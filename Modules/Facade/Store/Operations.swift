@@ -16,6 +16,7 @@ struct Operations {
 
   /// Writes fields; counters that were read add what they have counted since to the stored counters.
   func upsert(_ written: WrittenFields, _ strategy: WriteStrategy) throws -> DunlinDocumentID {
+    if let unnamed = written.unnamed { local.unnamedTypes.log(unnamed, local.reporter) }
     var increments: [Edit] = []
     if !written.readCounters.isEmpty, let id = written.fields["_id"],
       let standing = try document(DocumentID(id))
@@ -31,6 +32,15 @@ struct Operations {
     return DunlinDocumentID(id)
   }
 
+  /// Writes the fields of several documents, in their order.
+  ///
+  /// - Throws: As for one document, with its number as `row`, counted from 0.
+  func upsert(_ written: [WrittenFields], _ strategy: WriteStrategy) throws -> [DunlinDocumentID] {
+    try written.enumerated().map { row, fields in
+      try locatingErrors(inRow: row) { try upsert(fields, strategy) }
+    }
+  }
+
   /// Makes a document equal to the given fields, and writes only the differences.
   ///
   /// - Parameters:
@@ -42,6 +52,7 @@ struct Operations {
   func save(_ saved: SavedFields, from original: SavedFields? = nil) throws -> DunlinSaveResult {
     guard let named = saved.fields["_id"] else {
       guard original == nil else { throw Self.isNotOriginal }
+      if let unnamed = saved.written.unnamed { local.unnamedTypes.log(unnamed, local.reporter) }
       let id = DunlinDocumentID(try transaction.upsert(saved.written.fields, into: name, strategy: .merge))
       return saved.result(ofNew: id)
     }
@@ -80,13 +91,13 @@ struct Operations {
   }
 
   func documents(_ query: Finding) throws -> [DunlinDocument] {
-    try execute(.select(query.select()), query).rows.map { try DunlinDocument(row: $0) }
+    try execute(.select(query.select()), query).documents()
   }
 
   func document(_ id: DocumentID) throws -> DunlinDocument? {
     guard let collection = try transaction.collection(name) else { return nil }
     let document = try transaction.withRecord(collection, id) { record, _ in
-      try DunlinDocument(id, record, collection.keys)
+      try DunlinDocument(id, record, collection.keys, in: name)
     }
     return document ?? nil
   }
@@ -95,12 +106,14 @@ struct Operations {
 
   func evict(_ query: Finding) throws -> [DunlinDocumentID] { try ids(.evict(query.removal()), query) }
 
-  func execute(_ statement: Statement, _ query: Finding) throws -> QueryResult {
-    try local.engine.execute(statement, arguments: query.arguments, in: transaction)
+  func execute(_ statement: Statement, _ query: Finding) throws -> Answer {
+    Answer(
+      try local.engine.execute(statement, arguments: query.arguments, in: transaction),
+      .collection(query.collection))
   }
 
   private func ids(_ statement: Statement, _ query: Finding) throws -> [DunlinDocumentID] {
-    try execute(statement, query).mutatedDocumentIDs.map { DunlinDocumentID($0) }
+    try execute(statement, query).result.mutatedDocumentIDs.map { DunlinDocumentID($0) }
   }
 
   func remove(_ id: DocumentID) throws -> Bool { try transaction.remove(id, in: name) }
@@ -130,21 +143,23 @@ struct Operations {
 extension SavedFields {
   fileprivate func result(ofNew id: DunlinDocumentID) -> DunlinSaveResult {
     let paths = fields.keys.sorted().filter { $0 != "_id" }
-    return DunlinSaveResult(id: id, isNew: true, changes: paths.map { .set(docID: id, path: $0.text) })
+    return DunlinSaveResult(
+      id: id, isNew: true, changes: paths.map { .set(docID: id, path: $0.text) },
+      hints: written.unnamed.map { [$0.hint] } ?? [])
   }
 }
 
 extension DunlinDocument {
-  init(row: Row) throws {
+  init(row: Row, _ origin: RowOrigin) throws {
     guard let id = row.id else { throw DunlinError(.runtime, "a row stands for no document") }
-    self.init(id: id, fields: try row.values())
+    self.init(id: id, fields: try row.values(), origin)
   }
 
   /// Decodes a record; `nil` for a tombstone.
-  init?(_ id: DocumentID, _ record: borrowing RecordView, _ keys: KeyTable) throws {
+  init?(_ id: DocumentID, _ record: borrowing RecordView, _ keys: KeyTable, in collection: String) throws {
     guard record.isAlive else { return nil }
     var fields = try record.fields(keys)
     fields["_id"] = id.value
-    self.init(id: id, fields: fields)
+    self.init(id: id, fields: fields, .collection(collection))
   }
 }

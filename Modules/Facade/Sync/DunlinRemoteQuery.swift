@@ -39,7 +39,7 @@ public struct DunlinRemoteQuery: AsyncSequence, Sendable {
           isOver = true
           return nil
         }
-        return DunlinQueryResultItem(row)
+        return DunlinQueryResultItem(row, .statement(query.question.text))
       } catch {
         isOver = true
         throw DunlinError.translating(error)
@@ -98,8 +98,9 @@ extension DunlinSync {
 }
 
 extension DunlinQueryResultItem {
-  init(_ row: QueryRow) {
+  init(_ row: QueryRow, _ origin: RowOrigin) {
     documentID = row.id
     fields = row.values
+    self.origin = origin
   }
 }

@@ -13,12 +13,12 @@ public class DunlinBlockingTransaction {
     preconditionFailure("Each kind of transaction answers by itself")
   }
 
-  private func result(_ prepared: PreparedStatement, _ arguments: Arguments) throws -> QueryResult {
-    try translatingErrors { try answer(prepared, arguments) }
+  private func result(_ prepared: PreparedStatement, _ arguments: Arguments) throws -> Answer {
+    try translatingErrors { Answer(try answer(prepared, arguments), .statement(prepared.text)) }
   }
 
-  private func result(_ query: String, _ arguments: Arguments) throws -> QueryResult {
-    try translatingErrors { try answer(prepare(query), arguments) }
+  private func result(_ query: String, _ arguments: Arguments) throws -> Answer {
+    try result(translatingErrors { try prepare(query) }, arguments)
   }
 
   /// Executes one DQL statement as a part of the transaction.
@@ -100,5 +100,55 @@ public class DunlinBlockingTransaction {
     _ statement: DunlinPreparedStatement, arguments: some Encodable, as type: T.Type
   ) throws -> [T] {
     try result(statement.prepared, ValueEncoding.arguments(arguments)).decoded(as: type)
+  }
+
+  // MARK: - With the rest of the result
+
+  /// Executes one DQL statement as a part of the transaction, and decodes the rows, with the hints.
+  ///
+  /// - Parameters:
+  ///   - query: The statement.
+  ///   - arguments: The values of its parameters.
+  ///   - type: The type as which each row is decoded.
+  ///   - unfit: What happens with rows that do not fit: the call throws, or hands them over beside the rest.
+  /// - Returns: The rows that fit and those that do not, the changed documents, and the hints.
+  /// - Throws: The same as the form that returns only rows; no `decoding` with `.leaveOut`.
+  @_disfavoredOverload
+  public func execute<T: Decodable>(
+    query: String, arguments: [String: Any?] = [:], as type: T.Type, unfit: DunlinUnfitRows = .fail
+  ) throws -> DunlinTypedResult<T> {
+    try result(query, Value.fields(arguments)).typed(as: type, unfit: unfit)
+  }
+
+  /// Executes one DQL statement with an encoded value as arguments, and decodes the rows, with the hints.
+  ///
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
+  @_disfavoredOverload
+  public func execute<T: Decodable>(
+    query: String, arguments: some Encodable, as type: T.Type, unfit: DunlinUnfitRows = .fail
+  ) throws -> DunlinTypedResult<T> {
+    try result(query, ValueEncoding.arguments(arguments)).typed(as: type, unfit: unfit)
+  }
+
+  /// Executes a prepared statement as a part of the transaction, and decodes the rows, with the hints.
+  ///
+  /// - Throws: The same as the form that takes the text, without `syntax`.
+  @_disfavoredOverload
+  public func execute<T: Decodable>(
+    _ statement: DunlinPreparedStatement, arguments: [String: Any?] = [:], as type: T.Type,
+    unfit: DunlinUnfitRows = .fail
+  ) throws -> DunlinTypedResult<T> {
+    try result(statement.prepared, Value.fields(arguments)).typed(as: type, unfit: unfit)
+  }
+
+  /// Executes a prepared statement with an encoded value as arguments, and decodes the rows, with the hints.
+  ///
+  /// - Throws: The same as the form for dictionaries, and what the value's own encoding throws.
+  @_disfavoredOverload
+  public func execute<T: Decodable>(
+    _ statement: DunlinPreparedStatement, arguments: some Encodable, as type: T.Type,
+    unfit: DunlinUnfitRows = .fail
+  ) throws -> DunlinTypedResult<T> {
+    try result(statement.prepared, ValueEncoding.arguments(arguments)).typed(as: type, unfit: unfit)
   }
 }

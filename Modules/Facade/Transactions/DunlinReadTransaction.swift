@@ -101,6 +101,20 @@ public struct DunlinReadTransactionPendingCursorOperation {
     try snapshot.read { try local.answer(.select(finding.select()), finding, in: $0).decoded(as: type) }
   }
 
+  /// Reads the documents as a type of the application's, with those that do not fit as the caller chooses.
+  ///
+  /// - Parameters:
+  ///   - type: The type as which each document is decoded.
+  ///   - unfit: What happens with documents that do not fit: the call throws, or hands them over beside the
+  ///     others.
+  /// - Returns: The documents that fit, those that do not, and the hints.
+  /// - Throws: The same as `exec()`; `decoding` with `.fail`.
+  public func exec<T: Decodable>(as type: T.Type, unfit: DunlinUnfitRows) throws -> DunlinTypedResult<T> {
+    try snapshot.read {
+      try local.answer(.select(finding.select()), finding, in: $0).typed(as: type, unfit: unfit)
+    }
+  }
+
   /// Reads only the first document; `nil` when there is none.
   public func first() throws -> DunlinDocument? { try with(finding.first).exec().first }
 

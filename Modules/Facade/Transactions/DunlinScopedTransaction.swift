@@ -30,6 +30,29 @@ public struct DunlinScopedTransaction: Sendable {
     return try await writing("upsert") { try $0.upsert(written, writeStrategy) }
   }
 
+  /// Writes several documents.
+  ///
+  /// - Returns: The documents' ids, in the same order.
+  /// - Throws: The same as the form for one document, with the document's number as `row`, counted from 0.
+  @discardableResult
+  public func upsert(
+    _ contents: [[String: Any?]], writeStrategy: DunlinWriteStrategy = .merge
+  ) async throws -> [DunlinDocumentID] {
+    let written = try WrittenFields.each(of: contents) { try Value.written($0) }
+    return try await writing("upsert") { try $0.upsert(written, writeStrategy) }
+  }
+
+  /// Writes several encoded values as documents.
+  ///
+  /// - Throws: The same as the form for dictionaries, and what the values' own encoding throws.
+  @discardableResult @_disfavoredOverload
+  public func upsert<T: Encodable>(
+    _ contents: [T], writeStrategy: DunlinWriteStrategy = .merge
+  ) async throws -> [DunlinDocumentID] {
+    let written = try WrittenFields.each(of: contents) { try ValueEncoding.fields($0) }
+    return try await writing("upsert") { try $0.upsert(written, writeStrategy) }
+  }
+
   /// Makes the stored document equal to these fields, and writes only the differences.
   ///
   /// - Throws: The same as `DunlinCollection.save`; the codes of transactions.
@@ -124,7 +147,7 @@ public struct DunlinScopedTransaction: Sendable {
   }
 
   /// Executes a query, with what the transaction has written.
-  func answer(_ statement: Statement, _ finding: Finding) async throws -> QueryResult {
+  func answer(_ statement: Statement, _ finding: Finding) async throws -> Answer {
     try await locatingErrors { [collectionName, local = transaction.local] in
       switch transaction.access {
       case .writing(let writer):

@@ -31,6 +31,31 @@ public struct DunlinScopedWriteTransaction {
     try translatingErrors { try operations.upsert(ValueEncoding.fields(content), writeStrategy) }
   }
 
+  /// Writes several documents.
+  ///
+  /// - Returns: The documents' ids, in the same order.
+  /// - Throws: The same as the form for one document, with the document's number as `row`, counted from 0.
+  @discardableResult
+  public func upsert(
+    _ contents: [[String: Any?]], writeStrategy: DunlinWriteStrategy = .merge
+  ) throws -> [DunlinDocumentID] {
+    try translatingErrors {
+      try operations.upsert(WrittenFields.each(of: contents) { try Value.written($0) }, writeStrategy)
+    }
+  }
+
+  /// Writes several encoded values as documents.
+  ///
+  /// - Throws: The same as the form for dictionaries, and what the values' own encoding throws.
+  @discardableResult @_disfavoredOverload
+  public func upsert<T: Encodable>(
+    _ contents: [T], writeStrategy: DunlinWriteStrategy = .merge
+  ) throws -> [DunlinDocumentID] {
+    try translatingErrors {
+      try operations.upsert(WrittenFields.each(of: contents) { try ValueEncoding.fields($0) }, writeStrategy)
+    }
+  }
+
   /// The documents that a query of the builder language finds, to be read or changed.
   public func find(
     _ query: String, args: [String: Any?] = [:]

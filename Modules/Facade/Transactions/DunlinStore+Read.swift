@@ -97,21 +97,22 @@ extension DunlinError {
 extension LocalDatabase {
   /// The documents that a query of the builder language finds in a snapshot.
   func documents(_ query: Finding, in snapshot: borrowing ReadTransaction) throws -> [DunlinDocument] {
-    try answer(.select(query.select()), query, in: snapshot).rows.map { try DunlinDocument(row: $0) }
+    try answer(.select(query.select()), query, in: snapshot).documents()
   }
 
   func answer(
     _ statement: Statement, _ query: Finding, in snapshot: borrowing ReadTransaction
-  ) throws -> QueryResult {
-    try engine.execute(statement, arguments: query.arguments, in: snapshot)
+  ) throws -> Answer {
+    Answer(
+      try engine.execute(statement, arguments: query.arguments, in: snapshot), .collection(query.collection))
   }
 
   func document(
     _ id: DocumentID, in collection: String, _ snapshot: borrowing ReadTransaction
   ) throws -> DunlinDocument? {
-    guard let collection = try snapshot.collection(collection) else { return nil }
-    let document = try snapshot.withRecord(collection, id) { record, _ in
-      try DunlinDocument(id, record, collection.keys)
+    guard let found = try snapshot.collection(collection) else { return nil }
+    let document = try snapshot.withRecord(found, id) { record, _ in
+      try DunlinDocument(id, record, found.keys, in: collection)
     }
     return document ?? nil
   }

@@ -23,8 +23,7 @@ public struct DunlinTransactionPendingCursorOperation: Sendable {
   ///
   /// - Throws: The codes of queries; `deadline`, `closed`, `cancelled`.
   public func exec() async throws -> [DunlinDocument] {
-    let rows = try await scope.answer(.select(finding.select()), finding).rows
-    return try translatingErrors { try rows.map { try DunlinDocument(row: $0) } }
+    try await scope.answer(.select(finding.select()), finding).documents()
   }
 
   /// Reads the documents as a type of the application's, with what the transaction has written.
@@ -32,6 +31,20 @@ public struct DunlinTransactionPendingCursorOperation: Sendable {
   /// - Throws: The same as `exec()`; `decoding` with the row, counted from 0, and the path that does not fit.
   public func exec<T: Decodable & Sendable>(as type: T.Type) async throws -> [T] {
     try await scope.answer(.select(finding.select()), finding).decoding(as: type)
+  }
+
+  /// Reads the documents as a type of the application's, with those that do not fit as the caller chooses.
+  ///
+  /// - Parameters:
+  ///   - type: The type as which each document is decoded.
+  ///   - unfit: What happens with documents that do not fit: the call throws, or hands them over beside the
+  ///     others.
+  /// - Returns: The documents that fit, those that do not, and the hints.
+  /// - Throws: The same as `exec()`; `decoding` with `.fail`.
+  public func exec<T: Decodable & Sendable>(
+    as type: T.Type, unfit: DunlinUnfitRows
+  ) async throws -> DunlinTypedResult<T> {
+    try await scope.answer(.select(finding.select()), finding).typing(as: type, unfit: unfit)
   }
 
   /// Reads only the first document; `nil` when there is none.

@@ -45,18 +45,18 @@ public struct DunlinTransaction: Sendable {
     try await DunlinQueryResult(answering(statement.prepared, Value.fields(arguments)))
   }
 
-  func answering(_ query: String, _ arguments: [TextKey: Value]) async throws -> QueryResult {
+  func answering(_ query: String, _ arguments: [TextKey: Value]) async throws -> Answer {
     try await answering(translatingErrors { try local.engine.prepare(query) }, arguments)
   }
 
   /// Executes a prepared statement.
   ///
   /// Cancelling the task ends a statement that has not begun to write; the transaction can go on.
-  func answering(_ prepared: PreparedStatement, _ arguments: [TextKey: Value]) async throws -> QueryResult {
+  func answering(_ prepared: PreparedStatement, _ arguments: [TextKey: Value]) async throws -> Answer {
     if case .reading = access { try prepared.checkReadOnly(hint) }
     let (engine, context) = (local.engine, local.engine.makeContext())
     do {
-      return try await withTaskCancellationHandler {
+      let result = try await withTaskCancellationHandler {
         switch access {
         case .writing(let transaction):
           try await transaction.run {
@@ -70,6 +70,7 @@ public struct DunlinTransaction: Sendable {
       } onCancel: {
         context.cancel()
       }
+      return Answer(result, .statement(prepared.text))
     } catch {
       throw DunlinError.translating(error)
     }

@@ -17,6 +17,23 @@ struct WrittenFields {
   /// Where the document has no such counter, a new one starts with that amount.
   var fields: [TextKey: Value] = [:]
   var readCounters: [ReadCounter] = []
+  /// The type of the value, if its documents probably lack the id that it means.
+  var unnamed: UnnamedType?
+
+  /// The fields of several documents.
+  ///
+  /// - Parameters:
+  ///   - contents: The documents as the application passes them.
+  ///   - convert: Makes the fields of one.
+  /// - Returns: The fields, in the same order.
+  /// - Throws: What `convert` throws, with the number of the document as `row`, counted from 0.
+  static func each<Content>(
+    of contents: [Content], _ convert: (Content) throws -> WrittenFields
+  ) throws -> [WrittenFields] {
+    try contents.enumerated().map { row, content in
+      try locatingErrors(inRow: row) { try convert(content) }
+    }
+  }
 }
 
 /// Collects the read counters of one value while the value is converted.
