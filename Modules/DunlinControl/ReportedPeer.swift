@@ -22,15 +22,19 @@ public struct ReportedPeer: Sendable {
   public let connections: [ReportedConnection]
   /// What its application publishes to other peers.
   public let metadata: [TextKey: Value]
+  /// What the login service says of the peer in its certificate.
+  public let identityMetadata: [TextKey: Value]
 
   /// Makes a peer of its values.
   public init(
     id: String, name: String, kind: String, system: String, version: String, user: String?, key: String?,
-    reachesBigPeer: Bool, connections: [ReportedConnection], metadata: [TextKey: Value]
+    reachesBigPeer: Bool, connections: [ReportedConnection], metadata: [TextKey: Value],
+    identityMetadata: [TextKey: Value] = [:]
   ) {
     (self.id, self.name, self.kind, self.system) = (id, name, kind, system)
     (self.version, self.user, self.key) = (version, user, key)
     (self.reachesBigPeer, self.connections, self.metadata) = (reachesBigPeer, connections, metadata)
+    self.identityMetadata = identityMetadata
   }
 
   /// The fields that commands print of the peer as JSON.
@@ -43,6 +47,7 @@ public struct ReportedPeer: Sendable {
       "version": .string(version), "user": user.map { .string($0) } ?? .null,
       "key": key.map { .string($0) } ?? .null, "reachesBigPeer": .bool(reachesBigPeer),
       "connections": .array(connections.map { .map($0.values(at: sequence)) }), "metadata": .map(metadata),
+      "identityMetadata": .map(identityMetadata),
     ]
   }
 }

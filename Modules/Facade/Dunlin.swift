@@ -74,7 +74,7 @@ public final class Dunlin: Sendable {
   /// - Parameters:
   ///   - host: The host name or address. 127.0.0.1 accepts connections from this machine only, 0.0.0.0 from
   ///     all its networks.
-  ///   - port: The port; 0 selects any free one, which `listeningPorts` then shows.
+  ///   - port: The port; 0 selects any free one, which `listeningAddresses` then shows.
   /// - Throws: `portInUse`, `permission`, `unreachable` or `io`, with the host and the port; `closed`.
   public func listen(host: String = "127.0.0.1", port: Int = 0) throws {
     guard core.state.isOpen else { throw DunlinError(.closed, "the database is closed") }
@@ -119,6 +119,15 @@ public final class Dunlin: Sendable {
 
   /// Ends the connection to an address, and does not reconnect.
   public func disconnect(host: String, port: Int) { core.sync.network.disconnect(host: host, port: port) }
+
+  /// The addresses that this peer listens on now, each with what connects there, sorted.
+  ///
+  /// With several listeners this tells which port is which: a TCP port and a WebSocket port for example.
+  public var listeningAddresses: [DunlinListeningAddress] {
+    core.sync.network.listeners.map { address, port in
+      DunlinListeningAddress(kind: address.scheme.name, host: address.host, port: port)
+    }.sorted()
+  }
 
   /// The ports that this peer listens on now.
   public var listeningPorts: [Int] { core.sync.network.listeningPorts }

@@ -11,6 +11,9 @@ public struct DunlinConfiguration: Sendable {
   /// The kind of this peer, which sync scopes refer to: a device, or the cloud peer.
   public var peerKind: DunlinPeerKind
   /// The name of this peer in the presence graphs and the logs of other peers.
+  ///
+  /// If it is empty, the name is that of the host, without its domain. Only peers that observe presence then
+  /// get a name: no connection carries it.
   public var peerName: String
   /// The logger, whose metadata has the directory of the database as `database`.
   ///

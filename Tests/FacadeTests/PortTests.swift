@@ -27,6 +27,19 @@ import Testing
     #expect(peer.dunlin.transportConditions.isEmpty)
   }
 
+  @Test func `each address says what connects there`() throws {
+    let peer = try Peer()
+    try peer.dunlin.listen()
+    try peer.dunlin.listenForWebSockets()
+    #expect(peer.dunlin.listeningAddresses.isEmpty)
+    try peer.dunlin.startSync()
+    let addresses = peer.dunlin.listeningAddresses
+    #expect(addresses.map(\.kind) == ["tcp", "ws"] && addresses.allSatisfy { $0.host == "127.0.0.1" })
+    #expect(addresses.map(\.port).sorted() == peer.dunlin.listeningPorts)
+    let first = try #require(addresses.first)
+    #expect("\(first)" == "tcp://127.0.0.1:\(first.port)")
+  }
+
   @Test func `one that was taken meanwhile gives way to another, and a condition says so`() throws {
     let (peer, other) = (try Peer(), try Peer())
     try peer.dunlin.listen()

@@ -74,6 +74,31 @@ import Testing
     subscription.cancel()
   }
 
+  @Test func `a peer without a name is named by its id, and by its host once it is told`() async throws {
+    let nameless = try Peer("")
+    let subscription = nameless.store["cars"].findAll().subscribe()
+    try nameless.connect(to: tablet)
+    let commit = try #require(
+      try await tablet.store.execute(query: "INSERT INTO cars DOCUMENTS ({'_id': 'c1'})").commitID)
+    try await tablet.dunlin.sync.waitUntilArrived(commit)
+    let peer = try #require(tablet.dunlin.presence.graph.remotePeers.first)
+    #expect(peer.deviceName.isEmpty)
+    let id = "c1"
+    let explanation = try tablet.dunlin.sync.explain(id, in: "cars", at: peer)
+    #expect(explanation.peerID == peer.id && explanation.peerName.isEmpty)
+    #expect(
+      explanation.description
+        == "The peer \(peer.id) has the document of 'cars', as it is since commit \(commit) here.")
+    #expect(try tablet.dunlin.sync.explain(id, in: "cars", from: peer).description.contains("peer"))
+    let name = nameless.dunlin.presence.graph.localPeer.deviceName
+    try #require(!name.isEmpty)
+    #expect(!name.contains("."))
+    for await graph in tablet.dunlin.presence.graphs where graph.remotePeers.first?.deviceName == name {
+      break
+    }
+    subscription.cancel()
+  }
+
   @Test func `what waits is behind what goes before it`() async throws {
     let subscription = phone.store["cars"].find("km < 100").subscribe()
     try await tablet.store["cars"].upsert(["_id": "c0", "km": 1])

@@ -128,6 +128,14 @@ import Testing
     }
 
     #expect(dunlin.presence.peerMetadata["role"] as? String == "crew")
+    try dunlin.listen()
+    try dunlin.startSync()
+
+    for address in dunlin.listeningAddresses {
+      print(address.kind, address.host, address.port)  // tcp 127.0.0.1 4040
+    }
+
+    #expect(dunlin.listeningAddresses.map(\.port) == dunlin.listeningPorts)
     try intruder.connect(to: database)
     try guest.connect(to: database)
     for await graph in guest.dunlin.presence.graphs

@@ -237,6 +237,7 @@
           "name": .string(peer?.deviceName ?? standing.peer.name),
           "key": connection.identity.map { .string($0.key.description) } ?? .null,
           "user": connection.identity?.user.map { .string($0) } ?? .null,
+          "identityMetadata": .map(connection.identity?.information ?? [:]),
           "version": peer.flatMap { $0.version.isEmpty ? nil : .string($0.version) } ?? .null,
           "address": .string("\(connection.endpoint)"),
           "lag": lag.map { .count($0) } ?? .null, "isCaughtUp": .bool(standing.hasAll),

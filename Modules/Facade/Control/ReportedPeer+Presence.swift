@@ -18,7 +18,7 @@ extension ReportedPeer {
         ReportedConnection(
           kind: connection.kind, address: connection.address,
           progress: links[connection.id].map { ReportedConnection.Progress($0) })
-      }, metadata: peer.exactMetadata)
+      }, metadata: peer.exactMetadata, identityMetadata: peer.exactIdentityMetadata)
   }
 }
 

@@ -30,6 +30,9 @@ public struct DunlinPeer: Hashable, Sendable, Identifiable {
   /// The same as ``metadata``, for the project's own tools.
   package var exactMetadata: [TextKey: Value] { fields }
 
+  /// The same as ``identityMetadata``, for the project's own tools.
+  package var exactIdentityMetadata: [TextKey: Value] { identityFields }
+
   /// The metadata that its application publishes to other peers.
   public var metadata: [String: Any?] { fields.byString }
 

@@ -1,3 +1,4 @@
+import Links
 import Logging
 import SyncProtocol
 import Transports
@@ -15,7 +16,7 @@ extension DunlinConfiguration {
     if let sessions { options.limits = ConnectionLimits(sessions: sessions) }
     options.tcp.webAuthority = webAuthority
     options.tcp.proxies = webProxies
-    options.device = PeerNetwork.Device(name: peerName)
+    options.device = PeerNetwork.Device(name: peerName.isEmpty ? HostName.own : peerName)
     #if TLS
       options.requiresProof = requiresProof
     #endif

@@ -53,6 +53,11 @@ extension PeerNetwork {
   /// The ports on which the network listens now, including those that were found.
   public var listeningPorts: [Int] { state.withLockedValue { $0.listeners.map(\.listener.port).sorted() } }
 
+  /// What the network listens on, each with the port in use.
+  package var listeners: [(address: ListeningAddress, port: Int)] {
+    state.withLockedValue { $0.listeners.map { ($0.address, $0.listener.port) } }
+  }
+
   /// The addresses on which the network listens, with their protocol: `tcp://127.0.0.1:4040`, `ws://…`.
   package var listeningAddresses: [String] {
     state.withLockedValue { state in

@@ -112,6 +112,9 @@
 
         let admin = try running.admin()
         let path = "/admin/applications/default"
+        let devices = try JSON.parse(try await admin.send("GET", "\(path)/devices").body)["devices"]?.list
+        let device = devices?.first { $0["user"]?.text == "ann" }
+        #expect(device?["identityMetadata"]?["van"] == .int(7))
         for (body, status) in [
           ("{\"deviceKey\": \"\(annsKey)\", \"reason\": \"stolen\"}", 201),
           ("{\"deviceKey\": \"\(annsKey)\"}", 200), ("{}", 400), ("{\"deviceKey\": \"00\"}", 400),

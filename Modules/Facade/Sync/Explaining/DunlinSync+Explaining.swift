@@ -18,6 +18,15 @@ extension DunlinSync {
     try explain(id, collection, peer, .outgoing)
   }
 
+  /// Explains why a document with a string id is, or is not, at another peer.
+  ///
+  /// - Throws: The same as the form for an id.
+  public func explain(
+    _ id: String, in collection: String, at peer: DunlinPeer
+  ) throws -> DunlinSyncExplanation {
+    try explain(DunlinDocumentID(stringLiteral: id), in: collection, at: peer)
+  }
+
   /// Explains why a document of this peer is, or is not, at another one.
   ///
   /// - Throws: The same as the form for an id.
@@ -43,6 +52,15 @@ extension DunlinSync {
     try explain(id, collection, peer, .incoming)
   }
 
+  /// Explains why a document with a string id has, or has not, come from another peer.
+  ///
+  /// - Throws: The same as the form for an id.
+  public func explain(
+    _ id: String, in collection: String, from peer: DunlinPeer
+  ) throws -> DunlinSyncExplanation {
+    try explain(DunlinDocumentID(stringLiteral: id), in: collection, from: peer)
+  }
+
   private func explain(
     _ id: DunlinDocumentID, _ collection: String, _ peer: DunlinPeer,
     _ direction: DunlinSyncExplanation.Direction
@@ -59,7 +77,7 @@ extension DunlinSync {
       }
     }
     return DunlinSyncExplanation(
-      collection: collection, documentID: id, peerName: peer.deviceName, peerKind: peer.kind,
+      collection: collection, documentID: id, peerName: peer.deviceName, peerID: peer.id, peerKind: peer.kind,
       direction: direction, reason: reason)
   }
 }

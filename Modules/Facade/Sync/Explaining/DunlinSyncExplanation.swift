@@ -63,8 +63,10 @@ public struct DunlinSyncExplanation: Hashable, Sendable {
 
   public let collection: String
   public let documentID: DunlinDocumentID
-  /// The other peer's name for itself.
+  /// The other peer's name for itself; empty if it has none.
   public let peerName: String
+  /// The id of the other peer's store.
+  public let peerID: String
   /// Whether the other peer is a device or the cloud peer.
   public let peerKind: DunlinPeerKind
   public let direction: Direction
@@ -75,22 +77,28 @@ public struct DunlinSyncExplanation: Hashable, Sendable {
 }
 
 extension DunlinSyncExplanation: CustomStringConvertible {
+  /// The other peer within a sentence: by its name, or by its id if it has none.
+  private var peer: String { peerName.isEmpty ? "the peer \(peerID)" : peerName }
+
+  /// The other peer at the beginning of a sentence.
+  private var subject: String { peerName.isEmpty ? "The peer \(peerID)" : peerName }
+
   public var description: String {
-    let receiver = direction == .outgoing ? peerName : "this peer"
-    let subject = direction == .outgoing ? peerName : "This peer"
+    let receiver = direction == .outgoing ? peer : "this peer"
+    let subject = direction == .outgoing ? self.subject : "This peer"
     return switch reason {
     case .noSuchDocument: "There is no such document of '\(collection)' here."
     case .deleted: "The document of '\(collection)' was deleted."
     case .damagedHere:
       "The document of '\(collection)' is damaged here, and cannot be sent: verify the store."
     case .uncertain:
-      "It is not certain what \(receiver) has: \(peerName) or this peer cannot read, or take in, all documents."
-    case .notConnected: "\(peerName) is not connected."
+      "It is not certain what \(receiver) has: \(peer) or this peer cannot read, or take in, all documents."
+    case .notConnected: "\(self.subject) is not connected."
     case .notSubscribed: "\(subject) subscribes to nothing of the collection '\(collection)'."
     case .noMatch(let unmet): "\(subject) subscribes to others: \(Self.text(of: unmet))."
     case .scope(let scope):
       """
-      The sync scope of '\(collection)' here is \(scope): its documents do not go to \(peerName), a \(peerKind) peer.
+      The sync scope of '\(collection)' here is \(scope): its documents do not go to \(peer), a \(peerKind) peer.
       """
     case .tooLarge(let byteCount, let limit):
       "With \(byteCount) bytes the document of '\(collection)' is too large to be sent: \(limit) are the limit."
@@ -99,25 +107,25 @@ extension DunlinSyncExplanation: CustomStringConvertible {
       "\(subject) has the document of '\(collection)', as it is since commit \(commitID) here."
     case .heldBack(let documents):
       """
-      \(peerName) keeps back \(documents) document\(documents == 1 ? "" : "s") too large to be sent; the document of \
+      \(self.subject) keeps back \(documents) document\(documents == 1 ? "" : "s") too large to be sent; the document of \
       '\(collection)' may be \(documents == 1 ? "it" : "among them").
       """
     case .notBrought:
       """
-      All that \(peerName) had for the subscriptions is here, and the document of '\(collection)' is not among it.
+      All that \(peer) had for the subscriptions is here, and the document of '\(collection)' is not among it.
       """
     }
   }
 
   private func waitingText(_ backlog: Backlog?) -> String {
     switch (direction, backlog) {
-    case (.incoming, _): "Not all that \(peerName) has for the subscriptions is here yet."
-    case (.outgoing, nil): "\(peerName) is still being compared with."
+    case (.incoming, _): "Not all that \(peer) has for the subscriptions is here yet."
+    case (.outgoing, nil): "\(subject) is still being compared with."
     case (.outgoing, let backlog?) where backlog.documents == 0:
-      "The document of '\(collection)' is on its way to \(peerName)."
+      "The document of '\(collection)' is on its way to \(peer)."
     case (.outgoing, let backlog?):
       """
-      The document of '\(collection)' is on its way to \(peerName), behind \(backlog.documents) \
+      The document of '\(collection)' is on its way to \(peer), behind \(backlog.documents) \
       document\(backlog.documents == 1 ? "" : "s") with \(backlog.byteCount) bytes.
       """
     }

@@ -27,6 +27,7 @@ public enum DunlinSyncTarget: Hashable, Sendable {
     switch self {
     case .anyPeer: "no peer is connected"
     case .bigPeer: "no big peer is connected"
+    case .peer(let peer) where peer.deviceName.isEmpty: "the peer \(peer.id) is not connected"
     case .peer(let peer): "\(peer.deviceName) is not connected"
     case .peerKey: "the device with this key is not connected"
     }
