@@ -33,6 +33,7 @@ import Testing
     #expect(json.status == 0, "\(json.errors)")
     #expect(json.output.contains(#""name":"galley""#) && json.output.contains(#""metadata":{"row":12}"#))
     #expect(json.output.contains(#""reachesBigPeer":true"#))
+    #expect(json.output.contains(#""identityMetadata":{}"#))
   }
 
   @Test func `where nobody is that is said, and the status tells it`() throws {
