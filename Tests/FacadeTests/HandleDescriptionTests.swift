@@ -53,11 +53,11 @@ import Testing
     let found = store["notes"].find("text == $args.t", args: ["t": "a secret"])
     #expect("\(found)" == "DunlinPendingCursorOperation(notes: text == $args.t)")
     #expect("\(store["notes"].findByID("n1"))" == "DunlinPendingIDSpecificOperation(notes, n1)")
-    #expect("\(try store.prepare(query))" == "DunlinPreparedStatement(\(query))")
+    #expect("\(try store.prepare(query: query))" == "DunlinPreparedStatement(\(query))")
     let texts = [
       "\(try store.changes(of: query, arguments: arguments))",
       "\(try store.changes(of: query, arguments: arguments, as: Note.self))",
-      "\(try store.rows(query, arguments: arguments))",
+      "\(try store.rows(of: query, arguments: arguments))",
     ]
     #expect(texts[0].hasPrefix("DunlinDiffs(SELECT * FROM notes WHERE"), "\(texts)")
     #expect(texts[1].hasPrefix("DunlinTypedDiffs<Note>(SELECT * FROM notes WHERE"), "\(texts)")

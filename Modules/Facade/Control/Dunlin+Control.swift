@@ -1,3 +1,4 @@
+import DocStore
 import DunlinControl
 
 extension Dunlin {

@@ -1,4 +1,6 @@
 #if TLS
+  import DocStore
+
   extension Dunlin {
     /// Logs in and out; `nil` unless the database has an identity that comes from logins.
     public var auth: DunlinAuthenticator? {

@@ -1,5 +1,6 @@
 import Dispatch
 import DocStore
+import Logging
 import Synchronization
 
 /// Logs handlers of the application that run for long: a handler that blocks keeps others from being called.
