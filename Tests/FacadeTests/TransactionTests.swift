@@ -166,7 +166,7 @@ import Testing
     #expect(try store["notes"].findAll().exec().count == 40)
   }
 
-  @Test func `a large document is told of on standard error while logging is not set up`() async throws {
+  @Test func `a large document is named on standard output while logging is not set up`() async throws {
     let result = try await #require(
       processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
     ) {
@@ -175,12 +175,11 @@ import Testing
       try dunlin.store["files"].upsert(["_id": "large", "body": String(repeating: "x", count: 300_000)])
       try dunlin.close()
     }
-    let output = String(decoding: result.standardErrorContent, as: UTF8.self)
-    #expect(!String(decoding: result.standardOutputContent, as: UTF8.self).contains("250000"))
-    #expect(output.contains("database="))
-    #expect(output.contains(try CRDTCore.DocumentID("large").digest))
-    #expect(output.contains("250000"))
-    #expect(!output.contains("xxx"))
+    let output = String(decoding: result.standardOutputContent, as: UTF8.self)
+    #expect(output.contains("the document \"large\" of the collection \"files\" takes 300"))
+    #expect(output.contains("250000") && !output.contains("xxx"))
+    let log = String(decoding: result.standardErrorContent, as: UTF8.self)
+    #expect(log.contains("database=") && !log.contains("250000"))
   }
 
   @Test func `large documents warn and too large ones say that they stay`() async throws {

@@ -72,7 +72,7 @@ import Testing
     // The rest of a script runs, and its status tells that something failed.
     #expect(prompt.status == 1)
     #expect(prompt.output == "{\"_id\":1}\n")
-    #expect(prompt.errors.contains("standard input:1:12: "))
+    #expect(prompt.errors.contains("standard input:1:8: "))
     #expect(prompt.errors.contains("\n1 row, "))
     let good = try run(
       "query", store, input: "SELECT _id FROM cars\n\nUPDATE cars SET km = 7 WHERE _id = 1\nquit\n")

@@ -31,7 +31,8 @@ extension Environment {
     }
     let address = try unsafe addressOfFirstTable(engine)
     let base = unsafe address - (first.page * pageBytes + first.keyOffset)
-    guard UInt(bitPattern: base) % UInt(pageBytes) == 0 else {
+    // The system maps a file at its own pages, which may be smaller than the file's.
+    guard UInt(bitPattern: base) % UInt(PageSize.smallest) == 0 else {
       throw StoreError(.io, "The engine's map is not where its tables are", operation: "open")
     }
     return unsafe PageVerifier(

@@ -14,7 +14,7 @@ enum PageSize {
   /// The largest page that the engine can address.
   private static let largest = 1 << 15
   /// No system has smaller pages.
-  private static let smallest = 1 << 12
+  static let smallest = 1 << 12
 
   /// The bytes of a meta page that describe it.
   private static let metaBytes = 160

@@ -139,9 +139,11 @@ extension Session {
     if let first = beginning.first, 20...23 ~= first {
       return "The peer speaks TLS, and this one does not: they have different kinds of identity"
     }
-    return switch String(decoding: beginning, as: UTF8.self) {
-    case "HTTP": "The peer speaks HTTP; a web server or proxy is connected to with ws:// or wss://"
-    case "GET ": "The peer asks for a WebSocket, and this port has none; connect to it without ws://"
+    return switch beginning {
+    case Array("HTTP".utf8):
+      "The peer speaks HTTP; a web server or proxy is connected to with ws:// or wss://"
+    case Array("GET ".utf8):
+      "The peer asks for a WebSocket, and this port has none; connect to it without ws://"
     default: "The peer does not speak this protocol"
     }
   }

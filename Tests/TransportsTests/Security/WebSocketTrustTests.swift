@@ -55,7 +55,7 @@
       }
       let expired = try await error(of: server)
       #expect(expired?.code == .untrusted)
-      #expect(expired?.message.contains("valid from \(begin.formatted(.iso8601))") == true)
+      #expect(expired?.message.contains("valid from \(begin.timeText)") == true)
       #expect(expired?.message.contains("the clock here says") == true)
     }
 
