@@ -90,7 +90,8 @@ import Testing
   @Test func `a handler that keeps the others waiting is logged with its query`() async throws {
     let peer = try Peer(handlerWarning: .milliseconds(50))
     let query = "SELECT * FROM bikes"
-    let goOn = DispatchSemaphore(value: 0)
+    // One semaphore for each handler: the second one could take what was meant for the first.
+    let (goOn, ownGoesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let observer = try peer.store.registerObserver(query: query) { _ in goOn.wait() }
     func lines() -> [String] { peer.log.lines(with: "A handler of '\(query)' has run for ") }
     // It is logged again as long as it runs.
@@ -100,11 +101,11 @@ import Testing
     #expect(lines()[0].hasSuffix(": until it returns, no other handler without a queue of its own is called"))
 
     let own = peer.store["bikes"].find("km > 3").observeLocal(deliverOn: DispatchQueue(label: "own")) {
-      _, _ in goOn.wait()
+      _, _ in ownGoesOn.wait()
     }
     let name = "A handler of 'bikes: km > 3' has run for "
     while peer.log.lines(with: name).isEmpty { try await Task.sleep(for: .milliseconds(5)) }
-    goOn.signal()
+    ownGoesOn.signal()
     own.cancel()
     #expect(peer.log.lines(with: name)[0].hasSuffix(": it keeps the queue on which it is called"))
     #expect(DunlinConfiguration().handlerWarning == .seconds(10))
