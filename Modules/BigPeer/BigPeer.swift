@@ -149,6 +149,7 @@
         listeners.append(
           HTTPListener(
             name: "admin", address: address, places: configuration.places, limits: limits,
+            isForThisMachine: true,
             routes: try adminRoutes(parts), logger: logger,
             report: { [log = RequestLog(logger)] in if $0.method != .get || $0.error != nil { log.log($0) } },
             ledger: ledger

@@ -270,6 +270,53 @@
       }
     }
 
+    @Test func `connections that do nothing make room for others, and one that has shown a key stays`()
+      async throws
+    {
+      try await with {
+        $0.connections = 4
+      } _: { _, api in
+        let client = api.client
+        let body = "{\"statement\":\"SELECT * FROM c\"}"
+        let request = Array((self.head(api, "Content-Length: \(body.utf8.count)\r\n") + body).utf8)
+        let held = try await offTasks {
+          let known = try client.connect()
+          known.write(request)
+          _ = try known.read()
+          let idle = try (0..<8).map { _ in try client.connect() }
+          usleep(200_000)
+          return (known, idle)
+        }
+        #expect(try await api.execute("SELECT * FROM c").status == 200)
+        let (again, first) = try await offTasks {
+          held.0.write(request)
+          return try (String(decoding: held.0.read(), as: UTF8.self), held.1[0].read())
+        }
+        #expect(again.hasPrefix("HTTP/1.1 200"))
+        // The first one was closed for a later one.
+        #expect(first.isEmpty)
+      }
+    }
+
+    @Test(arguments: [
+      ("localhost:1", 200), ("LOCALHOST", 200), ("127.0.0.1:80", 200), ("[::1]:80", 200),
+      ("rebound.example", 421), ("127.0.0.1.rebound.example:80", 421), ("", 421),
+    ])
+    func `the listener for administration answers no name of a web page`(host: String, status: Int)
+      async throws
+    {
+      try await with { _ in
+      } _: { running, _ in
+        let client = try APIClient(running.addresses.admin, token: nil).client
+        let answer = try await offTasks {
+          let connection = try client.connect()
+          connection.write(Array("GET /metrics HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n".utf8))
+          return PlainHTTPClient.parse(try connection.readAll(atMost: 1 << 20))
+        }
+        #expect(answer?.status == status)
+      }
+    }
+
     /// Asks so often at once, and tells which statuses there were.
     private static func statuses(of api: APIClient, _ count: Int) async throws -> Set<Int> {
       try await withThrowingTaskGroup(of: Int.self) { tasks in

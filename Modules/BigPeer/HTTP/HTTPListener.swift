@@ -21,6 +21,8 @@
     /// Counts requests; `nil` if nothing is counted.
     var gate: APIGate?
     var crossOrigin = CrossOrigin(origins: [])
+    /// Whether requests must name this machine as their host, if the listener is reached from it alone.
+    var isForThisMachine = false
     let routes: [any ServerRoute]
     let logger: Logger
     /// Is called with a report of each request that was answered.
@@ -70,7 +72,7 @@
       for route in routes { route.add(to: router) }
       let responder = FrontResponder(
         router: router.buildResponder(), routes: RouteList(router), gate: gate, crossOrigin: crossOrigin,
-        connections: ledger, report: report)
+        isLocal: isForThisMachine && address.isLoopback, connections: ledger, report: report)
       return Application(
         responder: responder, server: try server(),
         configuration: ApplicationConfiguration(

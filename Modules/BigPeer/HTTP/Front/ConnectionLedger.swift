@@ -8,18 +8,50 @@
   /// The connections of one listener: their number by address, and the request in progress of each.
   final class ConnectionLedger: Sendable {
     private struct Connection {
+      let channel: any Channel
       let origin: ConnectionOrigin
+      /// Orders connections by when they opened or ended a request.
+      var turn: UInt64
       /// The request in progress.
       var record: RequestRecord?
+      /// Whether a request on it was admitted with a key.
+      var hasShownKey = false
       /// Why no further request of it is carried out.
       var ending: Problem?
+
+      /// Whether it may be closed for another one: it has shown no key, and nobody waits for an answer on it.
+      var isExpendable: Bool { record == nil && !hasShownKey }
     }
 
     private struct State {
       var connections: [ObjectIdentifier: Connection] = [:]
       var byOrigin: [ConnectionOrigin: Int] = [:]
+      var turn: UInt64 = 0
       var refused: UInt64 = 0
       var toldRefusal: ContinuousClock.Instant?
+
+      mutating func nextTurn() -> UInt64 {
+        turn += 1
+        return turn
+      }
+
+      /// Removes a connection.
+      ///
+      /// - Returns: It; `nil` if it is not there.
+      mutating func remove(_ id: ObjectIdentifier) -> Connection? {
+        guard let connection = connections.removeValue(forKey: id) else { return nil }
+        let left = byOrigin[connection.origin, default: 1] - 1
+        byOrigin[connection.origin] = left > 0 ? left : nil
+        return connection
+      }
+
+      /// Removes the expendable connection that has been idle for longest, to make room.
+      ///
+      /// - Complexity: O(*n*) in the connections, of which there are as many as may be.
+      mutating func removeExpendable() -> Connection? {
+        let found = connections.filter { $0.value.isExpendable }.min { $0.value.turn < $1.value.turn }
+        return found.flatMap { remove($0.key) }
+      }
     }
 
     /// How often refused connections are logged.
@@ -47,24 +79,32 @@
 
     /// Counts a connection until ``close(_:)``.
     ///
+    /// When there are as many as may be, the one that has been idle for longest without having shown a key is
+    /// closed for it. So connections that do nothing cannot keep others out.
+    ///
     /// - Returns: Whether there is room for it.
     func open(_ channel: any Channel) -> Bool {
       let origin = ConnectionOrigin(channel.remoteAddress)
       let isProxy = ForwardedAddress.isProxy(channel.remoteAddress, of: proxies)
-      let (isOpen, refused) = state.withLock { state -> (Bool, UInt64?) in
-        guard state.connections.count < limits.connections,
-          isProxy || state.byOrigin[origin, default: 0] < limits.connectionsByAddress
-        else {
+      let (isOpen, replaced, refused) = state.withLock { state -> (Bool, (any Channel)?, UInt64?) in
+        var replaced: (any Channel)?
+        let mayOpen = isProxy || state.byOrigin[origin, default: 0] < limits.connectionsByAddress
+        if mayOpen, state.connections.count >= limits.connections {
+          replaced = state.removeExpendable()?.channel
+        }
+        guard mayOpen, state.connections.count < limits.connections else {
           state.refused += 1
           let now = ContinuousClock.now
-          if let told = state.toldRefusal, now - told < Self.tellingPace { return (false, nil) }
+          if let told = state.toldRefusal, now - told < Self.tellingPace { return (false, nil, nil) }
           state.toldRefusal = now
-          return (false, state.refused)
+          return (false, nil, state.refused)
         }
-        state.connections[ObjectIdentifier(channel)] = Connection(origin: origin)
+        state.connections[ObjectIdentifier(channel)] = Connection(
+          channel: channel, origin: origin, turn: state.nextTurn())
         state.byOrigin[origin, default: 0] += 1
-        return (true, nil)
+        return (true, replaced, nil)
       }
+      replaced?.close(promise: nil)
       if let refused {
         logger.warning(
           "Connections are refused: there are as many as may be, of all addresses or of one",
@@ -77,15 +117,8 @@
 
     /// Ends the counting of a connection; its requests are no longer needed.
     func close(_ channel: any Channel) {
-      let record = state.withLock { state -> RequestRecord? in
-        guard let connection = state.connections.removeValue(forKey: ObjectIdentifier(channel)) else {
-          return nil
-        }
-        let left = state.byOrigin[connection.origin, default: 1] - 1
-        state.byOrigin[connection.origin] = left > 0 ? left : nil
-        return connection.record
-      }
-      record?.abandon(.abandoned)
+      let connection = state.withLock { $0.remove(ObjectIdentifier(channel)) }
+      connection?.record?.abandon(.abandoned)
     }
 
     // MARK: - Requests
@@ -104,8 +137,13 @@
     /// Records that the response to a request has ended.
     func end(_ record: RequestRecord, on channel: any Channel) {
       let id = ObjectIdentifier(channel)
+      let hasShownKey = record.content.key != nil
       state.withLock { state in
-        if state.connections[id]?.record === record { state.connections[id]?.record = nil }
+        guard var connection = state.connections[id] else { return }
+        if hasShownKey { connection.hasShownKey = true }
+        if connection.record === record { connection.record = nil }
+        connection.turn = state.nextTurn()
+        state.connections[id] = connection
       }
     }
 

@@ -13,6 +13,8 @@
     let routes: RouteList
     let gate: APIGate?
     let crossOrigin: CrossOrigin
+    /// Whether only names of this machine are answered: the listener is reached from it alone.
+    let isLocal: Bool
     let connections: ConnectionLedger
     let report: @Sendable (RequestReport) -> Void
 
@@ -60,10 +62,23 @@
       return response
     }
 
+    /// Refuses a request that a web page sends to a name of its own which leads to this machine.
+    ///
+    /// That is DNS rebinding.
+    private func checkHost(of request: Request) throws(Problem) {
+      guard let host = request.head.authority?.lowercased() else { return }
+      let address = ListenAddress(host) ?? ListenAddress("\(host):0")
+      if address?.isLoopback == true { return }
+      throw Problem(
+        .misdirectedRequest, "host", "this listener answers requests to localhost or a loopback address alone"
+      )
+    }
+
     private func answer(
       _ request: Request, _ context: ServerContext, _ methods: Set<HTTPRequest.Method>?
     ) async throws -> Response {
       if let gate { try gate.count(gate.address(of: request, context)) }
+      if isLocal { try checkHost(of: request) }
       if let preflight = crossOrigin.preflight(request, routes) { return preflight }
       // A route that fails with an error of the library's responds without a body.
       guard let methods else {

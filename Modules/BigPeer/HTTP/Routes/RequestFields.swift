@@ -86,11 +86,13 @@
       let parts =
         headers[.contentType]?.lowercased().split(separator: ";").map { $0.filter { $0 != " " } } ?? []
       let isUTF8 = parts.dropFirst().allSatisfy { $0 == "charset=utf-8" || $0 == "charset=\"utf-8\"" }
-      guard parts.first == "application/json", isUTF8,
-        (headers[.contentEncoding] ?? "identity").lowercased() == "identity"
-      else {
+      guard parts.first == "application/json", isUTF8 else {
         throw Problem(
           .unsupportedMediaType, "contentType", "the body must be JSON, with Content-Type: application/json")
+      }
+      guard (headers[.contentEncoding] ?? "identity").lowercased() == "identity" else {
+        throw Problem(
+          .unsupportedMediaType, "contentEncoding", "the body must be sent without Content-Encoding")
       }
     }
   }
