@@ -52,6 +52,7 @@ part_benchmarks() {
   step "benchmark of layers" "$bin/layers" --short
   step "benchmark of replication" "$bin/replication" --short --case orders --case meeting --case merge --case crowd \
     --case narrow --case latency --case thresholds
+  step "instructions of hot paths" Tools/instructions --tolerance 3
 }
 
 build_benchmarks() {

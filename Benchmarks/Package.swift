@@ -73,7 +73,7 @@ let package = Package(
       name: "Instructions",
       dependencies: [
         "BenchmarkSupport", dunlin("CRDTCore"), dunlin("DocStore"), dunlin("QueryEngine"),
-        dunlin("ScopePolicy"), dunlin("SyncProtocol"),
+        dunlin("DunlinKit"), dunlin("ScopePolicy"), dunlin("SyncProtocol"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Instructions", exclude: ["recorded.json"], swiftSettings: settings),

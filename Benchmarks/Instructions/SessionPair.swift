@@ -3,6 +3,7 @@ import DocStore
 import QueryEngine
 import ScopePolicy
 import SyncProtocol
+import Synchronization
 
 /// Two sessions that hand their frames to each other in this thread, at a time that stands still.
 final class SessionPair {
@@ -20,8 +21,19 @@ final class SessionPair {
     try receiver.perform(receiver.session.subscriptionsChanged(queries, now: .zero))
     try sender.perform(sender.session.start(now: .zero))
     try receiver.perform(receiver.session.start(now: .zero))
-    while try sender.step(receiver) || receiver.step(sender) {}
+    try goOn()
   }
+
+  /// Has the receiver get what the sender has committed up to a sequence.
+  func pass(through sequence: UInt64) throws {
+    var commits = sender.takeCommits()
+    // The store announces a commit right after its writer has returned.
+    while commits.last.map({ $0.sequence < sequence }) ?? true { commits += sender.takeCommits() }
+    try sender.perform(sender.session.committed(commits, now: .zero))
+    try goOn()
+  }
+
+  private func goOn() throws { while try sender.step(receiver) || receiver.step(sender) {} }
 }
 
 /// A store's end of the conversation.
@@ -29,6 +41,8 @@ private final class End {
   let session: Session
   private let store: Store
   private let bench = PackBench()
+  private let commits = Commits()
+  private var listener: CommitListener?
   private var sent: [UInt8] = []
   private var isAwake = false
 
@@ -36,6 +50,15 @@ private final class End {
     self.store = store
     session = Session(
       id: 1, store: store, gate: SyncScopes(), configuration: SessionConfiguration(kind: .big))
+    listener = store.onCommit { [commits] commit in commits.list.withLock { $0.append(commit) } }
+  }
+
+  /// The commits of the store since the last call.
+  func takeCommits() -> [Commit] {
+    commits.list.withLock { commits in
+      defer { commits = [] }
+      return commits
+    }
   }
 
   /// Carries actions out in their order, and then those that come of them.
@@ -71,4 +94,9 @@ private final class End {
     try perform(session.tick(now: .zero))
     return true
   }
+}
+
+/// What a store has committed; its threads add to it.
+private final class Commits: Sendable {
+  let list = Mutex<[Commit]>([])
 }

@@ -1,6 +1,7 @@
 import BenchmarkSupport
 import CRDTCore
 import DocStore
+import DunlinKit
 import Foundation
 import QueryEngine
 
@@ -18,7 +19,9 @@ struct Workload: Sendable {
   private static let count = 2_000
   private static let collection = "orders"
 
-  static let all = [json, make, merge, insert, read, update, scan, ordered, sync]
+  static let all = [
+    json, make, merge, insert, read, reads, fetch, update, commit, scan, ordered, sync, live,
+  ]
 
   private static func lines() -> [[UInt8]] {
     var orders = Orders()
@@ -117,6 +120,50 @@ struct Workload: Sendable {
     }
   }
 
+  /// Documents are found by their ids, all in one snapshot.
+  private static let reads = Workload(name: "reads", unit: "document", units: count) { times, directory in
+    let store = try filled(directory)
+    defer { store.close() }
+    let ids = try ids(store)
+    for _ in 0..<times {
+      try store.read { transaction in
+        guard let found = try transaction.collection(collection) else { return }
+        for id in ids { _ = try transaction.withRecord(found, id) { record, _ in record.byteCount } }
+      }
+    }
+  }
+
+  /// An application gets documents by their ids, and one field of each.
+  private static let fetch = Workload(name: "fetch", unit: "document", units: count) { times, directory in
+    try filled(directory).close()
+    let dunlin = try Dunlin(
+      path: directory.appending(path: "filled").path, identity: .unsafeDevelopment(appID: "instructions"))
+    defer { try? dunlin.close() }
+    let orders = dunlin.store[collection]
+    let ids = try orders.findAll().exec().map(\.id)
+    for _ in 0..<times {
+      for id in ids {
+        guard try orders.findByID(id).exec()?["amount"].value != nil else {
+          throw BenchmarkError("a document has no amount")
+        }
+      }
+    }
+  }
+
+  /// One field of a document is set, each in a transaction of its own.
+  private static let commit = Workload(name: "commit", unit: "commit", units: count) { times, directory in
+    let store = try filled(directory)
+    defer { store.close() }
+    let ids = try ids(store)
+    for time in 0..<times {
+      for id in ids {
+        try store.write { transaction in
+          try transaction.update(id, in: collection, [.set(["amount"], .int(Int64(10_000 + time)))])
+        }
+      }
+    }
+  }
+
   /// One field of documents is set, 100 a transaction.
   private static let update = Workload(name: "update", unit: "document", units: count) { times, directory in
     let store = try filled(directory)
@@ -159,6 +206,28 @@ struct Workload: Sendable {
       let there = try receiver.read { try $0.collections().first { $0.name == collection }?.documentCount }
       guard there == count else { throw BenchmarkError("\(there ?? 0) of \(count) documents came") }
     }
+  }
+
+  /// A peer in sync gets a change of one field, from the commit to the record of the other peer.
+  private static let live = Workload(name: "live", unit: "change", units: 500) { times, directory in
+    let store = try filled(directory)
+    defer { store.close() }
+    let ids = try ids(store).prefix(500)
+    let receiver = try Store.open(at: directory.appending(path: "receiver").path)
+    defer { receiver.close() }
+    let pair = SessionPair(store, receiver)
+    try pair.sync("SELECT * FROM orders")
+    let before = try receiver.read { $0.sequence }
+    for time in 0..<times {
+      for id in ids {
+        try store.write { transaction in
+          try transaction.update(id, in: collection, [.set(["amount"], .int(Int64(10_000 + time)))])
+        }
+        try pair.pass(through: store.read { $0.sequence })
+      }
+    }
+    let applied = try receiver.read { $0.sequence } - before
+    guard applied == times * ids.count else { throw BenchmarkError("\(applied) changes came") }
   }
 
   private static func execute(_ statement: String, _ times: Int, at store: Store) throws {
