@@ -127,7 +127,8 @@
         for (path, status) in [("/healthz", "200 OK"), ("/none", "404 Not Found")] {
           let text = try await offTasks {
             let connection = try client.connect()
-            connection.write(Array("HEAD \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8))
+            let head = "HEAD \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            connection.write(Array(head.utf8))
             return String(decoding: try connection.readAll(atMost: 1 << 16), as: UTF8.self)
           }
           expect(text.hasPrefix("HTTP/1.1 \(status)\r\n") && text.hasSuffix("\r\n\r\n"), "\(text)")
