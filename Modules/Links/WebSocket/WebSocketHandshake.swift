@@ -58,7 +58,7 @@ final class WebSocketHandshake: ChannelInboundHandler {
     context.fireChannelRead(data)
   }
 
-  /// The end of what the server sends does not close the connection by itself.
+  /// Ends the attempt when the server ends its sending side, which alone does not close the channel.
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if !isOver, case ChannelEvent.inputClosed = event {
       let failure = ConnectionFailure.closedEarly

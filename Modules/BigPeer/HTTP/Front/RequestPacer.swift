@@ -87,7 +87,7 @@
       isPassing = false
       context.fireChannelReadComplete()
       guard held.readableBytes == 0 else { return }
-      // The memory of what was held is not kept.
+      // A new buffer, so that the memory of the old one is freed.
       held = ByteBuffer()
       guard owesRead, !isFull else { return }
       owesRead = false
