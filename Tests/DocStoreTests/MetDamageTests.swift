@@ -170,6 +170,42 @@ import Testing
     #expect(sum(store, large) == .corrupt || rows(store) == .corrupt)
   }
 
+  @Test(arguments: [false, true])
+  func `damage is not forgotten when the entries beside it are written`(isMetFirst: Bool) throws {
+    let fixture = try StoreFixture()
+    let name = { (n: Int) in String(1_000 + n) }
+    try fixture.store.createIndex(.cars("byN", "n"))
+    try fixture.store.write { tx in
+      for n in 0..<600 {
+        try tx.upsert(
+          ["n": .int(0), "text": .string("text \(name(n))")], id: DocumentID(name(n)), into: "cars")
+      }
+    }
+    fixture.store.close()
+    #expect(
+      try FileDamage.replace(Array("text 1300".utf8), by: Array("teXt 1300".utf8), at: fixture.dataPath) > 0)
+    try fixture.reopen()
+    let store = fixture.store
+    if isMetFirst { #expect(code { try store.fields("1300", in: "cars") } == .corrupt) }
+    // Each of these commits writes the page of the damaged entry.
+    for round in 1...20 {
+      let beside = 290 + round % 20
+      guard beside != 300 else { continue }
+      try store.write { tx in
+        try tx.update(DocumentID(name(beside)), in: "cars", [.set(["n"], .int(Int64(round)))])
+      }
+      expectEqual(try store.fields(name(beside), in: "cars")?["n"], .int(Int64(round)))
+    }
+    #expect(code { try store.fields("1300", in: "cars") } == .corrupt)
+    #expect(
+      code { try store.write { tx in try tx.update(DocumentID("1300"), in: "cars", [.set(["n"], .int(1))]) } }
+        == .corrupt
+    )
+    #expect(try !store.verify().isIntact)
+    let intact = try (0..<600).count { try $0 != 300 && store.fields(name($0), in: "cars") != nil }
+    #expect(intact == 599)
+  }
+
   @Test(arguments: [0.1, 0.5, 0.8])
   func `a damaged page of new ids keeps no other document from being written`(place: Double) throws {
     let fixture = try StoreFixture {

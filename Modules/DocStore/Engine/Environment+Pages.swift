@@ -103,14 +103,20 @@ extension Environment {
   /// Informs readers that a commit is in progress.
   func willCommit() { readers.withLock { $0.isCommitting = true } }
 
-  /// Records which pages a commit freed, before the next commit can reuse them.
-  func didCommit(_ number: UInt64, _ isDone: Bool) {
+  /// Records which pages a commit wrote and freed, before the next commit can reuse them.
+  ///
+  /// - Parameters:
+  ///   - number: The commit's number.
+  ///   - isDone: Whether the engine has committed.
+  ///   - base: The commit on which it was built.
+  func didCommit(_ number: UInt64, _ isDone: Bool, on base: VerifiedSnapshot) {
     let (verifier, known) = readers.withLock { ($0.verifier, $0.roots) }
     var roots = known
     // A commit that changed nothing has written no trees.
     if isDone, let verifier {
       do throws(StoreError) {
-        if let new = try verifier.roots(of: number) {
+        if let new = try verifier.roots(of: number, on: base) {
+          if let changed = base.preparation?.changedTables { verifier.noteWritten(new, on: base, changed) }
           try verifier.readFreePages(new)
           roots = new
         }

@@ -71,8 +71,10 @@ import Platform
     // An almost full disk writes only a part, which is not a system error. The engine reports it as EIO, like
     // a disk failure. But for a disk failure, the system sets `errno` first.
     let isCutShort = rc == EIO && errno == 0
-    unsafe base?.release()
-    unsafe environment?.takeRetainedValue().didCommit(number, rc == MDB_SUCCESS)
+    if let environment = unsafe environment?.takeRetainedValue(), let base = unsafe base?.takeRetainedValue()
+    {
+      environment.didCommit(number, rc == MDB_SUCCESS, on: base)
+    }
     try StoreError.check(isCutShort ? ENOSPC : rc, "mdb_txn_commit")
   }
 

@@ -349,7 +349,7 @@ import CRDTCore
 
   /// Pages in use by `table`.
   func pageCount(_ table: MDB_dbi) throws(StoreError) -> Int {
-    if let snapshot = reading { return snapshot.roots[StoreTable(table)].pages }
+    if let snapshot = unchanged(table) { return snapshot.roots[StoreTable(table)].pages }
     if StoreTable(table) == .side, !knowsSide { return 0 }
     var stat = MDB_stat()
     // SAFETY: the call fills the local structure.

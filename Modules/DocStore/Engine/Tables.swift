@@ -73,10 +73,12 @@ struct Tables: Sendable {
 
   /// The number of pages in use: those of all tables, of the list of tables and of the free list.
   func pageCount(_ access: PageAccess) throws(StoreError) -> Int {
-    let freeList: MDB_dbi = 0
-    let listOfTables: MDB_dbi = 1
-    var count = try access.pageCount(freeList) + access.pageCount(listOfTables)
-    for table in StoreTable.named { count += try access.pageCount(table.handle) }
+    if let snapshot = access.reading { return snapshot.roots.usedPages }
+    let former = access.writing
+    var count = former?.roots.usedPages ?? 0
+    for table in StoreTable.all where former?.preparation?.isChanged(table) ?? true {
+      count += try access.pageCount(table.handle) - (former?.roots[table].pages ?? 0)
+    }
     return count
   }
 }

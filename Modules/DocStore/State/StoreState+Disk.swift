@@ -37,7 +37,7 @@ extension StoreState {
     }
   }
 
-  /// Writes a job's additions to the dictionaries, and the counts that it changed.
+  /// Writes additions to the dictionaries, and the counts that changed.
   mutating func flush(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
     for index in collections.indices {
       if collections[index].storedKeys < collections[index].keys.count {

@@ -15,28 +15,37 @@ extension PageVerifier {
 
   /// The trees of a commit, or of the last one if `number` is `nil`.
   ///
+  /// - Parameters:
+  ///   - number: The commit's number.
+  ///   - base: The commit on which this process has just made it, if it has.
   /// - Returns: `nil` if later commits have overwritten the meta page of that commit.
   /// - Throws: `corrupt`.
-  func roots(of number: UInt64?) throws(StoreError) -> TreeRoots? {
+  func roots(of number: UInt64?, on base: VerifiedSnapshot? = nil) throws(StoreError) -> TreeRoots? {
     // SAFETY: the first two pages are in the map while the map exists.
-    let metas = (0..<Environment.metaPages).compactMap { page in
-      PageFile.Meta(self.page(page).copied(160), page: page)
+    var newest: PageFile.Meta?
+    for page in 0..<Environment.metaPages {
+      guard let meta = PageFile.Meta(self.page(page).copied(160), page: page) else { continue }
+      if newest.map({ $0.transaction <= meta.transaction }) ?? true { newest = meta }
     }
-    guard let last = metas.max(by: { $0.transaction < $1.transaction }),
-      number == nil || last.transaction == number
-    else { return nil }
+    guard let last = newest, number == nil || last.transaction == number else { return nil }
     guard last.lastPage >= 1, last.lastPage < mapPages, let bare = TreeRoots(last)
     else {
       throw note(PageDamage(page: last.page, what: "a table is described wrongly"), .list)
     }
+    if let base { noteWritten(bare, on: base, [.list, .freeList]) }
     let snapshot = VerifiedSnapshot(self, bare, isWriting: false)
     defer { withExtendedLifetime(snapshot) {} }
-    return try bare.adding { (trees) throws(StoreError) in
+    // Only these can differ from the former commit's.
+    func mayDiffer(_ table: StoreTable) -> Bool {
+      guard let base, let preparation = base.preparation else { return true }
+      return preparation.isChanged(table) || base.roots[table].isMissing
+    }
+    return try bare.adding(to: base?.roots) { (trees) throws(StoreError) in
       var cursor = TreeCursor(snapshot, .list)
       var next = 0
       try cursor.go()
       while !cursor.isAtEnd {
-        if let table = StoreTable(spelled: cursor.key, &next) {
+        if let table = StoreTable(spelled: cursor.key, &next), mayDiffer(table) {
           guard let root = TreeRoot(PageFile.Tree(cursor.value)) else {
             throw note(PageDamage(page: cursor.page, what: "a table is described wrongly"), .list)
           }

@@ -41,10 +41,13 @@ final class TreeRoots: Sendable {
   let number: UInt64
   /// The number of pages that the commit may refer to.
   let pageCount: Int
+  /// The pages of all trees.
+  let usedPages: Int
   private let trees: ContiguousArray<TreeRoot>
 
   private init(number: UInt64, pageCount: Int, _ trees: ContiguousArray<TreeRoot>) {
     (self.number, self.pageCount, self.trees) = (number, pageCount, trees)
+    usedPages = trees.reduce(0) { $0 + $1.pages }
   }
 
   /// Only the list of tables and the list of free pages, which a meta page names.
@@ -61,11 +64,18 @@ final class TreeRoots: Sendable {
 
   /// The same trees and the named tables, whose roots are in the list of tables.
   ///
-  /// - Parameter fill: Sets the roots of the named tables.
+  /// - Parameters:
+  ///   - base: A commit from which named tables are taken first.
+  ///   - fill: Sets the roots of the named tables.
   /// - Returns: The trees of the commit.
   /// - Throws: What `fill` throws.
-  func adding<E: Error>(_ fill: (inout ContiguousArray<TreeRoot>) throws(E) -> Void) throws(E) -> TreeRoots {
+  func adding<E: Error>(
+    to base: TreeRoots? = nil, _ fill: (inout ContiguousArray<TreeRoot>) throws(E) -> Void
+  ) throws(E) -> TreeRoots {
     var trees = trees
+    if let base {
+      for table in StoreTable.named { trees[table.rawValue] = base[table] }
+    }
     try fill(&trees)
     return TreeRoots(number: number, pageCount: pageCount, trees)
   }
@@ -129,6 +139,7 @@ struct StoreTable: Hashable, Sendable {
   private static let spellings = named.map { (table: $0, bytes: Array($0.name.utf8)) }
     .sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
 
+  static let all = [list, freeList] + named
   static let named = Tables.names.indices.map { StoreTable(rawValue: $0) }
 
   /// The tables that each hold one working table.

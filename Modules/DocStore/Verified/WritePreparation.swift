@@ -42,6 +42,8 @@ enum WriteUse {
   private var tables: [PreparedTable?] = Array(repeating: nil, count: StoreTable.count)
   /// The tables to which the transaction has written, or was about to write.
   private var changed: UInt32 = 0
+  /// The tables from which it has removed entries, or was about to.
+  private var reduced: UInt32 = 0
   /// By table: the page of the commit that holds, or would hold, the key that was asked for last.
   ///
   /// They are in separate memory and not in an array, for which each change would check for other owners.
@@ -58,6 +60,15 @@ enum WriteUse {
   @inline(__always)
   func isChanged(_ table: StoreTable) -> Bool { changed >> UInt32(table.rawValue) & 1 != 0 }
 
+  /// The named tables to which the transaction may have written.
+  var changedTables: some Sequence<StoreTable> { StoreTable.named.lazy.filter { self.isChanged($0) } }
+
+  /// The way to the leaf that was prepared last in a table.
+  func way(in table: StoreTable) -> WrittenWay {
+    if reduced >> UInt32(table.rawValue) & 1 != 0 { return .root }
+    return tables[table.rawValue]?.way ?? .root
+  }
+
   /// Verifies the pages that the engine may traverse for a use of `key`.
   ///
   /// - Returns: Whether the entry must be checked before it is used.
@@ -67,6 +78,7 @@ enum WriteUse {
   ) throws(StoreError) -> Bool {
     let prepared = prepared(snapshot, table)
     if use.changes { changed |= 1 << UInt32(table.rawValue) }
+    if use == .neighbours { reduced |= 1 << UInt32(table.rawValue) }
     let isSuspect = try prepared.prepare(key, for: use)
     note(prepared.page, of: table)
     return isSuspect
@@ -126,6 +138,12 @@ enum WriteUse {
 
   /// The page that was verified last.
   var page: Int { unsafe ready.contains(.path) ? cursor.page : -1 }
+
+  /// The way to that page, or to the last one.
+  var way: WrittenWay {
+    guard ready.contains(.path) else { return .last }
+    return bounds.from.map { .key($0) } ?? .first
+  }
 
   /// What has been verified for that page.
   private struct Ready: OptionSet {

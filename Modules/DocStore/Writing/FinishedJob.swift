@@ -10,6 +10,8 @@ struct FinishedJob {
   /// Whether the changes contain the records before and after.
   var isCaptured: Bool
   var oversize: [OversizeDocument] = []
+  /// Whether the log's position must be saved.
+  var changesLog = false
 
   var receipt: CommitReceipt { CommitReceipt(sequence: sequence, id: commitID, oversize: oversize) }
   var isEmpty: Bool { sequence == 0 }

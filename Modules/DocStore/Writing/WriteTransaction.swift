@@ -54,8 +54,6 @@ public final class WriteTransaction {
   var sizes: [SizeFinding] = []
   /// The reading of another site that was last recorded: the documents of one import repeat it.
   private var lastMet = (site: SiteID.zero, reading: ClockReading.zero)
-  /// The counts of sites when this transaction began.
-  private let formerSites: SiteCounts
   /// Whether sites are being collected, so that written records must be marked.
   let isMarking: Bool
 
@@ -72,7 +70,6 @@ public final class WriteTransaction {
     self.settings = settings
     self.isCapturing = isCapturing
     limits = settings.sizes.current
-    formerSites = state.log.sites
     isMarking = settings.siteMarks.isOn
     startPages = try tables.pageCount(stored.access)
   }
@@ -410,12 +407,7 @@ public final class WriteTransaction {
       job.changes = changes.changes
       try finishLog(through: changes.lastSequence, access)
     }
-    try state.flush(access, tables)
-    try state.flushSites(
-      access, tables, kept: settings.options.keptSites, run: settings.options.siteRun)
-    if changes.lastSequence > 0 || keepsTime || state.log.sites != formerSites {
-      try state.log.write(access, tables)
-    }
+    job.changesLog = changes.lastSequence > 0 || keepsTime
     try checkRoom(access, keepsReserve)
     job.oversize = oversizeDocuments
     return (job, state)

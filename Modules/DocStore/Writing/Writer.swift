@@ -284,6 +284,7 @@ final class Writer: @unchecked Sendable {
     let environment = batch.environment
     let changesAnything = batch.changesAnything
     do throws(StoreError) {
+      try save(batch)
       publish(to: environment)
       if changesAnything { try keeper.renew(batch.access, environment.tables, state.log) }
       try StoreError.check(settings.options.commitFault?() ?? MDB_SUCCESS, "mdb_txn_commit")
@@ -299,6 +300,17 @@ final class Writer: @unchecked Sendable {
     }
     if changesAnything { noteCommit() }
     return true
+  }
+
+  /// Writes what the batch's jobs changed of the state besides the documents, once for all of them.
+  private func save(_ batch: CommitBatch) throws(StoreError) {
+    let (access, tables) = (batch.access, batch.environment.tables)
+    try state.flush(access, tables)
+    try state.flushSites(
+      access, tables, kept: settings.options.keptSites, run: settings.options.siteRun)
+    if batch.finished.contains(where: \.outcome.changesLog) || state.log.sites != batch.old.log.sites {
+      try state.log.write(access, tables)
+    }
   }
 
   /// Informs the listeners and the callers of a durable batch.
