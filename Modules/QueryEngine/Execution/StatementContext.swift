@@ -23,6 +23,7 @@ public final class StatementContext: Sendable {
   private let remainingBytes: Atomic<Int>
   /// Whether the rows of the result, and what a write gathers, count too.
   private let boundsRows: Bool
+  private let memory = Mutex<(any StatementMemory)?>(nil)
 
   /// A context with bounds.
   ///
@@ -142,6 +143,25 @@ public final class StatementContext: Sendable {
 }
 
 extension StatementContext {
+  /// Bounds the memory of this statement together with that of others.
+  package func share(_ memory: any StatementMemory) { self.memory.withLock { $0 = memory } }
+
+  /// Waits until the statement may make a row that takes much memory, where only few may at a time.
+  ///
+  /// - Throws: `cancelled`, `timeout`.
+  package func beginLargeRow() throws(QueryError) {
+    guard let memory = memory.withLock({ $0 }) else { return }
+    try memory.beginLargeRow { () throws(QueryError) in try self.poll() }
+  }
+
+  /// Does the same where the row will take this many bytes, if that is much.
+  func beginRow(of bytes: Int) throws(QueryError) {
+    if bytes > Self.largeRowBytes { try beginLargeRow() }
+  }
+
+  /// The bytes from which on a row is a large one.
+  package static let largeRowBytes = 64 << 10
+
   /// Reserves memory that the statement keeps until its end.
   ///
   /// - Throws: `limit` when it is more than the statement may have.
@@ -151,6 +171,7 @@ extension StatementContext {
       throw QueryError(
         .limit, "the statement needs more memory than it may to keep, sort, group or join its rows")
     }
+    try memory.withLock({ $0 })?.reserve(bytes)
     remainingBytes.store(remaining - bytes, ordering: .relaxed)
   }
 

@@ -31,9 +31,9 @@ extension FunctionDefinition {
 
 extension Evaluator {
   fileprivate mutating func size(of object: Value) throws(QueryError) -> Value {
-    let bytes = Self.encodedBytes(object)
-    try charge(bytes)
-    return .int(Int64(bytes))
+    // Before it is encoded: one value may stand in it many times.
+    try charge(object.memoryBytes)
+    return .int(Int64(Self.encodedBytes(object)))
   }
 
   private static func encodedBytes(_ value: Value) -> Int {
