@@ -6,7 +6,8 @@
   ///
   /// A response that is stored is never dropped before its time, so a write whose response has no room is
   /// refused. The amounts are stored in the transaction of the response, by the hour in which it expires: an
-  /// hour that is over counts no more, whether its responses are removed yet or not.
+  /// hour that is over counts no more, whether its responses are removed yet or not. Responses that an
+  /// earlier release stored do not count.
   struct KeptAnswers {
     /// The bounds of one owner or of all.
     private struct Bound {

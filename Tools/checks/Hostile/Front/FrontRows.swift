@@ -71,7 +71,7 @@ enum FrontRows {
   /// A write of 60 bytes whose answer is kept for a day, until there is no room for another one.
   private static let keptAnswers = FrontRow(
     name: "front-kept",
-    summary: "writes with an Idempotency-Key and answers of 12 KB (they were kept for a day without a bound)",
+    summary: "writes with an Idempotency-Key and answers of 9 KB (they were kept for a day without a bound)",
     aims: aims(), right: "write", documents: 2_000, limits: ["keptAnswerBytes": .string("1 MiB")],
     unbounded: nil
   ) { scene in
@@ -84,9 +84,8 @@ enum FrontRows {
     }
     let first = send(0)
     var statuses: [Int] = []
-    for number in 1...100 where !scene.target.isOver && statuses.last != 429 {
-      statuses.append(send(number)?.status ?? 0)
-    }
+    // It goes on until the bound is there, however long that takes.
+    for number in 1...100 where statuses.last != 429 { statuses.append(send(number)?.status ?? 0) }
     if statuses.last != 429 { scene.fail("more is kept than may be: \(statuses.count) answers") }
     if statuses.dropLast().contains(where: { $0 != 200 }) { scene.fail("a write failed: \(statuses)") }
     if send(0)?.body != first?.body { scene.fail("an answer was dropped early") }
