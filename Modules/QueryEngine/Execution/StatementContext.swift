@@ -23,7 +23,9 @@ public final class StatementContext: Sendable {
   private let remainingBytes: Atomic<Int>
   /// Whether the rows of the result, and what a write gathers, count too.
   private let boundsRows: Bool
-  private let memory = Mutex<(any StatementMemory)?>(nil)
+  private let sharedMemory = Mutex<(any StatementMemory)?>(nil)
+  /// Whether there is shared memory: most statements have none, and ask for each row.
+  private let sharesMemory = Atomic(false)
 
   /// A context with bounds.
   ///
@@ -144,19 +146,21 @@ public final class StatementContext: Sendable {
 
 extension StatementContext {
   /// Bounds the memory of this statement together with that of others.
-  package func share(_ memory: any StatementMemory) { self.memory.withLock { $0 = memory } }
+  package func share(_ memory: any StatementMemory) {
+    sharedMemory.withLock { $0 = memory }
+    sharesMemory.store(true, ordering: .releasing)
+  }
+
+  private var memory: (any StatementMemory)? {
+    sharesMemory.load(ordering: .acquiring) ? sharedMemory.withLock { $0 } : nil
+  }
 
   /// Waits until the statement may make a row that takes much memory, where only few may at a time.
   ///
   /// - Throws: `cancelled`, `timeout`.
   package func beginLargeRow() throws(QueryError) {
-    guard let memory = memory.withLock({ $0 }) else { return }
+    guard let memory else { return }
     try memory.beginLargeRow { () throws(QueryError) in try self.poll() }
-  }
-
-  /// Does the same where the row will take this many bytes, if that is much.
-  func beginRow(of bytes: Int) throws(QueryError) {
-    if bytes > Self.largeRowBytes { try beginLargeRow() }
   }
 
   /// The bytes from which on a row is a large one.
@@ -171,7 +175,7 @@ extension StatementContext {
       throw QueryError(
         .limit, "the statement needs more memory than it may to keep, sort, group or join its rows")
     }
-    try memory.withLock({ $0 })?.reserve(bytes)
+    try memory?.reserve(bytes)
     remainingBytes.store(remaining - bytes, ordering: .relaxed)
   }
 

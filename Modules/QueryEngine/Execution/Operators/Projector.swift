@@ -57,7 +57,7 @@ struct Projector: Sendable {
   /// The row of a document in the store's memory; the document is copied where the row shows all of it.
   func row(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> Row {
     // Whatever of it the row shows is copied.
-    try context?.beginRow(of: record.bytes.byteCount)
+    if record.bytes.byteCount > StatementContext.largeRowBytes { try context?.beginLargeRow() }
     if let shape {
       return Row(shape, try values(id, record), id: namesDocuments ? DocumentID(copying: id) : nil)
     }
