@@ -39,6 +39,33 @@ package enum ValueCodec {
     writeContent(value, to: &writer)
   }
 
+  /// The number of bytes that ``write(_:to:)`` writes, without writing texts and containers.
+  ///
+  /// - Complexity: O(*n*) in the values.
+  package static func byteCount(of value: Value) -> Int {
+    switch value {
+    case .string(let text): return 1 + byteCount(ofLength: text.utf8.count)
+    case .bytes(let blob): return 1 + byteCount(ofLength: blob.count)
+    case .array(let values):
+      return values.reduce(1 + varintBytes(values.count)) { $0 + byteCount(of: $1) }
+    case .map(let fields):
+      return fields.reduce(1 + varintBytes(fields.count)) {
+        $0 + byteCount(ofLength: $1.key.utf8.count) + byteCount(of: $1.value)
+      }
+    case .null, .bool, .int, .double, .decimal, .counter, .attachment:
+      var writer = ByteWriter()
+      write(value, to: &writer)
+      return writer.count
+    }
+  }
+
+  /// The bytes of a text or a blob with its length.
+  private static func byteCount(ofLength count: Int) -> Int { varintBytes(count) + count }
+
+  private static func varintBytes(_ count: Int) -> Int {
+    max(1, (Int.bitWidth - count.leadingZeroBitCount + 6) / 7)
+  }
+
   /// Writes the content that follows the tag.
   static func writeContent(_ value: Value, to writer: inout ByteWriter) {
     switch value {

@@ -168,7 +168,9 @@
         ("connections", grouped(clients.connections)),
         ("connectionsByAddress", grouped(clients.connectionsByAddress)),
         ("requests", grouped(clients.requests)), ("requestsByKey", grouped(clients.requestsByKey)),
-        ("allBodies", bytes(clients.allBodyBytes)),
+        ("allBodies", bytes(clients.allBodyBytes)), ("allAnswers", bytes(clients.allAnswerBytes)),
+        ("allStatementMemory", bytes(clients.allStatementBytes)),
+        ("keptAnswers", grouped(clients.keptAnswers)), ("keptAnswerBytes", bytes(clients.keptAnswerBytes)),
         ("requestsPerSecondByKey", grouped(clients.requestsPerSecondByKey)),
         ("requestsPerSecondByAddress", grouped(clients.requestsPerSecondByAddress)),
       ] {

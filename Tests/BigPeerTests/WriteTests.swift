@@ -173,6 +173,70 @@
       }
     }
 
+    /// Sends a write with a key of its own.
+    private func keyed(
+      _ api: APIClient, _ key: String, _ statement: String = "UPDATE cars APPLY n PN_INCREMENT BY 1"
+    ) async throws -> (status: Int, code: Value?, headers: [String: String]) {
+      let answer = try await api.execute(statement, headers: ["Idempotency-Key": key])
+      return (answer.status, answer.fields["code"], answer.headers)
+    }
+
+    @Test func `answers that are kept are bounded in number, and none is dropped early`() async throws {
+      var configuration = RunningBigPeer.configuration(in: folder)
+      configuration.http.limits.keptAnswers = 6
+      let authorization = try await RunningBigPeer.with(configuration) { running in
+        let api = try await running.api()
+        _ = try await api.execute(
+          "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'n': :n})", args: "{\"n\":{\"$counter\":0}}")
+        for key in ["1", "2", "3"] {
+          let done = try await self.keyed(api, key)
+          expectEqual(done.status, 200)
+        }
+        let refused = try await self.keyed(api, "4")
+        #expect(refused.status == 429)
+        #expect(refused.code == .string("keptAnswers"))
+        let wait = try #require(refused.headers["retry-after"].flatMap { Int($0) })
+        #expect(1...25 * 3_600 ~= wait)
+        // It is refused before it writes; what is kept is answered, and other writes are carried out.
+        #expect(try await api.execute("SELECT n FROM cars").fields["items"]?.list?.first?["n"] == .int(3))
+        #expect(try await self.keyed(api, "1").headers["idempotency-replayed"] == "true")
+        #expect(try await api.execute("UPDATE cars APPLY n PN_INCREMENT BY 1").status == 200)
+        // Another key has room of its own, until all have as much as they may.
+        let other = try await running.api()
+        for key in ["1", "2", "3"] {
+          let done = try await self.keyed(other, key)
+          expectEqual(done.status, 200)
+        }
+        let full = try await self.keyed(try await running.api(), "1")
+        #expect(full.status == 503)
+        #expect(full.code == .string("keptAnswers"))
+        return api.headers["Authorization"] ?? ""
+      }
+      try await RunningBigPeer.with(configuration) { running in
+        var api = try APIClient(running.addresses.http, token: nil)
+        api.headers["Authorization"] = authorization
+        #expect(try await self.keyed(api, "4").status == 429)
+        #expect(try await self.keyed(api, "3").headers["idempotency-replayed"] == "true")
+      }
+    }
+
+    @Test func `a write whose answer is too large to be kept leaves nothing written`() async throws {
+      var configuration = RunningBigPeer.configuration(in: folder)
+      configuration.http.limits.keptAnswerBytes = 8_000
+      try await RunningBigPeer.with(configuration) { running in
+        let api = try await running.api()
+        let documents = (0..<1_000).map { "{\"_id\":\($0),\"n\":0}" }.joined(separator: ",")
+        _ = try await api.execute("INSERT INTO cars DOCUMENTS (:d)", args: "{\"d\":[\(documents)]}")
+        let refused = try await self.keyed(api, "1", "UPDATE cars SET n = 1")
+        #expect(refused.status == 429)
+        #expect(refused.code == .string("keptAnswers"))
+        let changed = try await api.execute("SELECT COUNT(*) AS c FROM cars WHERE n = 1")
+        #expect(changed.fields["items"]?.list?.first?["c"] == .int(0))
+        #expect(try await self.keyed(api, "1", "UPDATE cars SET n = 1 WHERE _id < 10").status == 200)
+        #expect(try await api.execute("UPDATE cars SET n = 1").status == 200)
+      }
+    }
+
     // MARK: - Reading
 
     @Test func `documents are found by query, in an order, by parts`() async throws {

@@ -187,6 +187,7 @@ import Testing
       let value = random.any()
       var out = ByteWriter()
       ValueCodec.write(value, to: &out)
+      expectEqual(ValueCodec.byteCount(of: value), out.count)
       var reader = ByteReader(out.bytes.span.bytes)
       try expect(ValueCodec.read(&reader) == value && reader.isAtEnd)
       let bytes = Self.mutated(out.bytes, &random.generator)

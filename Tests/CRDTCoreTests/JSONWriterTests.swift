@@ -27,6 +27,32 @@ import Testing
     #expect(JSON.text(of: value) == expected)
   }
 
+  @Test(
+    arguments: [
+      .string(String(repeating: "\u{1}", count: 100_000)), .array(Array(repeating: .null, count: 100_000)),
+      .map(Dictionary(uniqueKeysWithValues: (0..<100_000).map { (TextKey("\($0)"), .int(1)) })),
+      .array(Array(repeating: .array(Array(repeating: .string("text"), count: 100)), count: 1_000)),
+    ] as [Value])
+  func `a text that is too long is cut soon after the limit`(value: Value) {
+    var whole: [UInt8] = []
+    JSON.write(value, to: &whole)
+    var bytes: [UInt8] = []
+    #expect(JSON.write(value, to: &bytes, atMost: whole.count))
+    #expect(bytes == whole)
+    bytes = []
+    #expect(!JSON.write(value, to: &bytes, atMost: whole.count - 1))
+    bytes = [1, 2, 3]
+    #expect(!JSON.write(value, to: &bytes, atMost: 1_000))
+    #expect(bytes.starts(with: [1, 2, 3]) && 1_001...1_100 ~= bytes.count)
+  }
+
+  @Test(arguments: [
+    ("1", 1), (#"{"a":[1,2,"x,y:[{"],"b\"":{}}"#, 9), (#""\\",1"#, 2), ("[[[]]]", 4),
+  ])
+  func `the values of a text are counted without parsing it`(text: String, count: Int) {
+    #expect(JSON.valueCount(in: text.utf8) == count)
+  }
+
   @Test func `sorts keys by their bytes`() {
     let keys: [TextKey] = ["z", "aa", "a", "A", "\u{FFFF}", "\u{10000}", "é"]
     let map = Value.map(Dictionary(uniqueKeysWithValues: keys.map { ($0, .null) }))

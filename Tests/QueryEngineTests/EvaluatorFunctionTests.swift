@@ -154,6 +154,54 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("repeat('xy', 4194305)", "the function 'repeat'"), ("rpad('x', 8388609)", "the function 'rpad'"),
+    ("concat(:t, :t)", "the function 'concat'"), (":t || :t", "the function 'concat'"),
+    ("joinstr(:t, 'a', 'b')", "the function 'joinstr'"), ("upper(concat(:t, ''))", "the function 'upper'"),
+    ("serialize_json([:t, :t])", "the function 'serialize_json'"),
+    ("serialize_json(:controls)", "the function 'serialize_json'"),
+    ("deserialize_json(:numbers)", "the function 'deserialize_json'"),
+    ("split(:numbers, ',')", "the function 'split'"),
+    ("ARRAY :t FOR v IN [1, 2] END", "a comprehension"),
+    ("OBJECT cast(v AS string) : :t FOR v IN [1, 2] END", "a comprehension"),
+  ])
+  func `an error says which function makes too much, and the limit`(text: String, maker: String) throws {
+    let arguments: [TextKey: Value] = [
+      "t": .string(String(repeating: "x", count: 5_000_000)),
+      "controls": .string(String(repeating: "\u{1}", count: 2_000_000)),
+      "numbers": .string("[" + String(repeating: "1,", count: 500_000) + "1]"),
+    ]
+    let error = try #require(throws: QueryError.self) { try evaluate(text, arguments) }
+    #expect(error.code == .limit)
+    #expect(error.message == "\(maker) makes more than 8388608 bytes for one row")
+  }
+
+  @Test(arguments: [
+    ("repeat('xy', 4194304)", 8_388_608), ("lpad('é', 8388607)", 8_388_608),
+    ("rpad('', 8388608, 'ab')", 8_388_608),
+    ("concat(:t, 'y')", 5_000_001), ("substr(:t, 4999999)", 1), ("serialize_json(:t)", 5_000_002),
+  ])
+  func `as much as may be is made`(text: String, bytes: Int) throws {
+    let text = try evaluate(text, ["t": .string(String(repeating: "x", count: 5_000_000))])
+    guard case .string(let made) = text else {
+      Issue.record("no text")
+      return
+    }
+    #expect(made.utf8.count == bytes)
+  }
+
+  @Test func `the size of an object is counted without making it`() throws {
+    let text = Value.string(String(repeating: "x", count: 5_000_000))
+    #expect(try evaluate("object_size({'a': [:t, :t]})", ["t": text]) == .int(10_000_016))
+  }
+
+  @Test func `a large constant is made for each row, and not kept by the statement`() throws {
+    let small = try DQL.parseExpression("repeat('x', 16384)").binding([:])
+    #expect(small == .literal(.string(String(repeating: "x", count: 16_384))))
+    let large = try DQL.parseExpression("repeat('x', 16385)").binding([:])
+    #expect(large.description == "repeat('x', 16385)")
+  }
+
   @Test func `searching takes time linear in the text`() throws {
     let text = Value.string(String(repeating: "a", count: 1_000_000))
     let sought = Value.string(String(repeating: "a", count: 5_000) + "b")

@@ -41,6 +41,62 @@ private final class ManualClock: Sendable {
     "INSERT INTO t DOCUMENTS ({'_id': 'new'})",
   ]
 
+  /// Counts what a statement asks for, and refuses beyond a bound.
+  private final class CountingMemory: StatementMemory {
+    let reserved = Atomic(0)
+    let largeRows = Atomic(0)
+    let limit: Int
+
+    init(limit: Int = .max) { self.limit = limit }
+
+    func reserve(_ bytes: Int) throws(QueryError) {
+      let sum = reserved.wrappingAdd(bytes, ordering: .relaxed).newValue
+      guard sum <= limit else { throw QueryError(.limit, "all statements together") }
+    }
+
+    func beginLargeRow(_ poll: () throws(QueryError) -> Void) throws(QueryError) {
+      largeRows.wrappingAdd(1, ordering: .relaxed)
+      try poll()
+    }
+  }
+
+  @Test(arguments: [
+    "FROM t LIMIT 1", "FROM t WHERE _id = 1", "FROM system:collections",
+    "FROM t AS a JOIN t AS b ON a._id = b._id WHERE a._id = 1", "FROM t GROUP BY n LIMIT 1",
+  ])
+  func `functions of all columns of a row share one bound`(source: String) throws {
+    let context = StatementContext(clock.environment)
+    let columns = ["x", "y"].map { "repeat('\($0)', 5000000) AS \($0)" }.joined(separator: ", ")
+    try expect(.limit, "SELECT \(columns) \(source)", context)
+    #expect(try engine.execute("SELECT repeat('x', 8000000) AS x \(source)").rows.isEmpty == false)
+  }
+
+  @Test func `what a statement keeps counts with that of others`() throws {
+    let memory = CountingMemory(limit: 20_000)
+    let context = StatementContext(clock.environment)
+    context.share(memory)
+    try expect(.limit, "SELECT * FROM t ORDER BY n, _id", context)
+    #expect(memory.reserved.load(ordering: .relaxed) > 20_000)
+    #expect(memory.largeRows.load(ordering: .relaxed) == 0)
+  }
+
+  @Test(arguments: [
+    "SELECT repeat('x', 70000) AS x FROM t LIMIT 1", "SELECT * FROM large", "SELECT more FROM large",
+    "SELECT concat(repeat('x', 70000), cast(n AS string)) AS x FROM t LIMIT 1",
+  ])
+  func `a large row waits until its statement may make it`(statement: String) throws {
+    _ = try engine.execute(
+      "INSERT INTO large DOCUMENTS ({'_id': 1, 'more': :large})",
+      arguments: ["large": .string(String(repeating: "x", count: 70_000))])
+    let memory = CountingMemory()
+    let context = StatementContext(clock.environment)
+    context.share(memory)
+    #expect(try engine.execute(statement, context: context).rows.count == 1)
+    #expect(memory.largeRows.load(ordering: .relaxed) > 0)
+    context.cancel()
+    try expect(.cancelled, statement, context)
+  }
+
   private func expect(
     _ code: QueryError.Code, _ statement: String, _ context: StatementContext
   ) throws {

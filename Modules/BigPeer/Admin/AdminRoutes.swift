@@ -87,7 +87,7 @@
         let application = try application(request, context)
         let bytes = try await request.collect(atMost: Self.bodyBytes)
         let key = try IdempotencyKey.read(
-          request.headers, of: "admin", path: request.uri.path, body: bytes)
+          request.headers, of: "admin", path: request.uri.path, body: bytes, within: HTTPLimits())
         return try await makeKey(application, try fields(bytes), IdempotentMaking(key, now))
       }
       router.delete("/admin/applications/:application/keys/:key") { request, context in

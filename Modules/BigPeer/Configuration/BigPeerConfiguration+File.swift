@@ -237,7 +237,19 @@
       }
       mistakes.collect { allBodyBytes = try object.bytes("allBodies", in: 1 << 20...1 << 40) ?? allBodyBytes }
       mistakes.collect {
+        allAnswerBytes = try object.bytes("allAnswers", in: 32 << 20...1 << 40) ?? allAnswerBytes
+      }
+      mistakes.collect {
+        allStatementBytes = try object.bytes("allStatementMemory", in: 1 << 20...1 << 40) ?? allStatementBytes
+      }
+      mistakes.collect {
         statementBytes = try object.bytes("statementMemory", in: 1 << 20...1 << 34) ?? statementBytes
+      }
+      mistakes.collect {
+        keptAnswers = try object.integer("keptAnswers", in: 2...1_000_000_000) ?? keptAnswers
+      }
+      mistakes.collect {
+        keptAnswerBytes = try object.bytes("keptAnswerBytes", in: 1 << 20...1 << 46) ?? keptAnswerBytes
       }
       mistakes.collect {
         requestsPerSecondByKey =

@@ -35,8 +35,28 @@
     ///
     /// A key may read twice as many while others read none.
     package var readersByKey = 16
-    /// The maximum size of the bodies of all requests in progress, in bytes; one key may use a quarter of it.
-    public var allBodyBytes = 256 << 20
+    /// The maximum memory of the bodies of all requests in progress and of the values in them, in bytes.
+    ///
+    /// One key may use a quarter of it.
+    public var allBodyBytes = 128 << 20
+    /// The maximum size of one row of a response, as JSON, in bytes.
+    package var rowBytes = 16 << 20
+    /// The maximum size of what was made of all responses and is not sent yet, in bytes.
+    ///
+    /// One key may use three eighths of it. Beyond it, rows wait until clients read.
+    public var allAnswerBytes = 64 << 20
+    /// The maximum memory of the rows that all statements gather to sort, group and join, in bytes.
+    ///
+    /// One key may use the half of it.
+    public var allStatementBytes = 128 << 20
+    /// The maximum number of answers that are kept for writes with an `Idempotency-Key`.
+    ///
+    /// One key may have the half of them. A write whose answer has no room is refused.
+    public var keptAnswers = 2_000_000
+    /// The maximum size of the answers that are kept for writes with an `Idempotency-Key`, in bytes.
+    ///
+    /// One key may use the half of it.
+    public var keptAnswerBytes = 1 << 30
     /// The maximum number of requests of one key per second, averaged over a few seconds.
     public var requestsPerSecondByKey = 2_000
     /// The maximum number of requests of one address per second, averaged over a few seconds.

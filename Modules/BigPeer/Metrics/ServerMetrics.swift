@@ -73,8 +73,15 @@
           name: "bigpeer_certificate_end_seconds", kind: .gauge, value: certificate.end.timeIntervalSince1970,
           labels: [("use", "http")])
       }
+      let memory = [
+        ("answers", ledger.answers), ("bodies", ledger.bodies), ("rows", ledger.gathered),
+      ].map { use, account in
+        SampledFigures.Sample(
+          name: "bigpeer_http_memory_bytes", kind: .gauge, value: Double(account.bytes),
+          labels: [("use", use)])
+      }
       let http =
-        [ends].compactMap(\.self) + [
+        [ends].compactMap(\.self) + memory + [
           SampledFigures.Sample(
             name: "bigpeer_http_requests_in_flight", kind: .gauge, value: Double(ledger.count)),
           .init(name: "bigpeer_http_connections", kind: .gauge, value: Double(connections.count)),

@@ -70,6 +70,24 @@ public enum JSON {
     bytes = writer.bytes
   }
 
+  /// Appends the JSON text of `value`, unless that makes more bytes than may be.
+  ///
+  /// - Parameters:
+  ///   - value: What is written.
+  ///   - bytes: Where it is appended. A text that is too long is cut soon after the limit.
+  ///   - limit: The most bytes that `bytes` may have.
+  ///   - options: The form of the text.
+  /// - Returns: Whether the whole text is there.
+  package static func write(
+    _ value: Value, to bytes: inout [UInt8], atMost limit: Int, options: WriteOptions = .init()
+  ) -> Bool {
+    var writer = JSONWriter(bytes: bytes, options: options, limit: limit)
+    bytes = []
+    writer.write(value)
+    bytes = writer.bytes
+    return !writer.isTooLong
+  }
+
   /// Appends the JSON text of an object whose members keep the given order.
   package static func write(
     members: [(key: TextKey, value: Value)], to bytes: inout [UInt8], options: WriteOptions = .init()
@@ -78,6 +96,33 @@ public enum JSON {
     bytes = []
     writer.write(ordered: members)
     bytes = writer.bytes
+  }
+
+  /// About the number of values and keys in a JSON text, without parsing it; it is never too small.
+  ///
+  /// - Complexity: O(*n*)
+  package static func valueCount(in text: some Sequence<UInt8>) -> Int {
+    var count = 1
+    var isInText = false
+    var isEscaped = false
+    for byte in text {
+      if isInText {
+        if isEscaped {
+          isEscaped = false
+        } else if byte == UInt8(ascii: "\\") {
+          isEscaped = true
+        } else if byte == UInt8(ascii: "\"") {
+          isInText = false
+        }
+        continue
+      }
+      switch byte {
+      case UInt8(ascii: "\""): isInText = true
+      case UInt8(ascii: ","), UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "{"): count += 1
+      default: break
+      }
+    }
+    return count
   }
 
   /// Encodes binary data as in a tag: base64 with padding.

@@ -2,17 +2,24 @@
 struct JSONWriter {
   private(set) var bytes: [UInt8]
   private let options: JSON.WriteOptions
+  /// The number of bytes beyond which nothing more is written.
+  private let limit: Int
   /// The number of open containers.
   private var depth = 0
   /// Whether nothing was written yet in the innermost container.
   private var isFirst = true
 
-  init(bytes: [UInt8], options: JSON.WriteOptions) {
+  init(bytes: [UInt8], options: JSON.WriteOptions, limit: Int = .max) {
     self.bytes = bytes
     self.options = options
+    self.limit = limit
   }
 
+  /// Whether the text has more bytes than it may, so that the rest was left out.
+  var isTooLong: Bool { bytes.count > limit }
+
   mutating func write(_ value: Value) {
+    guard !isTooLong else { return }
     switch value {
     case .null: append("null")
     case .bool(let bool): append(bool ? "true" : "false")
@@ -46,7 +53,7 @@ struct JSONWriter {
 
   private mutating func write(elements: [Value]) {
     open(UInt8(ascii: "["))
-    for element in elements {
+    for element in elements where !isTooLong {
       separate()
       write(element)
     }
@@ -59,7 +66,7 @@ struct JSONWriter {
 
   mutating func write(ordered members: [(key: TextKey, value: Value)]) {
     open(UInt8(ascii: "{"))
-    for (key, value) in members {
+    for (key, value) in members where !isTooLong {
       writeKey(key)
       write(value)
     }
@@ -156,6 +163,8 @@ extension JSONWriter {
         unsafe bytes.append(contentsOf: utf8[plain..<index])
         writeEscape(of: byte)
         plain = index + 1
+        // An escape may take six bytes for one.
+        if isTooLong { return }
       }
       unsafe bytes.append(contentsOf: utf8[plain...])
     }

@@ -23,6 +23,9 @@ public final class StatementContext: Sendable {
   private let remainingBytes: Atomic<Int>
   /// Whether the rows of the result, and what a write gathers, count too.
   private let boundsRows: Bool
+  private let sharedMemory = Mutex<(any StatementMemory)?>(nil)
+  /// Whether there is shared memory: most statements have none, and ask for each row.
+  private let sharesMemory = Atomic(false)
 
   /// A context with bounds.
   ///
@@ -142,6 +145,27 @@ public final class StatementContext: Sendable {
 }
 
 extension StatementContext {
+  /// Bounds the memory of this statement together with that of others.
+  package func share(_ memory: any StatementMemory) {
+    sharedMemory.withLock { $0 = memory }
+    sharesMemory.store(true, ordering: .releasing)
+  }
+
+  private var memory: (any StatementMemory)? {
+    sharesMemory.load(ordering: .acquiring) ? sharedMemory.withLock { $0 } : nil
+  }
+
+  /// Waits until the statement may make a row that takes much memory, where only few may at a time.
+  ///
+  /// - Throws: `cancelled`, `timeout`.
+  package func beginLargeRow() throws(QueryError) {
+    guard let memory else { return }
+    try memory.beginLargeRow { () throws(QueryError) in try self.poll() }
+  }
+
+  /// The bytes from which on a row is a large one.
+  package static let largeRowBytes = 64 << 10
+
   /// Reserves memory that the statement keeps until its end.
   ///
   /// - Throws: `limit` when it is more than the statement may have.
@@ -151,6 +175,7 @@ extension StatementContext {
       throw QueryError(
         .limit, "the statement needs more memory than it may to keep, sort, group or join its rows")
     }
+    try memory?.reserve(bytes)
     remainingBytes.store(remaining - bytes, ordering: .relaxed)
   }
 

@@ -24,4 +24,9 @@ package protocol EvaluationContext: AnyObject, Sendable {
   /// - Parameter steps: The steps since the last call.
   /// - Throws: `cancelled`, `timeout`, `limit`.
   func poll(steps: Int) throws(QueryError)
+
+  /// Waits until the statement may make a row that takes much memory, where only few may at a time.
+  ///
+  /// - Throws: `cancelled`, `timeout`.
+  func beginLargeRow() throws(QueryError)
 }

@@ -33,7 +33,7 @@ extension Evaluator {
         guard try evaluator.accepts(condition, row), let value = try evaluator.value(of: element, row) else {
           return true
         }
-        try evaluator.charge(16)
+        try evaluator.charge(element: value)
         elements.append(value)
         return true
       }
@@ -46,7 +46,7 @@ extension Evaluator {
           case .string(let key) = try evaluator.value(of: key, row),
           let value = try evaluator.value(of: value, row)
         else { return true }
-        try evaluator.charge(16 + key.utf8.count)
+        try evaluator.charge(element: value, key: key)
         members[key] = value
         return true
       }
@@ -54,6 +54,15 @@ extension Evaluator {
     default: return nil
     }
   }
+
+  /// Deducts what an element of the result takes, as if it were a copy: it may stand there many times.
+  private mutating func charge(element: Value, key: String = "") throws(QueryError) {
+    function = nil
+    try charge(element.memoryBytes - Self.elementSavings + key.utf8.count)
+  }
+
+  /// What the memory of a value is less, where it stands in an array or an object.
+  private static let elementSavings = 16
 
   /// The result for a source that has no elements: NULL, unless the source is MISSING.
   private static func without(_ source: Value?) -> Value? { source == nil ? nil : .null }

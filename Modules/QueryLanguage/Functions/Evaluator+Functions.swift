@@ -11,10 +11,12 @@ extension Evaluator {
     case .optional(let evaluate):
       let operand = try value(of: operands[0], lookup)
       if isStrict { try check([operand], of: .call(function, operands)) }
+      self.function = function
       return try evaluate(&self, operand)
     case .optionals(let evaluate):
       let (left, right) = (try value(of: operands[0], lookup), try value(of: operands[1], lookup))
       if isStrict { try check([left, right], of: .call(function, operands)) }
+      self.function = function
       return try evaluate(&self, left, right)
     case .values, .text, .texts, .array, .object, .date: break
     }
@@ -22,6 +24,7 @@ extension Evaluator {
       var values: [Value?] = []
       for operand in operands { values.append(try value(of: operand, lookup)) }
       try check(values, of: .call(function, operands))
+      self.function = function
       return try result(row, values)
     }
     var values: [Value] = []
@@ -29,7 +32,9 @@ extension Evaluator {
     for operand in operands {
       if let value = try value(of: operand, lookup) { values.append(value) }
     }
-    return values.count < operands.count ? nil : try result(row, present: &values)
+    guard values.count == operands.count else { return nil }
+    self.function = function
+    return try result(row, present: &values)
   }
 
   /// The result of a function for evaluated arguments.

@@ -31,15 +31,9 @@ extension FunctionDefinition {
 
 extension Evaluator {
   fileprivate mutating func size(of object: Value) throws(QueryError) -> Value {
-    let bytes = Self.encodedBytes(object)
-    try charge(bytes)
+    let bytes = ValueCodec.byteCount(of: object)
+    try matching.spend(bytes)
     return .int(Int64(bytes))
-  }
-
-  private static func encodedBytes(_ value: Value) -> Int {
-    var writer = ByteWriter()
-    ValueCodec.write(value, to: &writer)
-    return writer.count
   }
 
   /// All members of all objects; of two with the same key, the later one wins.

@@ -130,6 +130,7 @@ extension Evaluator {
     var parts: [Value] = []
     var start = 0
     while let match = search.firstMatch(in: bytes, from: start) {
+      try charge(MemoryLayout<Value>.stride)
       parts.append(.string(String(decoding: bytes[start..<match], as: UTF8.self)))
       start = match + search.length
     }
@@ -141,16 +142,17 @@ extension Evaluator {
   ///
   /// A negative start counts from the end; a start outside of the text gives MISSING.
   fileprivate mutating func substring(_ text: String, _ operands: [Value]) throws(QueryError) -> Value? {
-    let scalars = Array(text.unicodeScalars)
+    let scalars = text.unicodeScalars
+    let count = scalars.count
     guard var start = operands[1].wholeNumber.flatMap({ Int(exactly: $0) }) else { return nil }
-    if start < 0 { start = scalars.count.addingReportingOverflow(start).partialValue }
-    guard (0...scalars.count).contains(start) else { return nil }
-    var length = scalars.count - start
+    if start < 0 { start = count.addingReportingOverflow(start).partialValue }
+    guard (0...count).contains(start) else { return nil }
+    var length = count - start
     if operands.count > 2 {
       guard let wanted = operands[2].wholeNumber, wanted >= 0 else { return nil }
       length = Int(min(Int64(length), wanted))
     }
-    return try made(Self.string(of: scalars[start..<start + length]))
+    return try made(String(scalars.dropFirst(start).prefix(length)))
   }
 
   /// Removes white space, or the scalars of the second argument, from one end or both.
@@ -177,16 +179,20 @@ extension Evaluator {
     _ text: String, _ operands: [Value], left: Bool
   ) throws(QueryError) -> Value? {
     guard let width = operands[1].wholeNumber.flatMap({ Int(exactly: $0) }), width >= 0 else { return nil }
-    var fill: [Unicode.Scalar] = [" "]
+    var fill = " "
     if operands.count > 2 {
       guard case .string(let given) = operands[2], !given.isEmpty else { return nil }
-      fill = Array(given.unicodeScalars)
+      fill = given
     }
-    let scalars = Array(text.unicodeScalars)
-    guard width > scalars.count else { return try made(Self.string(of: scalars[..<width])) }
-    try charge(width)
-    let padding = (0..<width - scalars.count).map { fill[$0 % fill.count] }
-    return try made(Self.string(of: (left ? padding + scalars : scalars + padding)[...]))
+    let count = text.unicodeScalars.count
+    guard width > count else { return try made(String(text.unicodeScalars.prefix(width))) }
+    let (times, rest) = (width - count).quotientAndRemainder(dividingBy: fill.unicodeScalars.count)
+    let last = String(fill.unicodeScalars.prefix(rest))
+    let bytes = times.multipliedReportingOverflow(by: fill.utf8.count)
+    try charge(bytes.overflow ? .max : bytes.partialValue)
+    try charge(text.utf8.count + last.utf8.count)
+    let padding = String(repeating: fill, count: times) + last
+    return .string(left ? padding + text : text + padding)
   }
 
   fileprivate mutating func repeated(_ text: String, _ count: Value) throws(QueryError) -> Value? {
@@ -194,11 +200,5 @@ extension Evaluator {
     let bytes = Int64(text.utf8.count).multipliedReportingOverflow(by: count)
     try charge(bytes.overflow ? .max : Int(bytes.partialValue))
     return .string(text.isEmpty ? "" : String(repeating: text, count: Int(count)))
-  }
-
-  private static func string(of scalars: ArraySlice<Unicode.Scalar>) -> String {
-    var view = String.UnicodeScalarView()
-    view.append(contentsOf: scalars)
-    return String(view)
   }
 }

@@ -33,13 +33,14 @@ extension Evaluator {
   }
 
   fileprivate mutating func serialized(_ value: Value) throws(QueryError) -> Value {
-    let text = JSON.text(of: value)
-    try charge(text.utf8.count)
-    return .string(text)
+    var bytes: [UInt8] = []
+    guard JSON.write(value, to: &bytes, atMost: remainingBytes) else { throw .produced(by: function) }
+    try charge(bytes.count)
+    return .string(String(decoding: bytes, as: UTF8.self))
   }
 
   fileprivate mutating func deserialized(_ text: String) throws(QueryError) -> Value? {
-    try charge(text.utf8.count)
+    try charge(text.utf8.count + JSON.valueCount(in: text.utf8) * MemoryLayout<Value>.stride)
     return Self.parsed(text)
   }
 

@@ -5,11 +5,15 @@ public import CRDTCore
 /// MISSING is `nil`. An operand of the wrong type gives MISSING, never an error. Two errors remain: a
 /// parameter without an argument, and too much work.
 package struct Evaluator {
-  /// The most bytes that the functions of one evaluation may produce in all.
+  /// The most bytes that the functions of one row may produce in all.
   ///
   /// A peer can send any expression within the limits of a query. Without this bound, `repeat` and `concat`
   /// in a short expression could use all memory.
-  static let producedBytes = 32 << 20
+  package static let producedBytes = 8 << 20
+  /// The bytes from which on a row that functions make is a large one.
+  static let largeBytes = 64 << 10
+  /// The most bytes that functions may produce for a constant, which a statement keeps until its end.
+  private static let constantBytes = 16 << 10
 
   let arguments: [TextKey: Value]
   let scope: EvaluationScope
@@ -19,6 +23,8 @@ package struct Evaluator {
   /// Whether an operand of a wrong type is an error, and not MISSING.
   private(set) var isStrict: Bool
   var remainingBytes = producedBytes
+  /// The function that is being evaluated, for the error that names it.
+  var function: Function?
 
   init(arguments: [TextKey: Value] = [:], _ scope: EvaluationScope) {
     self.arguments = arguments
@@ -46,7 +52,25 @@ package struct Evaluator {
   package static func evaluate(
     _ expression: Expression, row: (FieldPath) -> Value?, in scope: EvaluationScope
   ) throws(QueryError) -> Value? {
+    var bytes = producedBytes
+    return try evaluate(expression, row: row, in: scope, within: &bytes)
+  }
+
+  /// The value of a bound expression for one row of a statement, of which it is one column.
+  ///
+  /// - Parameters:
+  ///   - expression: The expression to evaluate.
+  ///   - row: The value at a path of the row; `nil` where there is none.
+  ///   - scope: What all evaluations of the expression share.
+  ///   - bytes: The bytes that functions may still produce for the row; those of this column are deducted.
+  /// - Returns: The value; `nil` for MISSING.
+  /// - Throws: `limit` when functions produce too many bytes.
+  package static func evaluate(
+    _ expression: Expression, row: (FieldPath) -> Value?, in scope: EvaluationScope, within bytes: inout Int
+  ) throws(QueryError) -> Value? {
     var evaluator = Evaluator(scope)
+    evaluator.remainingBytes = bytes
+    defer { bytes = evaluator.remainingBytes }
     return try evaluator.value(of: expression, row)
   }
 
@@ -61,10 +85,12 @@ package struct Evaluator {
 
   /// The value of an expression over constants, where no operand has a wrong type.
   ///
-  /// - Throws: As evaluating it; also `runtime` for an operand of a wrong type.
+  /// - Throws: As evaluating it; also `runtime` for an operand of a wrong type, and `limit` for a value that
+  ///   is too large to be kept.
   static func strictly(_ expression: Expression) throws(QueryError) -> Value? {
     var evaluator = Evaluator(EvaluationScope(expression))
     evaluator.isStrict = true
+    evaluator.remainingBytes = constantBytes
     return try evaluator.value(of: expression) { _ in nil }
   }
 
@@ -75,12 +101,14 @@ package struct Evaluator {
     try evaluate(predicate, row: row, arguments: arguments) == .bool(true)
   }
 
-  /// Deducts bytes from those that this evaluation may still produce.
+  /// Deducts bytes from those that functions may still produce for this row.
+  ///
+  /// - Parameter bytes: The bytes that the present function is about to produce.
+  /// - Throws: `limit` where they are too many; what the statement throws that has to wait with a large row.
   mutating func charge(_ bytes: Int) throws(QueryError) {
-    guard bytes <= remainingBytes else {
-      throw QueryError(.limit, "an expression makes more than \(Self.producedBytes) bytes")
-    }
+    guard bytes <= remainingBytes else { throw .produced(by: function) }
     remainingBytes -= bytes
+    if remainingBytes < Self.producedBytes - Self.largeBytes { try scope.context?.beginLargeRow() }
   }
 
   mutating func value(of expression: Expression, _ row: (FieldPath) -> Value?) throws(QueryError) -> Value? {
@@ -166,7 +194,9 @@ package struct Evaluator {
     case .xor: return TruthValue.xor(left, right)
     case .add, .subtract, .multiply, .divide, .remainder, .shiftLeft, .shiftRight:
       return Arithmetic.apply(symbol, left, right)
-    case .concatenate: return try result(Function.concat.evaluation, [left, right])
+    case .concatenate:
+      function = .concat
+      return try result(Function.concat.evaluation, [left, right])
     }
   }
 
@@ -202,6 +232,17 @@ package struct Evaluator {
       if let value = try value(of: member.value, row) { values[key] = value }
     }
     return .map(values)
+  }
+}
+
+extension QueryError {
+  /// The error of a row for which functions would produce too many bytes.
+  ///
+  /// - Parameter function: The one that would exceed the limit; `nil` for a comprehension.
+  /// - Returns: The error, which names the function and the limit.
+  static func produced(by function: Function?) -> QueryError {
+    let maker = function.map { "the function '\($0.rawValue)'" } ?? "a comprehension"
+    return QueryError(.limit, "\(maker) makes more than \(Evaluator.producedBytes) bytes for one row")
   }
 }
 

@@ -63,7 +63,8 @@ extension ScalarProgram {
       values.reserveCapacity(operands.count)
       for operand in operands { values.append(try value(of: operand, document, scratch)) }
       let result = try scratch.withEvaluator(scope) { (evaluator) throws(QueryError) in
-        try evaluator.result(row, values)
+        evaluator.function = node.function
+        return try evaluator.result(row, values)
       }
       return scratch.scalar(of: result)
     }
@@ -74,7 +75,8 @@ extension ScalarProgram {
     }
     if values.count < operands.count { return .missing }
     let result = try scratch.withEvaluator(scope) { (evaluator) throws(QueryError) in
-      try evaluator.result(row, present: &values)
+      evaluator.function = node.function
+      return try evaluator.result(row, present: &values)
     }
     return scratch.scalar(of: result)
   }
@@ -126,14 +128,14 @@ extension ScalarProgram {
       let start = scratch.bytes.count
       if toUpper {
         let changed = text.uppercased()
-        try scratch.charge(changed.utf8.count)
+        try scratch.charge(changed.utf8.count, .upper, scope.context)
         return scratch.scalar(of: .string(changed))
       }
       text.withUTF8Bytes { scratch.append(lowercased: $0) }
-      try scratch.charge(scratch.bytes.count - start)
+      try scratch.charge(scratch.bytes.count - start, .lower, scope.context)
       return scratch.string(from: start)
     }
-    try scratch.charge(operand.range.count)
+    try scratch.charge(operand.range.count, toUpper ? .upper : .lower, scope.context)
     let start = scratch.bytes.count
     append(operand, document, &scratch)
     let first = UInt8(ascii: toUpper ? "a" : "A")
@@ -177,7 +179,7 @@ extension ScalarProgram {
     let start = scratch.bytes.count
     for operand in operands {
       guard operand.kind == .string else { return .missing }
-      try scratch.charge(operand.range.count)
+      try scratch.charge(operand.range.count, .concat, scope.context)
       append(operand, document, &scratch)
     }
     return scratch.string(from: start)
@@ -196,7 +198,7 @@ extension ScalarProgram {
       guard length != nil else { return .missing }
     }
     guard let part = bytes(of: subject, document, scratch).part(from: start, length) else { return .missing }
-    try scratch.charge(part.count)
+    try scratch.charge(part.count, .substr, scope.context)
     let begin = subject.range.lowerBound + part.lowerBound
     return Scalar(.string, begin..<begin + part.count, in: subject.place)
   }

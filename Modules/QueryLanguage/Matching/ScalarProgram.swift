@@ -51,8 +51,24 @@ package struct ScalarProgram: Sendable {
 
   /// The expression's value for one document; `nil` is MISSING.
   package func evaluate(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> Value? {
+    var bytes = Evaluator.producedBytes
+    return try evaluate(id, record, within: &bytes)
+  }
+
+  /// The expression's value for one document, as one column of its row; `nil` is MISSING.
+  ///
+  /// - Parameters:
+  ///   - id: The document's encoded id.
+  ///   - record: The document.
+  ///   - bytes: The bytes that functions may still produce for the row; those of this column are deducted.
+  /// - Returns: The value.
+  /// - Throws: `limit` when functions produce too many bytes; `runtime`.
+  package func evaluate(
+    _ id: RawSpan, _ record: borrowing RecordView, within bytes: inout Int
+  ) throws(QueryError) -> Value? {
     if nodes.count == 1, let field = fields.first { return try field.value(id, record, keys) }
-    var scratch = ScalarScratch()
+    var scratch = ScalarScratch(producing: bytes)
+    defer { bytes = scratch.remainingBytes }
     let document = DocumentView(id, record)
     do throws(QueryError) {
       let scalar = try scalar(0, document, &scratch)
@@ -70,7 +86,21 @@ package struct ScalarProgram: Sendable {
 
   /// The expression's value for a row of values.
   package func evaluate(_ fields: [TextKey: Value]) throws(QueryError) -> Value? {
-    try Evaluator.evaluate(expression, row: { Value.map(fields).value(at: $0) }, in: scope)
+    var bytes = Evaluator.producedBytes
+    return try evaluate(fields, within: &bytes)
+  }
+
+  /// The expression's value for a row of values, as one column of another row.
+  ///
+  /// - Parameters:
+  ///   - fields: The row of values.
+  ///   - bytes: The bytes that functions may still produce for the row; those of this column are deducted.
+  /// - Returns: The value; `nil` for MISSING.
+  /// - Throws: `limit` when functions produce too many bytes.
+  package func evaluate(
+    _ fields: [TextKey: Value], within bytes: inout Int
+  ) throws(QueryError) -> Value? {
+    try Evaluator.evaluate(expression, row: { Value.map(fields).value(at: $0) }, in: scope, within: &bytes)
   }
 
   // MARK: Values

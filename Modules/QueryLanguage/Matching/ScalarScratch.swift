@@ -8,16 +8,27 @@ package struct ScalarScratch {
   var variables: [Scalar] = []
   /// The steps that remain to this run for pattern matching; `nil` before the first.
   var matching: MatchingBudget?
-  private var remainingBytes = Evaluator.producedBytes
+  /// The bytes that functions may still produce for this row.
+  private(set) var remainingBytes: Int
 
-  package init() {}
+  /// Makes the memory of one run.
+  ///
+  /// - Parameter bytes: The bytes that functions may produce.
+  package init(producing bytes: Int = Evaluator.producedBytes) { remainingBytes = bytes }
 
-  /// Deducts bytes from those that this run may still produce.
-  mutating func charge(_ count: Int) throws(QueryError) {
-    guard count <= remainingBytes else {
-      throw QueryError(.limit, "an expression makes more than \(Evaluator.producedBytes) bytes")
-    }
+  /// Deducts bytes from those that functions may still produce for this row.
+  ///
+  /// - Parameters:
+  ///   - count: The bytes that a function is about to produce.
+  ///   - function: The function.
+  ///   - context: The statement.
+  /// - Throws: `limit` where they are too many; what the statement throws that has to wait with a large row.
+  mutating func charge(
+    _ count: Int, _ function: Function, _ context: (any EvaluationContext)?
+  ) throws(QueryError) {
+    guard count <= remainingBytes else { throw .produced(by: function) }
     remainingBytes -= count
+    if remainingBytes < Evaluator.producedBytes - Evaluator.largeBytes { try context?.beginLargeRow() }
   }
 
   /// Deducts steps from those that remain to this run for pattern matching and iteration.

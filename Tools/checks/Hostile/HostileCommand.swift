@@ -7,7 +7,7 @@ struct HostileCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "hostile",
     abstract: "Attacks a real peer over TCP on this machine, and measures what that costs it.",
-    subcommands: [AttackCommand.self, ListCommand.self, PeerCommand.self],
+    subcommands: [AttackCommand.self, FrontCommand.self, ListCommand.self, PeerCommand.self],
     defaultSubcommand: AttackCommand.self)
 }
 
@@ -17,6 +17,7 @@ struct ListCommand: ParsableCommand {
 
   func run() {
     for row in Rows.all + Rows.controls { print("\(row.name): \(row.summary)") }
+    for row in FrontRows.all { print("\(row.name): \(row.summary)") }
   }
 }
 

@@ -10,15 +10,20 @@ struct Table {
   }
 
   func print(_ row: Row, _ figures: Figures, _ misses: [String]) {
+    print(row.name, figures, misses, mustMiss: row.mustMiss)
+  }
+
+  /// Prints what a row came to, and whether that is as it should be.
+  func print(_ name: String, _ figures: Figures, _ misses: [String], mustMiss: Bool) {
     let worst =
       String(format: "%.0f", figures.attacked.worst) + " (\(String(format: "%.0f", figures.attacked.median)))"
     let idle = String(format: "%.0f (%.0f)", figures.idle.worst, figures.idle.median)
     var verdict = misses.isEmpty ? "as aimed" : "MISSED: " + misses.joined(separator: ", ")
-    if row.mustMiss { verdict += misses.isEmpty ? " (a control that must be missed)" : " (as it must)" }
+    if mustMiss { verdict += misses.isEmpty ? " (a control that must be missed)" : " (as it must)" }
     if let bytes = figures.neighbourBytes { verdict += "; the neighbour received \(bytes) bytes" }
     Self.print(
       [
-        row.name, "\(Self.mebibytes(figures.memoryWhile)) / \(Self.mebibytes(figures.memoryAfter))",
+        name, "\(Self.mebibytes(figures.memoryWhile)) / \(Self.mebibytes(figures.memoryAfter))",
         String(format: "%.1f", figures.processorSeconds), Self.mebibytes(figures.diskBytes),
         "\(figures.logBytes / 1_000)", String(format: "%.2f", Double(figures.sentBytes) / 1_048_576),
         "\(worst), \(idle)",

@@ -20,7 +20,7 @@
         try await answer(request, context, needing: .read) { admission in
           let history = admission.application.feed.history
           let name = try Self.keptCollection(context, history)
-          return Self.json(try HistoryQuery(request).fields(history, name))
+          return try await Self.json(try HistoryQuery(request).fields(history, name), admission)
         }
       }
       group.put("history/:collection") { request, context in

@@ -12,7 +12,7 @@
       group.get("webhooks") { request, context in
         try await answer(request, context, needing: .write) { admission in
           let all = admission.application.feed.webhooks.all
-          return Self.json(["webhooks": .array(all.map { .map($0.fields) })])
+          return try await Self.json(["webhooks": .array(all.map { .map($0.fields) })], admission)
         }
       }
       group.get("webhooks/:id") { request, context in
@@ -57,7 +57,7 @@
       let start = try fields.text("after").map { text throws(Problem) in try FeedQuery.Start(text) }
       try fields.finish()
       let key = try IdempotencyKey.read(
-        request.headers, of: admission.key.id, path: request.uri.path, body: bytes)
+        request.headers, of: admission.key.id, path: request.uri.path, body: bytes, within: admission.limits)
       let making = IdempotentMaking(key, now)
       let wanted = Webhooks.Request(
         url: url, statements: statements, arguments: arguments, secret: secret,

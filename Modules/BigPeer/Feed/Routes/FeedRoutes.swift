@@ -61,6 +61,15 @@
       json(bytes(fields), status: status, headers: headers)
     }
 
+    /// Responds with members that may take much memory, which count until they are sent.
+    ///
+    /// - Throws: `busy` when there is no room for a while; `limit` for a response that is too large.
+    static func json(_ fields: [TextKey: Value], _ admission: Admission) async throws(Problem) -> Response {
+      let bytes = bytes(fields)
+      try await admission.waitToReserveAnswer(bytes.count)
+      return .json(bytes, headers: Response.jsonHeaders(transaction: nil), admission)
+    }
+
     static func bytes(_ fields: [TextKey: Value]) -> [UInt8] {
       var bytes: [UInt8] = []
       JSON.write(.map(fields), to: &bytes)

@@ -128,7 +128,8 @@
     /// The record of the request for logs.
     let record: RequestRecord
     private let ledger: RequestLedger
-    private let bytes = Atomic(0)
+    private let bodyBytes = Atomic(0)
+    private let answerBytes = Atomic(0)
     private let readers = Atomic(0)
 
     fileprivate init(
@@ -144,31 +145,82 @@
 
     deinit {
       // Relaxed: nothing else references this object now.
-      ledger.end(
-        of: key.id, bytes: bytes.load(ordering: .relaxed), readers: readers.load(ordering: .relaxed))
+      ledger.bodies.release(bodyBytes.load(ordering: .relaxed), for: key.id)
+      ledger.answers.release(answerBytes.load(ordering: .relaxed), for: key.id)
+      ledger.end(of: key.id, readers: readers.load(ordering: .relaxed))
     }
 
-    /// Reserves room for bytes of the body.
+    /// How long a request waits for memory that others of its key have.
+    private static let patience = Duration.seconds(5)
+
+    /// Reserves memory for the body and its values, and waits for it where others have it.
     ///
-    /// - Throws: `busy`, `bodyTooLarge`.
-    func reserve(_ count: Int) throws(Problem) {
+    /// - Parameter count: The number of additional bytes.
+    /// - Throws: `busy` when there is no room for a while; `bodyTooLarge` for a body that can never have
+    ///   enough.
+    func reserveBody(_ count: Int) async throws(Problem) {
       // Relaxed: one task reads a body.
-      try ledger.reserve(count, beside: bytes.load(ordering: .relaxed), for: key.id)
-      bytes.wrappingAdd(count, ordering: .relaxed)
+      guard bodyBytes.load(ordering: .relaxed) + count <= ledger.bodies.limitByKey else {
+        throw Problem(
+          .contentTooLarge, "bodyTooLarge",
+          "the body and its values take more memory than those of one key may, \(ledger.bodies.limitByKey) bytes"
+        )
+      }
+      guard await ledger.bodies.reserve(count, for: key.id, within: Self.patience) else {
+        throw Problem.busy("the bodies of requests take as much memory as they may")
+      }
+      bodyBytes.wrappingAdd(count, ordering: .relaxed)
+    }
+
+    /// Reserves memory for a response that is not streamed, until the request ends; it does not wait.
+    ///
+    /// - Parameter count: The size of the response, in bytes.
+    /// - Throws: `busy` when there is no room; `limit` for a response that can never have enough.
+    func reserveAnswer(_ count: Int) throws(Problem) {
+      guard count > Response.pieceBytes else { return }
+      guard count <= ledger.answers.limitByKey else { throw Problem.answerTooLarge(limits) }
+      guard ledger.answers.tryToReserve(count, for: key.id) else { throw Problem.answersAreFull }
+      answerBytes.wrappingAdd(count, ordering: .relaxed)
+    }
+
+    /// Reserves memory for a part of a response that is gathered before it is sent; it does not wait.
+    ///
+    /// - Parameter count: The size of the part, in bytes.
+    /// - Throws: `busy` when there is no room.
+    func reserveAnswer(more count: Int) throws(Problem) {
+      guard ledger.answers.tryToReserve(count, for: key.id) else { throw Problem.answersAreFull }
+      answerBytes.wrappingAdd(count, ordering: .relaxed)
+    }
+
+    /// Reserves memory for a response that is not streamed, and waits for it where others have it.
+    ///
+    /// - Parameter count: The size of the response, in bytes.
+    /// - Throws: `busy` when there is no room for a while; `limit` for a response that can never have enough.
+    func waitToReserveAnswer(_ count: Int) async throws(Problem) {
+      guard count > Response.pieceBytes else { return }
+      guard count <= ledger.answers.limitByKey else { throw Problem.answerTooLarge(limits) }
+      guard await ledger.answers.reserve(count, for: key.id, within: Self.patience) else {
+        throw Problem.answersAreFull
+      }
+      answerBytes.wrappingAdd(count, ordering: .relaxed)
     }
 
     /// Begins to read a result, which needs a thread.
     ///
-    /// - Parameter begin: Begins the reading, within the limits of a statement of this request.
-    /// - Returns: What `begin` returns.
+    /// - Parameter begin: Begins the reading, within the limits of a statement of this request. It counts
+    ///   what it makes of the response in the share.
+    /// - Returns: What `begin` returns, and the share.
     /// - Throws: `busy` when the maximum number of results is being read; what `begin` throws.
     func read<Element>(
-      _ begin: (StatementContext) throws(DunlinError) -> RowReader<Element>
-    ) throws -> RowReader<Element> {
+      _ begin: (StatementContext, AnswerShare) throws(DunlinError) -> RowReader<Element>
+    ) throws -> (RowReader<Element>, AnswerShare) {
       try ledger.beginReading(for: key.id)
       readers.wrappingAdd(1, ordering: .relaxed)
+      let share = AnswerShare(ledger, key.id, limits)
+      let statement = statementContext
+      statement.share(share)
       do throws(DunlinError) {
-        return try begin(statementContext)
+        return (try begin(statement, share), share)
       } catch  where error.code == .limit {
         throw Problem.tooManyReaders
       }

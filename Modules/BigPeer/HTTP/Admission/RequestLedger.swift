@@ -2,13 +2,12 @@
   import HTTPTypes
   import Synchronization
 
-  /// The requests in progress, and the bytes of their bodies, by key.
+  /// The requests in progress, and the memory that they take, by key.
   final class RequestLedger: Sendable {
     private struct Account {
       var requests = 0
-      var bytes = 0
       var readers = 0
-      var isEmpty: Bool { requests == 0 && bytes == 0 && readers == 0 }
+      var isEmpty: Bool { requests == 0 && readers == 0 }
     }
 
     private struct State {
@@ -18,13 +17,32 @@
 
     private let limits: HTTPLimits
     private let state = Mutex(State())
+    /// The bodies of requests, and the values in them.
+    let bodies: ByteAccount
+    /// What was made of responses and is not sent yet.
+    let answers: ByteAccount
+    /// The rows that statements gather before they have the first one.
+    let gathered: ByteAccount
+    /// The statements that make a row which takes much memory: one of a key at a time.
+    let makers = ByteAccount(limit: AnswerShare.makers, limitByKey: 1)
 
-    init(_ limits: HTTPLimits) { self.limits = limits }
+    init(_ limits: HTTPLimits) {
+      self.limits = limits
+      // One body always has room, and so have its texts as values.
+      let bodyBytes = max(limits.allBodyBytes / 4, limits.bodyBytes * 2 + (64 << 10))
+      bodies = ByteAccount(limit: max(limits.allBodyBytes, bodyBytes), limitByKey: bodyBytes)
+      // One row, the small ones around it, and a response that is not streamed always have room.
+      let answerBytes = max(limits.allAnswerBytes / 8 * 3, limits.rowBytes + (4 << 20), limits.answerBytes)
+      answers = ByteAccount(limit: max(limits.allAnswerBytes, answerBytes), limitByKey: answerBytes)
+      gathered = ByteAccount(
+        limit: max(limits.allStatementBytes, limits.statementBytes),
+        limitByKey: max(limits.allStatementBytes / 2, limits.statementBytes))
+    }
 
     /// The number of requests in progress.
     var count: Int { state.withLock { $0.all.requests } }
 
-    /// Counts a request until ``end(of:bytes:)``.
+    /// Counts a request until ``end(of:readers:)``.
     ///
     /// - Throws: `busy` when the maximum number of requests is in progress.
     func begin(for key: String) throws(Problem) {
@@ -41,7 +59,7 @@
       }
     }
 
-    /// Counts a result that is being read, until ``end(of:bytes:readers:)``.
+    /// Counts a result that is being read, until ``end(of:readers:)``.
     ///
     /// - Throws: `busy` when the key reads the maximum number of results.
     func beginReading(for key: String) throws(Problem) {
@@ -57,42 +75,13 @@
       guard isAdmitted else { throw Problem.tooManyReaders }
     }
 
-    /// The maximum size of the bodies of one key's requests, in bytes.
-    private var bytesByKey: Int { max(limits.allBodyBytes / 4, limits.bodyBytes) }
-
-    /// Reserves room for bytes of a body.
-    ///
-    /// - Parameters:
-    ///   - bytes: The number of additional bytes.
-    ///   - own: The number of bytes that the request has already reserved.
-    ///   - key: The key of the request.
-    /// - Throws: `busy` when there is no room now; `bodyTooLarge` for a request that can never have enough.
-    func reserve(_ bytes: Int, beside own: Int, for key: String) throws(Problem) {
-      guard own + bytes <= min(bytesByKey, limits.allBodyBytes) else {
-        throw Problem(
-          .contentTooLarge, "bodyTooLarge",
-          "the values of the body take more memory than those of one key may")
-      }
-      let isThere = state.withLock { state in
-        guard state.all.bytes + bytes <= limits.allBodyBytes,
-          state.byKey[key, default: Account()].bytes + bytes <= bytesByKey
-        else { return false }
-        state.all.bytes += bytes
-        state.byKey[key, default: Account()].bytes += bytes
-        return true
-      }
-      guard isThere else { throw Problem.busy("the bodies of requests take as much memory as they may") }
-    }
-
     /// Ends the counting of a request and its resources.
-    func end(of key: String, bytes: Int, readers: Int) {
+    func end(of key: String, readers: Int) {
       state.withLock { state in
         state.all.requests -= 1
-        state.all.bytes -= bytes
         state.all.readers -= readers
         guard var account = state.byKey[key] else { return }
         account.requests -= 1
-        account.bytes -= bytes
         account.readers -= readers
         state.byKey[key] = account.isEmpty ? nil : account
       }
@@ -102,5 +91,8 @@
   extension Problem {
     /// The problem when no thread is free to read a result.
     static let tooManyReaders = busy("as many results are being read as may be")
+
+    /// The problem when unread responses leave no room for another one.
+    static let answersAreFull = busy("answers that clients have not read take as much memory as they may")
   }
 #endif

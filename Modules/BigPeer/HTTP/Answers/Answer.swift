@@ -86,6 +86,38 @@
   }
 
   extension Response {
+    /// The bytes that are handed to a connection at a time.
+    static let pieceBytes = 32 << 10
+
+    /// A response whose bytes are complete, and count for its request until they are sent.
+    ///
+    /// Room for them is reserved before: ``Admission/reserveAnswer(_:)``.
+    static func json(
+      _ bytes: [UInt8], status: HTTPResponse.Status = .ok, headers: HTTPFields, _ admission: Admission
+    ) -> Response {
+      guard bytes.count > pieceBytes else {
+        return Response(
+          status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+      }
+      return Response(
+        status: status, headers: headers,
+        body: ResponseBody(contentLength: bytes.count) { writer in
+          // The request lasts until all is sent.
+          defer { withExtendedLifetime(admission) {} }
+          try await write(piecesOf: bytes, to: &writer)
+          try await writer.finish(nil)
+        })
+    }
+
+    /// Writes bytes piece by piece, each once the connection takes it.
+    @concurrent
+    static func write(piecesOf bytes: [UInt8], to writer: inout any ResponseBodyWriter) async throws {
+      for start in stride(from: 0, to: bytes.count, by: pieceBytes) {
+        let end = min(start + pieceBytes, bytes.count)
+        try await writer.write(ByteBuffer(bytes: bytes[start..<end]))
+      }
+    }
+
     /// A response whose bytes are complete.
     static func json(_ bytes: [UInt8], status: HTTPResponse.Status = .ok, transaction: String?) -> Response {
       Response(

@@ -12,6 +12,8 @@
     static let lifetime: Int64 = 24 * 3_600 * 1_000
     /// The maximum length of a key, in bytes.
     static let textBytes = 255
+    /// About what a stored response takes besides its own bytes, in bytes.
+    private static let overhead = 256
     /// The maximum number of expired records that one write removes.
     private static let purgedAtOnce = 64
 
@@ -21,6 +23,7 @@
 
     private let hash: [UInt8]
     private let fingerprint: [UInt8]
+    private let room: KeptAnswers
 
     /// Reads the header of a request.
     ///
@@ -30,10 +33,11 @@
     ///     another key.
     ///   - path: The path of the request.
     ///   - body: The bytes of the request's body.
+    ///   - limits: Bound how much is stored.
     /// - Returns: The key; `nil` if there is no such header.
     /// - Throws: `request` for a text that cannot be a key.
     static func read(
-      _ headers: HTTPFields, of owner: String, path: String, body: [UInt8]
+      _ headers: HTTPFields, of owner: String, path: String, body: [UInt8], within limits: HTTPLimits
     ) throws(Problem) -> IdempotencyKey? {
       let texts = headers[values: .idempotencyKey]
       guard let text = texts.first else { return nil }
@@ -43,19 +47,27 @@
         throw Problem.request(
           "the header Idempotency-Key must be one text of 1 to \(textBytes) visible characters of ASCII")
       }
+      var fingerprint = SHA256()
+      fingerprint.update(data: Array("\(path)\n".utf8))
+      fingerprint.update(data: body)
       return IdempotencyKey(
         hash: Array(SHA256.hash(data: Array("\(owner)\n\(text)".utf8))),
-        fingerprint: Array(SHA256.hash(data: Array("\(path)\n".utf8) + body)))
+        fingerprint: Array(fingerprint.finalize()),
+        room: KeptAnswers(owner: Array(SHA256.hash(data: Array(owner.utf8))), limits))
     }
 
     /// The stored response to the same write.
     ///
     /// - Returns: `nil` when the write was not done within the last 24 hours.
-    /// - Throws: `idempotencyKey` when another write was done with this key; `StoreError`.
+    /// - Throws: `idempotencyKey` when another write was done with this key; `keptAnswers` when the write was
+    ///   not done, and its response could not be stored; `StoreError`.
     func answer(in transaction: WriteTransaction, at now: Int64) throws -> [UInt8]? {
       guard let bytes = try transaction.sideValue(Self.answers, key: hash),
         let record = Record(stored: bytes), record.expires > now
-      else { return nil }
+      else {
+        try room.check(in: transaction, at: now)
+        return nil
+      }
       guard record.fingerprint == fingerprint else {
         throw Problem(
           .unprocessableContent, "idempotencyKey", "the Idempotency-Key was used for another request")
@@ -65,10 +77,12 @@
 
     /// Stores the response to a write, in the write's own transaction, and removes some expired records.
     ///
-    /// - Throws: `limit` for a response that is too large to be stored; `StoreError`.
+    /// - Throws: `limit` for a response that is too large to be stored; `keptAnswers` when there is no room
+    ///   for it; `StoreError`.
     func keep(_ answer: [UInt8], in transaction: WriteTransaction, at now: Int64) throws {
       try Self.purge(transaction, at: now)
       let record = Record(expires: now + Self.lifetime, fingerprint: fingerprint, answer: answer)
+      try room.add(answer.count + Self.overhead, expiring: record.expires, in: transaction, at: now)
       try transaction.setSideValue(record.stored, Self.answers, key: hash)
       try transaction.setSideValue(
         [1], Self.expiries, key: Self.bigEndian(record.expires) + hash)

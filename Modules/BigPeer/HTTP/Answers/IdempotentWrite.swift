@@ -31,7 +31,8 @@
     ///   - rows: The name of the response's rows.
     ///   - body: Writes, and completes the response; returns its rows.
     /// - Returns: The response, which is durable with the documents.
-    /// - Throws: What `body` throws; `limit` for a response that is too large. Then nothing is written.
+    /// - Throws: What `body` throws; `limit` for a response that is too large; `busy` when there is no room
+    ///   for it. Then nothing is written.
     func carryOut(
       _ context: StatementContext, rows: TextKey = "items",
       _ body: @escaping @Sendable (WriteTransaction, inout Answer) throws -> [Value]
@@ -52,6 +53,8 @@
           guard bytes.count <= admission.limits.answerBytes else {
             throw Problem.answerTooLarge(admission.limits)
           }
+          // Without room for the response the write fails as a whole.
+          try admission.reserveAnswer(bytes.count)
           try key?.keep(bytes, in: transaction, at: time)
           return .done(bytes, answer.transaction)
         }.0
@@ -59,9 +62,12 @@
         context.cancel()
       }
       switch outcome {
-      case .done(let bytes, let token): return .json(bytes, transaction: token.description)
+      case .done(let bytes, let token):
+        return .json(bytes, headers: Response.jsonHeaders(transaction: token.description), admission)
       case .replayed(let bytes):
-        var response = Response.json(bytes, transaction: Self.transaction(in: bytes))
+        try await admission.waitToReserveAnswer(bytes.count)
+        let headers = Response.jsonHeaders(transaction: Self.transaction(in: bytes))
+        var response = Response.json(bytes, headers: headers, admission)
         response.headers[.replayed] = "true"
         return response
       }

@@ -9,14 +9,14 @@
   struct StreamedAnswer: Sendable {
     /// Responses up to about this many bytes are sent as a whole; an error then still changes the status.
     private static let wholeBytes = 64 << 10
-    /// Bytes that are collected before they are sent.
-    private static let chunkBytes = 32 << 10
 
     /// The name of the member with the rows.
     let name: TextKey
     let answer: Answer
     /// The rows, each as its JSON.
     private let rows: OpenRows
+    /// Counts the bytes of rows until they are sent.
+    private let share: AnswerShare
     private let admission: Admission
     private let record: RequestRecord
 
@@ -28,12 +28,13 @@
     }
 
     init(
-      _ name: TextKey, _ answer: Answer, _ reader: RowReader<[UInt8]>, _ admission: Admission,
-      _ record: RequestRecord
+      _ name: TextKey, _ answer: Answer, _ reader: RowReader<[UInt8]>, _ share: AnswerShare,
+      _ admission: Admission, _ record: RequestRecord
     ) {
       self.name = name
       self.answer = answer
       rows = OpenRows(reader)
+      self.share = share
       self.admission = admission
       self.record = record
     }
@@ -42,19 +43,23 @@
     ///
     /// - Throws: Errors that occur before anything is sent.
     func response() async throws -> Response {
-      var text = RowText(bytes: answer.opening(name), limit: admission.limits.rows)
-      while text.bytes.count < Self.wholeBytes {
+      var begun: [[UInt8]] = []
+      var byteCount = 0
+      while byteCount < Self.wholeBytes {
         let more = try await rows.reader.take()
         guard !more.isEmpty else {
-          text.bytes.append(contentsOf: ended.closing())
-          return .json(text.bytes, transaction: answer.transaction.description)
+          var text = RowText(bytes: answer.opening(name), limit: admission.limits.rows)
+          for row in begun { try text.append(row) }
+          return .json(text.bytes + ended.closing(), transaction: answer.transaction.description)
         }
-        try text.append(more)
+        byteCount += more.reduce(0) { $0 + $1.count }
+        begun.append(contentsOf: more)
+        guard begun.count <= admission.limits.rows else { throw Problem.tooManyRows(admission.limits.rows) }
       }
-      let begun = text
+      let first = begun
       return Response(
         status: .ok, headers: Response.jsonHeaders(transaction: answer.transaction.description),
-        body: ResponseBody { writer in try await send(begun, to: &writer) })
+        body: ResponseBody { writer in try await send(first, to: &writer) })
     }
 
     /// The response with the members that are known only at its end.
@@ -65,17 +70,25 @@
     }
 
     @concurrent
-    private func send(_ begun: RowText, to writer: inout any ResponseBodyWriter) async throws {
-      var text = begun
+    private func send(_ first: [[UInt8]], to writer: inout any ResponseBodyWriter) async throws {
+      var text = RowText(bytes: answer.opening(name), limit: admission.limits.rows)
       do {
-        while true {
-          if text.bytes.count >= Self.chunkBytes {
-            try await writer.write(ByteBuffer(bytes: text.bytes))
-            text.bytes.removeAll(keepingCapacity: true)
+        var more = first
+        while !more.isEmpty {
+          // The rows that are sent are released one by one.
+          more.reverse()
+          while let row = more.popLast() {
+            if row.count > Response.pieceBytes {
+              try text.appendSeparator()
+              try await flush(&text, to: &writer)
+              try await Response.write(piecesOf: row, to: &writer)
+              share.sent(row.count)
+            } else {
+              try text.append(row)
+              if text.bytes.count >= Response.pieceBytes { try await flush(&text, to: &writer) }
+            }
           }
-          let more = try await rows.reader.take()
-          guard !more.isEmpty else { break }
-          try text.append(more)
+          more = try await rows.reader.take()
         }
       } catch {
         // It is too late for a status. The connection ends without the end of the body, so that no client
@@ -87,28 +100,52 @@
         throw problem
       }
       try await writer.write(ByteBuffer(bytes: text.bytes + ended.closing()))
+      share.sent(text.rowBytes)
       try await writer.finish(nil)
+    }
+
+    @concurrent
+    private func flush(_ text: inout RowText, to writer: inout any ResponseBodyWriter) async throws {
+      guard !text.bytes.isEmpty else { return }
+      try await writer.write(ByteBuffer(bytes: text.bytes))
+      share.sent(text.rowBytes)
+      text.clear()
     }
   }
 
-  /// The collected text of rows.
+  /// The text of rows that are collected for one write.
   private struct RowText {
-    var bytes: [UInt8]
-    let limit: Int
+    private(set) var bytes: [UInt8]
+    /// The bytes of rows among them.
+    private(set) var rowBytes = 0
+    private let limit: Int
     private var count = 0
 
     init(bytes: [UInt8], limit: Int) { (self.bytes, self.limit) = (bytes, limit) }
 
-    mutating func append(_ rows: [[UInt8]]) throws(Problem) {
-      for row in rows {
-        guard count < limit else {
-          throw Problem(
-            .unprocessableContent, "limit", "an answer has at most \(limit) rows: ask for parts, with LIMIT")
-        }
-        if count > 0 { bytes.append(UInt8(ascii: ",")) }
-        bytes.append(contentsOf: row)
-        count += 1
-      }
+    /// Appends what comes before the next row, which is counted.
+    mutating func appendSeparator() throws(Problem) {
+      guard count < limit else { throw Problem.tooManyRows(limit) }
+      if count > 0 { bytes.append(UInt8(ascii: ",")) }
+      count += 1
+    }
+
+    mutating func append(_ row: [UInt8]) throws(Problem) {
+      try appendSeparator()
+      bytes.append(contentsOf: row)
+      rowBytes += row.count
+    }
+
+    mutating func clear() {
+      bytes.removeAll(keepingCapacity: true)
+      rowBytes = 0
+    }
+  }
+
+  extension Problem {
+    fileprivate static func tooManyRows(_ limit: Int) -> Problem {
+      Problem(
+        .unprocessableContent, "limit", "an answer has at most \(limit) rows: ask for parts, with LIMIT")
     }
   }
 #endif

@@ -21,6 +21,9 @@
     /// A client that still sends can then read that response.
     private static let lingering = TimeAmount.milliseconds(250)
 
+    /// The bytes that are read of a connection at a time.
+    private static let readBytes = 16 << 10
+
     private let ledger: ConnectionLedger
     private let limits: HTTPLimits
     /// Gets a report of each request that this handler answers itself, before any route.
@@ -68,6 +71,10 @@
         isOver = true
         return context.close(promise: nil)
       }
+      // A body that waits for memory has several reads in hand.
+      context.channel.setOption(
+        .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.readBytes)
+      ).whenFailure { _ in }
       if context.channel.isActive { count(context) }
     }
 

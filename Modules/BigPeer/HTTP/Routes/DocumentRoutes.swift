@@ -15,7 +15,7 @@
         try await answer(request, context) { try await find(&$0, $1, context) }
       }
       router.post("/api/v4/store/findbyid") { request, context in
-        try await answer(request, context) { try findByID(&$0, $1) }
+        try await answer(request, context) { try await findByID(&$0, $1) }
       }
       router.post("/api/v4/store/count") { request, context in
         try await answer(request, context) { try await count(&$0, $1) }
@@ -49,17 +49,21 @@
       let answer = Answer(transaction: application.transactions.newest)
       let options = JSON.WriteOptions.answer(areCountersTagged: isDescribing)
       let (select, arguments) = (finding.select, finding.arguments)
-      let reader = try admission.read { statement throws(DunlinError) in
+      let (reader, share) = try admission.read { statement, share throws(DunlinError) in
         try application.parts.rows.begin(select, arguments, within: statement) { row, _ in
-          var bytes: [UInt8] = []
-          JSON.write(Self.document(row.id, try row.values()), to: &bytes, options: options)
-          return bytes
+          try share.bytes(of: row, statement) { bytes, limit in
+            let document = Self.document(row.id, try row.values())
+            _ = JSON.write(document, to: &bytes, atMost: limit, options: options)
+          }
         }
       }
-      return try await StreamedAnswer("documents", answer, reader, admission, context.record).response()
+      return try await StreamedAnswer("documents", answer, reader, share, admission, context.record)
+        .response()
     }
 
-    private func findByID(_ fields: inout RequestFields, _ admission: Admission) throws -> Response {
+    private func findByID(
+      _ fields: inout RequestFields, _ admission: Admission
+    ) async throws -> Response {
       let collection = try DocumentQuery.collection(&fields)
       let id = try DocumentQuery.id(&fields)
       let isDescribing = try fields.flag("describe") ?? false
@@ -71,14 +75,24 @@
         guard let collection = try transaction.collection(collection),
           let record = try transaction.record(collection, id)
         else { return nil }
+        // Besides its fields, a record has what merging needs.
+        guard record.bytes.count <= admission.limits.rowBytes * 4 else {
+          throw QueryError.rowTooLarge(admission.limits.rowBytes)
+        }
         return try record.withView { try $0.isAlive ? $0.fields(collection.keys) : nil }
       }
       var bytes = answer.opening("documents")
       if let found {
-        JSON.write(Self.document(id, found), to: &bytes, options: .answer(areCountersTagged: isDescribing))
+        let options = JSON.WriteOptions.answer(areCountersTagged: isDescribing)
+        let limit = bytes.count + admission.limits.rowBytes
+        guard JSON.write(Self.document(id, found), to: &bytes, atMost: limit, options: options) else {
+          throw QueryError.rowTooLarge(admission.limits.rowBytes)
+        }
       }
       bytes.append(contentsOf: answer.closing())
-      return .json(bytes, transaction: answer.transaction.description)
+      try await admission.waitToReserveAnswer(bytes.count)
+      return .json(
+        bytes, headers: Response.jsonHeaders(transaction: answer.transaction.description), admission)
     }
 
     /// The form of a document in responses.
@@ -93,7 +107,7 @@
       var answer = Answer(transaction: application.transactions.newest)
       var select = finding.select
       select.projection = .countAll(alias: "count")
-      let reader = try admission.read { statement throws(DunlinError) in
+      let (reader, _) = try admission.read { statement, _ throws(DunlinError) in
         try application.parts.rows.begin(select, finding.arguments, within: statement) { row, _ in
           try row.values()["count"] ?? .int(0)
         }

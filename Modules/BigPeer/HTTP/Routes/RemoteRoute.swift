@@ -52,9 +52,14 @@
         let question = Question(
           statement: statement, arguments: arguments, time: .seconds(seconds), rows: rows,
           bytes: max(admission.limits.answerBytes / max(peers.count, 1), 1_024))
-        let results = await Self.ask(peers, question, application.dunlin)
+        let results = await Self.ask(peers, question, application.dunlin, admission)
         let answer = Answer(transaction: application.transactions.newest)
-        return try .whole(Self.bytes(answer, results), answer, admission)
+        let bytes = Self.bytes(answer, results)
+        guard bytes.count <= admission.limits.answerBytes else {
+          throw Problem.answerTooLarge(admission.limits)
+        }
+        let headers = Response.jsonHeaders(transaction: answer.transaction.description)
+        return .json(bytes, headers: headers, admission)
       } catch {
         throw Problem(any: error)
       }
@@ -88,14 +93,15 @@
     }
 
     /// Queries all devices within the time of the request; late devices are reported as late.
-    private static func ask(_ peers: [DunlinPeer], _ question: Question, _ dunlin: Dunlin) async -> [[UInt8]]
-    {
+    private static func ask(
+      _ peers: [DunlinPeer], _ question: Question, _ dunlin: Dunlin, _ admission: Admission
+    ) async -> [[UInt8]] {
       let end = ContinuousClock.now + question.time
       // A device that does not respond does not end the statement either.
       let answers = await TimedRound.run(peers, within: question.time + .seconds(1), width: width) { peer in
         var question = question
         question.time = max(end - .now, .milliseconds(1))
-        return await rows(of: peer, question, dunlin)
+        return await rows(of: peer, question, dunlin, admission)
       }
       return zip(peers, answers).map { json(of: $0, $1) }
     }
@@ -123,7 +129,7 @@
 
     /// The rows of one device as JSON, separated by commas, and why there are no more.
     private static func rows(
-      of peer: DunlinPeer, _ question: Question, _ dunlin: Dunlin
+      of peer: DunlinPeer, _ question: Question, _ dunlin: Dunlin, _ admission: Admission
     ) async -> (bytes: [UInt8], failure: Problem?) {
       var bytes: [UInt8] = []
       do {
@@ -138,6 +144,7 @@
           guard bytes.count + json.count + 1_024 <= question.bytes else {
             throw Problem(.unprocessableContent, "limit", "the device's answer is larger than it may be")
           }
+          try admission.reserveAnswer(more: json.count)
           if count > 0 { bytes.append(UInt8(ascii: ",")) }
           bytes.append(contentsOf: json)
           count += 1

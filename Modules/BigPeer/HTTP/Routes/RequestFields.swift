@@ -42,11 +42,12 @@
     package func json(_ admission: Admission) async throws -> (value: Value, bytes: [UInt8]) {
       try checkContentType()
       let bytes = try await collect(atMost: admission.limits.bodyBytes) { count throws(Problem) in
-        try admission.reserve(count)
+        // Its texts are copied when it is parsed.
+        try await admission.reserveBody(count * 2)
       }
       // A truncated body may look complete.
       try admission.record.checkIsNeeded()
-      try admission.reserve(JSONCost.bytes(of: bytes))
+      try await admission.reserveBody(JSONCost.bytes(of: bytes))
       do {
         return (try JSON.parse(bytes, options: JSON.ReadOptions(interpretsTags: true)), bytes)
       } catch {
@@ -60,19 +61,24 @@
     ///
     /// - Parameters:
     ///   - limit: The maximum size of the body, in bytes.
-    ///   - reserve: Reserves room for more bytes.
+    ///   - reserve: Reserves room for more bytes, for all at once where the request says
+    ///     how many there are.
     /// - Returns: All bytes.
     /// - Throws: `bodyTooLarge`; `connection` if the body did not arrive completely; what `reserve` throws.
     func collect(
-      atMost limit: Int, _ reserve: (Int) throws(Problem) -> Void = { _ in }
+      atMost limit: Int, _ reserve: (Int) async throws(Problem) -> Void = { _ in }
     ) async throws -> [UInt8] {
       let length = headers[.contentLength].flatMap { Int($0) }
       if let length, length > limit { throw Problem.bodyTooLarge(limit) }
       var bytes: [UInt8] = []
+      if let length {
+        try await reserve(length)
+        bytes.reserveCapacity(length)
+      }
       do {
         for try await chunk in body {
           guard bytes.count + chunk.readableBytes <= limit else { throw Problem.bodyTooLarge(limit) }
-          try reserve(chunk.readableBytes)
+          if length == nil { try await reserve(chunk.readableBytes) }
           bytes.append(contentsOf: chunk.readableBytesView)
         }
       } catch let error where !(error is Problem || error is CancellationError) {

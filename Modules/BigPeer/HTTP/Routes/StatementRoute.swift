@@ -29,7 +29,7 @@
       let arguments = try fields.map("args") ?? [:]
       try fields.finish()
       let key = try IdempotencyKey.read(
-        request.headers, of: admission.key.id, path: request.uri.path, body: bytes)
+        request.headers, of: admission.key.id, path: request.uri.path, body: bytes, within: admission.limits)
       try await admission.application.transactions.satisfy(request.headers)
       let engine = admission.application.parts.engine
       do {
@@ -60,14 +60,14 @@
     ) async throws -> Response {
       let application = admission.application
       let answer = Answer(transaction: application.transactions.newest, queryType: type)
-      let reader = try admission.read { statement throws(DunlinError) in
+      let (reader, share) = try admission.read { statement, share throws(DunlinError) in
         try application.parts.rows.begin(prepared, arguments, within: statement) { row, _ in
-          var bytes: [UInt8] = []
-          JSON.write(.map(try row.values()), to: &bytes, options: .answer())
-          return bytes
+          try share.bytes(of: row, statement) { bytes, limit in
+            _ = JSON.write(.map(try row.values()), to: &bytes, atMost: limit, options: .answer())
+          }
         }
       }
-      return try await StreamedAnswer("items", answer, reader, admission, context.record).response()
+      return try await StreamedAnswer("items", answer, reader, share, admission, context.record).response()
     }
 
     private func write(
@@ -92,7 +92,8 @@
         prepared, arguments: arguments, within: admission.statementContext)
       var answer = Answer(transaction: application.transactions.newest, queryType: .unknown)
       answer.warnings = result.hints
-      return try .whole(answer.bytes("items", result.rows.map { .map(try $0.values()) }), answer, admission)
+      return try await .whole(
+        answer.bytes("items", result.rows.map { .map(try $0.values()) }), answer, admission)
     }
   }
 
@@ -110,13 +111,15 @@
   extension Response {
     /// A response that is not streamed.
     ///
-    /// - Throws: `limit` when it is too large.
-    static func whole(_ bytes: [UInt8], _ answer: Answer, _ admission: Admission) throws(Problem) -> Response
-    {
+    /// - Throws: `limit` when it is too large; `busy` when there is no room for it for a while.
+    static func whole(
+      _ bytes: [UInt8], _ answer: Answer, _ admission: Admission
+    ) async throws(Problem) -> Response {
       guard bytes.count <= admission.limits.answerBytes else {
         throw Problem.answerTooLarge(admission.limits)
       }
-      return .json(bytes, transaction: answer.transaction.description)
+      try await admission.waitToReserveAnswer(bytes.count)
+      return .json(bytes, headers: jsonHeaders(transaction: answer.transaction.description), admission)
     }
   }
 

@@ -25,7 +25,7 @@
       try fields.finish()
       guard let list else { throw Problem.request("commands is missing") }
       let key = try IdempotencyKey.read(
-        request.headers, of: admission.key.id, path: request.uri.path, body: bytes)
+        request.headers, of: admission.key.id, path: request.uri.path, body: bytes, within: admission.limits)
       try await admission.application.transactions.satisfy(request.headers)
       do {
         let commands = try zip(list.indices, list).map { index, command in

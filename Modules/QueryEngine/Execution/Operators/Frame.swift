@@ -22,8 +22,14 @@ struct FrameExpression: Sendable {
   }
 
   func evaluate(_ frame: Frame) throws(QueryError) -> Value? {
+    var bytes = Evaluator.producedBytes
+    return try evaluate(frame, within: &bytes)
+  }
+
+  /// The value as one column of a row, for which functions may still produce some bytes.
+  func evaluate(_ frame: Frame, within bytes: inout Int) throws(QueryError) -> Value? {
     if let slot { return frame.indices.contains(slot) ? frame[slot] : nil }
-    return try Evaluator.evaluate(expression, row: { frame.value(at: $0) }, in: scope)
+    return try Evaluator.evaluate(expression, row: { frame.value(at: $0) }, in: scope, within: &bytes)
   }
 
   /// Whether the expression is true, and not NULL or MISSING.

@@ -10,6 +10,7 @@ struct Projector: Sendable {
   }
 
   private let keys: KeyTable
+  private let context: StatementContext?
   /// Whether rows of columns have the ids of their documents.
   private let namesDocuments: Bool
   private let shape: RowShape?
@@ -26,6 +27,7 @@ struct Projector: Sendable {
     namesDocuments: Bool = true
   ) {
     self.keys = keys
+    self.context = context
     self.namesDocuments = namesDocuments
     switch projection {
     case .all, .countAll: shape = nil
@@ -54,6 +56,8 @@ struct Projector: Sendable {
 
   /// The row of a document in the store's memory; the document is copied where the row shows all of it.
   func row(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> Row {
+    // Whatever of it the row shows is copied.
+    if record.bytes.byteCount > StatementContext.largeRowBytes { try context?.beginLargeRow() }
     if let shape {
       return Row(shape, try values(id, record), id: namesDocuments ? DocumentID(copying: id) : nil)
     }
@@ -72,18 +76,20 @@ struct Projector: Sendable {
     guard let shape else {
       if parts.isEmpty { return Row(fields) }
       var row: [TextKey: Value] = [:]
+      var bytes = Evaluator.producedBytes
       for part in parts {
         switch part {
         case .document: row.merge(fields) { $1 }
         case .without(let path): row.remove(path)
-        case .column(let name, let column): row[name] = try column.evaluate(fields)
+        case .column(let name, let column): row[name] = try column.evaluate(fields, within: &bytes)
         }
       }
       return Row(row)
     }
     var values: [Value?] = []
     values.reserveCapacity(columns.count)
-    for column in columns { values.append(try column.evaluate(fields)) }
+    var bytes = Evaluator.producedBytes
+    for column in columns { values.append(try column.evaluate(fields, within: &bytes)) }
     return Row(shape, values)
   }
 
@@ -110,12 +116,14 @@ struct Projector: Sendable {
   private func values(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> [Value?] {
     var values: [Value?] = []
     values.reserveCapacity(columns.count)
-    for column in columns { values.append(try column.evaluate(id, record)) }
+    var bytes = Evaluator.producedBytes
+    for column in columns { values.append(try column.evaluate(id, record, within: &bytes)) }
     return values
   }
 
   private func members(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> [TextKey: Value] {
     var row: [TextKey: Value] = [:]
+    var bytes = Evaluator.producedBytes
     for part in parts {
       switch part {
       case .document:
@@ -126,7 +134,7 @@ struct Projector: Sendable {
           throw .unreadable(error)
         }
       case .without(let path): row.remove(path)
-      case .column(let name, let column): row[name] = try column.evaluate(id, record)
+      case .column(let name, let column): row[name] = try column.evaluate(id, record, within: &bytes)
       }
     }
     return row

@@ -135,16 +135,18 @@ struct FrameProjector {
     if let shape {
       var values: [Value?] = []
       values.reserveCapacity(columns.count)
-      for column in columns { values.append(try column.evaluate(frame)) }
+      var bytes = Evaluator.producedBytes
+      for column in columns { values.append(try column.evaluate(frame, within: &bytes)) }
       return Row(shape, values)
     }
     var row: [TextKey: Value] = [:]
+    var bytes = Evaluator.producedBytes
     for document in documents { row[document.name] = frame[document.slot] }
     for part in parts {
       switch part {
       case .document(let slot): if case .map(let members) = frame[slot] { row.merge(members) { $1 } }
       case .without(let path): row.remove(path)
-      case .column(let name, let column): row[name] = try column.evaluate(frame)
+      case .column(let name, let column): row[name] = try column.evaluate(frame, within: &bytes)
       }
     }
     return Row(row)
