@@ -249,6 +249,9 @@
       stallDeadline = nil
       if !context.channel.isWritable, !isOver {
         stallDeadline = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.stallTime)) {
+          [ledger] in
+          // The log says why the response broke off.
+          ledger.abandon(context.channel, .stalled)
           context.close(promise: nil)
         }
       }
