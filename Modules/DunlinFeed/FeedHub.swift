@@ -4,19 +4,27 @@ public import DocStore
 import QueryEngine
 import Synchronization
 
-/// Passes commits to the readers of one database's changes, and bounds what is queued for each.
+/// Passes commits to the readers of one database's changes.
 ///
-/// The writer only looks into an index, however many readers there are. A reader that does not keep up loses
-/// the queued commits, and reads the log instead.
+/// The latest commits are in memory once for all readers, within one bound. The writer only looks into an
+/// index of the readers' filters. A reader has its position and no queue. If commits behind it were dropped,
+/// it reads the log instead.
 public final class FeedHub: Sendable {
-  /// The queue of one reader.
-  fileprivate struct Mailbox {
+  /// The readers that have the same filter.
+  fileprivate struct ReaderSet {
+    let filter: FeedFilter
     let collections: Set<TextKey>
-    var commits: [Commit] = []
-    var changeCount = 0
-    var byteCount = 0
-    /// Whether commits were dropped.
-    var isBehind = false
+    var readers: Set<UInt64> = []
+    /// The last commit that may concern them.
+    var newest: UInt64 = 0
+    /// The last such commit that is no longer in memory.
+    var newestDropped: UInt64 = 0
+  }
+
+  fileprivate struct Reader {
+    let readerSet: UInt64
+    /// All commits up to this one are done.
+    var sequence: UInt64 = 0
     var waiter: CheckedContinuation<Void, Never>?
     var deadline: ContinuousClock.Instant?
 
@@ -24,29 +32,34 @@ public final class FeedHub: Sendable {
       defer { (waiter, deadline) = (nil, nil) }
       return waiter
     }
-
-    mutating func forget() { (commits, changeCount, byteCount) = ([], 0, 0) }
   }
 
   fileprivate struct State {
     var listener: CommitListener?
-    var mailboxes: [UInt64: Mailbox] = [:]
+    var readers: [UInt64: Reader] = [:]
+    var readerSets: [UInt64: ReaderSet] = [:]
+    var byFilter: [[SubscriptionQuery]: UInt64] = [:]
     var byCollection: [TextKey: Set<UInt64>] = [:]
+    /// Finds the sets of readers that a commit may concern.
     var index = ObserverIndex()
-    /// The last commit that was passed to all mailboxes.
-    var last: (sequence: UInt64, check: UInt32)?
+    /// The latest commits that concern readers, ascending.
+    var recent: [FeedCommit] = []
+    var changeCount = 0
+    var byteCount = 0
+    /// The position after the last commit, whether or not it concerns readers.
+    var last: FeedPosition?
     var nextID: UInt64 = 1
     var isTicking = false
     var isClosed = false
   }
 
-  /// What a reader finds in its mailbox.
+  /// What a reader finds behind its position.
   enum Mail {
-    case commit(Commit)
-    /// Commits were dropped; from now on the mailbox is filled again.
+    case commit(FeedCommit)
+    /// Commits were dropped.
     case behind
-    /// Nothing; all commits up to `last` have been passed on.
-    case nothing(last: (sequence: UInt64, check: UInt32)?)
+    /// Nothing; no commit up to `last` concerns the reader.
+    case nothing(last: FeedPosition?)
     case closed
   }
 
@@ -68,109 +81,121 @@ public final class FeedHub: Sendable {
 
   // MARK: - Readers come and go
 
-  /// Creates a mailbox, which receives commits from now on.
+  /// Registers a reader, for which commits are kept from now on.
   ///
-  /// - Throws: `closed`, `limit`.
-  func add(_ filter: FeedFilter) throws -> UInt64 {
-    try state.withLock { state in
+  /// - Returns: The id of the reader, and that of the readers with the same filter.
+  /// - Throws: `closed`, `limit`; what reading the store throws.
+  func add(_ filter: FeedFilter) throws -> (id: UInt64, readerSet: UInt64) {
+    let now = try FeedPosition.now(store)
+    return try state.withLock { state in
       guard !state.isClosed else { throw FeedError(.closed, "the database is closed") }
-      guard state.mailboxes.count < FeedLimits.readers else {
+      guard state.readers.count < FeedLimits.readers else {
         throw FeedError(.limit, "more than \(FeedLimits.readers) readers of changes")
       }
-      let id = state.nextID
-      state.nextID += 1
-      let names = Set(filter.queries.map { TextKey($0.collection) })
-      state.mailboxes[id] = Mailbox(collections: names)
-      for name in names { state.byCollection[name, default: []].insert(id) }
-      for query in filter.queries {
-        state.index.insert(id, collection: query.collection, predicate: query.predicate)
+      let readerSet = state.readerSet(of: filter)
+      let id = state.takeID()
+      state.readers[id] = Reader(readerSet: readerSet)
+      state.readerSets[readerSet]?.readers.insert(id)
+      if state.listener == nil {
+        state.last = now
+        state.listener = store.onCommit { [weak self] in self?.take($0) }
       }
-      if state.listener == nil { state.listener = store.onCommit { [weak self] in self?.take($0) } }
-      return id
+      return (id, readerSet)
     }
   }
 
   func remove(_ id: UInt64) {
-    let (waiter, listener) = state.withLock { state in
-      let mailbox = state.mailboxes.removeValue(forKey: id)
-      for name in mailbox?.collections ?? [] {
-        state.byCollection[name]?.remove(id)
-        if state.byCollection[name]?.isEmpty == true { state.byCollection[name] = nil }
-      }
-      state.index.remove(id)
-      guard state.mailboxes.isEmpty else { return (mailbox?.waiter, CommitListener?.none) }
+    let (waiter, listener, dropped) = state.withLock { state in
+      let reader = state.readers.removeValue(forKey: id)
+      if let reader { state.remove(id, from: reader.readerSet) }
+      guard state.readers.isEmpty else { return (reader?.waiter, CommitListener?.none, [FeedCommit]()) }
       // Without a listener the store need not keep the former state of changed documents.
       defer { (state.listener, state.last) = (nil, nil) }
-      return (mailbox?.waiter, state.listener)
+      return (reader?.waiter, state.listener, state.takeRecent())
     }
     waiter?.resume()
-    withExtendedLifetime(listener) {}
+    withExtendedLifetime((listener, dropped)) {}
   }
 
   /// Ends all readers.
   public func close() {
-    let (waiters, listener) = state.withLock { state in
+    let (waiters, listener, dropped) = state.withLock { state in
       state.isClosed = true
-      let waiters = state.mailboxes.keys.compactMap { state.mailboxes[$0]?.takeWaiter() }
-      for id in state.mailboxes.keys { state.mailboxes[id]?.forget() }
+      let waiters = state.readers.keys.compactMap { state.readers[$0]?.takeWaiter() }
       defer { state.listener = nil }
-      return (waiters, state.listener)
+      return (waiters, state.listener, state.takeRecent())
     }
     listener?.cancel()
     for waiter in waiters { waiter.resume() }
+    withExtendedLifetime(dropped) {}
   }
 
-  /// Whether a mailbox exists and may receive more.
-  func isOpen(_ id: UInt64) -> Bool { state.withLock { !$0.isClosed && $0.mailboxes[id] != nil } }
+  /// Whether a reader is registered and may receive more.
+  func isOpen(_ id: UInt64) -> Bool { state.withLock { !$0.isClosed && $0.readers[id] != nil } }
 
   /// The number of readers that have not ended.
-  public var readerCount: Int { state.withLock { $0.mailboxes.count } }
+  public var readerCount: Int { state.withLock { $0.readers.count } }
 
   // MARK: - Commits
 
   /// Receives a commit, on the writer's thread.
   private func take(_ commit: Commit) {
-    let waiters = state.withLock { state in
-      guard !state.isClosed, !state.mailboxes.isEmpty else { return [CheckedContinuation<Void, Never>]() }
-      var waiters: [CheckedContinuation<Void, Never>] = []
-      let concerned = state.concerned(by: commit)
-      if !concerned.isEmpty {
-        let byteCount = commit.changes.reduce(0) { $0 + $1.recordBytes }
-        for id in concerned {
-          if let waiter = state.mailboxes[id]?.take(commit, byteCount) { waiters.append(waiter) }
-        }
+    let (waiters, dropped) = state.withLock { state in
+      guard !state.isClosed, !state.readers.isEmpty, let before = state.last else {
+        return ([CheckedContinuation<Void, Never>](), [FeedCommit]())
       }
-      state.last = (commit.sequence, UInt32(truncatingIfNeeded: commit.id))
-      return waiters
+      state.last = FeedPosition(
+        epoch: before.epoch, sequence: commit.sequence, check: UInt32(truncatingIfNeeded: commit.id))
+      let concerned = state.concerned(by: commit)
+      guard !concerned.isEmpty else { return ([], []) }
+      let dropped = state.add(FeedCommit(commit, after: before, for: concerned))
+      if !state.recent.isEmpty { scheduleTick(&state) }
+      return (state.takeWaiters(of: concerned), dropped)
     }
-    for waiter in waiters { waiter.resume() }
+    withExtendedLifetime(dropped) {}
+    guard waiters.count > FeedLimits.promptWakes else { return waiters.forEach { $0.resume() } }
+    DispatchQueue.global().async { waiters.forEach { $0.resume() } }
   }
 
-  /// Takes the next item out of a mailbox.
-  func next(for id: UInt64) -> Mail {
+  /// Finds what is behind a reader's position.
+  ///
+  /// - Parameters:
+  ///   - id: The reader.
+  ///   - sequence: All commits up to this one are done.
+  /// - Returns: The next commit that may concern the reader, or why there is none.
+  func next(for id: UInt64, after sequence: UInt64) -> Mail {
     state.withLock { state in
-      guard !state.isClosed, state.mailboxes[id] != nil else { return .closed }
-      return state.mailboxes[id]?.next(last: state.last) ?? .closed
+      guard !state.isClosed, let reader = state.readers[id],
+        let readerSet = state.readerSets[reader.readerSet]
+      else { return .closed }
+      state.readers[id]?.sequence = sequence
+      guard readerSet.newest > sequence else { return .nothing(last: state.last) }
+      guard readerSet.newestDropped <= sequence else { return .behind }
+      let commit = state.recent[state.firstIndex(after: sequence)...]
+        .first { $0.readerSets.contains(reader.readerSet) }
+      return commit.map { .commit($0) } ?? .behind
     }
   }
 
   // MARK: - Waiting
 
-  /// Waits until a mailbox may have something, the deadline passes, or the task is cancelled.
-  func wait(for id: UInt64, until deadline: ContinuousClock.Instant?) async {
+  /// Waits until a commit after `sequence` may concern a reader, the deadline passes, or the task ends.
+  func wait(for id: UInt64, after sequence: UInt64, until deadline: ContinuousClock.Instant?) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let goesOn = state.withLock { state in
-          guard !state.isClosed, !Task.isCancelled, state.mailboxes[id]?.isEmpty == true else { return true }
-          state.mailboxes[id]?.waiter = continuation
-          state.mailboxes[id]?.deadline = deadline
+          guard !state.isClosed, !Task.isCancelled, let reader = state.readers[id],
+            let newest = state.readerSets[reader.readerSet]?.newest, newest <= sequence
+          else { return true }
+          state.readers[id]?.waiter = continuation
+          state.readers[id]?.deadline = deadline
           if deadline != nil { scheduleTick(&state) }
           return false
         }
         if goesOn { continuation.resume() }
       }
     } onCancel: {
-      state.withLock { $0.mailboxes[id]?.takeWaiter() }?.resume()
+      state.withLock { $0.readers[id]?.takeWaiter() }?.resume()
     }
   }
 
@@ -180,70 +205,153 @@ public final class FeedHub: Sendable {
     DispatchQueue.global().asyncAfter(deadline: .now() + Self.tick) { [weak self] in self?.endWaits() }
   }
 
+  /// Ends waits whose time is over, and drops commits that all readers have.
   private func endWaits() {
-    let waiters = state.withLock { state in
+    let (waiters, dropped) = state.withLock { state in
       state.isTicking = false
       let now = ContinuousClock.now
       var waiters: [CheckedContinuation<Void, Never>] = []
       var isWaitedFor = false
-      for (id, mailbox) in state.mailboxes {
-        guard let deadline = mailbox.deadline else { continue }
+      for (id, reader) in state.readers {
+        guard let deadline = reader.deadline else { continue }
         if deadline > now {
           isWaitedFor = true
-        } else if let waiter = state.mailboxes[id]?.takeWaiter() {
+        } else if let waiter = state.readers[id]?.takeWaiter() {
           waiters.append(waiter)
         }
       }
-      if isWaitedFor { scheduleTick(&state) }
-      return waiters
+      let dropped = state.dropRead()
+      if isWaitedFor || !state.recent.isEmpty { scheduleTick(&state) }
+      return (waiters, dropped)
     }
     for waiter in waiters { waiter.resume() }
+    withExtendedLifetime(dropped) {}
   }
 }
 
 extension FeedHub.State {
-  /// The readers that a commit may concern.
-  fileprivate mutating func concerned(by commit: Commit) -> [UInt64] {
-    if commit.changes.count <= FeedLimits.promptChanges { return index.affected(by: commit) }
+  fileprivate mutating func takeID() -> UInt64 {
+    defer { nextID += 1 }
+    return nextID
+  }
+
+  /// The set of the readers with a filter; it is made if it is not there.
+  fileprivate mutating func readerSet(of filter: FeedFilter) -> UInt64 {
+    if let known = byFilter[filter.queries] { return known }
+    let id = takeID()
+    let names = Set(filter.queries.map { TextKey($0.collection) })
+    byFilter[filter.queries] = id
+    readerSets[id] = FeedHub.ReaderSet(filter: filter, collections: names)
+    for name in names { byCollection[name, default: []].insert(id) }
+    for query in filter.queries {
+      index.insert(id, collection: query.collection, predicate: query.predicate)
+    }
+    return id
+  }
+
+  /// Removes a reader from its set, and the set with its last reader.
+  fileprivate mutating func remove(_ reader: UInt64, from id: UInt64) {
+    readerSets[id]?.readers.remove(reader)
+    guard let readerSet = readerSets[id], readerSet.readers.isEmpty else { return }
+    readerSets[id] = nil
+    byFilter[readerSet.filter.queries] = nil
+    for name in readerSet.collections {
+      byCollection[name]?.remove(id)
+      if byCollection[name]?.isEmpty == true { byCollection[name] = nil }
+    }
+    index.remove(id)
+  }
+
+  /// The sets of readers that a commit may concern.
+  fileprivate mutating func concerned(by commit: Commit) -> Set<UInt64> {
+    if commit.changes.count <= FeedLimits.promptChanges { return Set(index.affected(by: commit)) }
     var (found, latest): (Set<UInt64>, UInt32?) = ([], nil)
     for change in commit.changes where change.key.collection != latest {
       latest = change.key.collection
       found.formUnion(byCollection[TextKey(change.collection.name)] ?? [])
     }
-    return Array(found)
+    return found
   }
-}
 
-extension FeedHub.Mailbox {
-  fileprivate var isEmpty: Bool { commits.isEmpty && !isBehind }
-
-  /// - Returns: The reader that waits for the mailbox, if any.
-  fileprivate mutating func take(_ commit: Commit, _ byteCount: Int) -> CheckedContinuation<Void, Never>? {
-    guard !isBehind else { return nil }
-    changeCount += commit.changes.count
-    self.byteCount += byteCount
-    if changeCount > FeedLimits.queuedChanges || self.byteCount > FeedLimits.queuedBytes {
-      forget()
-      isBehind = true
-    } else {
-      commits.append(commit)
+  /// Keeps a commit for its readers, unless it is too large by itself.
+  ///
+  /// - Returns: The commits that were dropped, to be released outside of the lock.
+  fileprivate mutating func add(_ commit: FeedCommit) -> [FeedCommit] {
+    for id in commit.readerSets { readerSets[id]?.newest = commit.sequence }
+    guard commit.changeCount <= FeedLimits.queuedChanges, commit.byteCount <= FeedLimits.queuedBytes else {
+      recordDrop(of: commit)
+      return []
     }
-    return takeWaiter()
-  }
-
-  fileprivate mutating func next(last: (sequence: UInt64, check: UInt32)?) -> FeedHub.Mail {
-    if isBehind {
-      isBehind = false
-      return .behind
+    recent.append(commit)
+    changeCount += commit.changeCount
+    byteCount += commit.byteCount
+    var (count, changes, bytes) = (0, changeCount, byteCount)
+    while changes > FeedLimits.queuedChanges || bytes > FeedLimits.queuedBytes {
+      changes -= recent[count].changeCount
+      bytes -= recent[count].byteCount
+      count += 1
     }
-    guard !commits.isEmpty else { return .nothing(last: last) }
-    let commit = commits.removeFirst()
-    changeCount -= commit.changes.count
-    byteCount -= commit.changes.reduce(0) { $0 + $1.recordBytes }
-    return .commit(commit)
+    return drop(count)
   }
-}
 
-extension Change {
-  fileprivate var recordBytes: Int { (before?.bytes.count ?? 0) + (after?.bytes.count ?? 0) }
+  /// Drops the commits that no reader still has to read.
+  ///
+  /// - Returns: The commits, to be released outside of the lock.
+  /// - Complexity: O(*n*) for *n* readers.
+  fileprivate mutating func dropRead() -> [FeedCommit] {
+    guard !recent.isEmpty else { return [] }
+    var least = UInt64.max
+    for reader in readers.values where readerSets[reader.readerSet]?.newest ?? 0 > reader.sequence {
+      least = min(least, reader.sequence)
+    }
+    return drop(least == .max ? recent.count : firstIndex(after: least))
+  }
+
+  private mutating func drop(_ count: Int) -> [FeedCommit] {
+    guard count > 0 else { return [] }
+    let dropped = Array(recent[..<count])
+    recent.removeFirst(count)
+    for commit in dropped {
+      changeCount -= commit.changeCount
+      byteCount -= commit.byteCount
+      recordDrop(of: commit)
+    }
+    return dropped
+  }
+
+  private mutating func recordDrop(of commit: FeedCommit) {
+    for id in commit.readerSets {
+      let known = readerSets[id]?.newestDropped ?? 0
+      readerSets[id]?.newestDropped = max(known, commit.sequence)
+    }
+  }
+
+  /// Takes all commits out of memory, when nobody reads any more.
+  fileprivate mutating func takeRecent() -> [FeedCommit] {
+    defer { (recent, changeCount, byteCount) = ([], 0, 0) }
+    return recent
+  }
+
+  /// The index of the first commit in memory after a sequence.
+  ///
+  /// - Complexity: O(log *n*) for *n* commits.
+  fileprivate func firstIndex(after sequence: UInt64) -> Int {
+    var (low, high) = (0, recent.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if recent[middle].sequence <= sequence { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// The waiting readers of some sets.
+  fileprivate mutating func takeWaiters(of sets: Set<UInt64>) -> [CheckedContinuation<Void, Never>] {
+    var waiters: [CheckedContinuation<Void, Never>] = []
+    for id in sets {
+      for reader in readerSets[id]?.readers ?? [] {
+        if let waiter = readers[reader]?.takeWaiter() { waiters.append(waiter) }
+      }
+    }
+    return waiters
+  }
 }

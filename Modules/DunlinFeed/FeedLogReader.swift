@@ -73,11 +73,17 @@ struct FeedLogReader {
 
   /// Reads the next part.
   ///
+  /// - Parameters:
+  ///   - matcher: Selects the documents that the reader wants.
+  ///   - transaction: The snapshot.
+  ///   - byteLimit: The approximate number of bytes of the records.
+  /// - Returns: The events, and whether more of the log remains.
   /// - Throws: What reading a record throws, except for damage, which becomes an event.
-  mutating func read(_ matcher: inout FeedMatcher, _ transaction: borrowing ReadTransaction) throws -> Outcome
-  {
+  mutating func read(
+    _ matcher: inout FeedMatcher, _ transaction: borrowing ReadTransaction, byteLimit: Int
+  ) throws -> Outcome {
     guard progress.sequence >= transaction.logStart else { return requery(.truncated, transaction) }
-    var page = Page(matcher: matcher)
+    var page = Page(matcher: matcher, byteLimit: byteLimit)
     defer { matcher = page.matcher }
     do {
       var (entries, isFull) = (0, false)
@@ -127,6 +133,7 @@ struct FeedLogReader {
   /// The events that have been found.
   private struct Page {
     var matcher: FeedMatcher
+    let byteLimit: Int
     var items: [FeedItem] = []
     var byteCount = 0
     var members = 0
@@ -136,7 +143,7 @@ struct FeedLogReader {
     var isLastOfCommit = false
 
     var hasRoom: Bool {
-      items.count < FeedLimits.batchEvents && byteCount < FeedLimits.batchBytes
+      items.count < FeedLimits.batchEvents && byteCount < byteLimit
         && members < FeedLimits.logMembers
     }
 

@@ -16,6 +16,20 @@ package enum PlainText {
     return plain
   }
 
+  /// Whether a text is visible as it is: it has no controls, line ends or invisible characters.
+  ///
+  /// Names of users and of keys have to be: with the others, two names that differ look the same, and a log
+  /// or a page shows something else than what is stored. Refused are the general categories control,
+  /// format, line separator and paragraph separator of Unicode, to which all changes of the writing
+  /// direction belong.
+  ///
+  /// - Complexity: O(*n*).
+  package static func isVisible(_ text: String) -> Bool {
+    !text.unicodeScalars.contains { scalar in
+      isHidden(scalar) || scalar.properties.generalCategory == .format
+    }
+  }
+
   private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .lineSeparator, .paragraphSeparator: true

@@ -29,6 +29,7 @@
         #expect(try await admin.send("GET", "/admin/applications/none/keys").status == 404)
         for body in [
           "{}", "{\"name\":\"\"", "{\"name\":\"a\",\"right\":\"all\"}", "{\"name\":\"a\",\"seconds\":0}",
+          "{\"name\":\"a\\nb\"}", "{\"name\":\"a\\u0085b\"}", "{\"name\":\"a\\u202Eb\"}",
         ] {
           try await expectEqual(admin.send("POST", "/admin/applications/default/keys", body).status, 400)
         }

@@ -118,6 +118,14 @@
         "FILE:3: applications[1].id: another application has the id a"
       ),
       (
+        "{\"data\": \"d\",\"applications\": [\n{\"id\": \"a\", \"name\": \"a\\u202Eb\"}]}",
+        "FILE:2: applications[0].name: must have no control characters and no invisible ones"
+      ),
+      (
+        "{\"data\": \"d\",\"applications\": [{\"id\": \"a\\u0085b\", \"folder\": \"f\"}]}",
+        "FILE:1: applications[0].id: must have no control characters and no invisible ones"
+      ),
+      (
         "{\"data\": \"d\",\"applications\": [{\"id\": \"a b\"}]}",
         "FILE:1: applications[0].folder: is missing"
       ),

@@ -94,6 +94,58 @@
       }
     }
 
+    @Test(arguments: [
+      ("GET /api/openapi.json HTTP/1.1\r\n", 400),
+      ("GET /api/openapi.json HTTP/1.1\r\nHost: a\r\nHost: a\r\n", 400),
+      ("GET /api/openapi.json HTTP/1.1\r\nHost: a, b\r\n", 400),
+      ("GET /api/openapi.json HTTP/1.1\r\nHost: a/b\r\n", 400),
+      ("POST /api/v4/store/execute HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n", 501),
+      ("POST /api/v4/store/execute HTTP/1.0\r\nTransfer-Encoding: chunked\r\n", 400),
+      ("GET /api/openapi.json HTTP/1.1\r\nHost: a\r\nConnection: close\r\n", 200),
+      ("GET /api/openapi.json HTTP/1.1\r\nHost: [::1]:80\r\nConnection: close\r\n", 200),
+    ])
+    func `a head that RFC 9112 does not allow is refused, and ends the connection`(head: String, status: Int)
+      async throws
+    {
+      try await with { _ in
+      } _: { _, api in
+        // A request behind a refused one is not looked at.
+        let next = status == 200 ? "" : "0\r\n\r\nGET /api/openapi.json HTTP/1.1\r\nHost: a\r\n\r\n"
+        let answer = try await self.raw(api, "\(head)\r\n\(next)")
+        #expect(answer?.status == status)
+        #expect(answer?.headers["connection"] == (status == 200 ? answer?.headers["connection"] : "close"))
+        #expect(answer.map { !$0.text.contains("HTTP/1.1 200") } ?? false)
+      }
+    }
+
+    @Test(arguments: ["", "Connection: keep-alive\r\n"])
+    func `HTTP/1.0 gets answers without chunks, of which the end of the connection is the end`(field: String)
+      async throws
+    {
+      try await with { _ in
+      } _: { _, api in
+        let commands = (0..<500).map {
+          "{\"method\":\"upsert\",\"collection\":\"c\",\"value\":{\"_id\":\($0),\"t\":\"\(String(repeating: "x", count: 1_000))\"}}"
+        }
+        let written = try await api.post(
+          "/api/v4/store/write", "{\"commands\":[\(commands.joined(separator: ","))]}")
+        #expect(written.status == 200)
+        // An answer of this size is streamed.
+        let body = "{\"statement\":\"SELECT * FROM c\"}"
+        let head = self.head(api, "Content-Length: \(body.utf8.count)\r\n\(field)")
+          .replacing("HTTP/1.1", with: "HTTP/1.0").replacing("Host: a\r\n", with: "")
+        let answer = try #require(try await self.raw(api, head + body + "GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
+        #expect(answer.status == 200)
+        #expect(answer.headers["transfer-encoding"] == nil)
+        #expect(answer.headers["connection"] == "close")
+        guard case .map(let fields) = try JSON.parse(answer.body) else {
+          Issue.record("the answer is no JSON object")
+          return
+        }
+        #expect(fields["items"]?.list?.count == 500)
+      }
+    }
+
     @Test func `a body that is too large is refused before it is read`() async throws {
       try await with {
         $0.bodyBytes = 10_000
@@ -191,7 +243,7 @@
         let client = api.client
         let answers = try await offTasks {
           let connection = try client.connect()
-          connection.write(Array("\(text)GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n".utf8))
+          connection.write(Array("\(text)GET /nothing HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".utf8))
           return try connection.readAll(atMost: 1 << 20)
         }
         #expect(String(decoding: answers, as: UTF8.self).split(separator: "HTTP/1.1 404").count == 501)
@@ -301,6 +353,8 @@
     @Test(arguments: [
       ("localhost:1", 200), ("LOCALHOST", 200), ("127.0.0.1:80", 200), ("[::1]:80", 200),
       ("rebound.example", 421), ("127.0.0.1.rebound.example:80", 421), ("", 421),
+      ("a\r\nHost: localhost", 400),
+      ("rebound.example/localhost", 400),
     ])
     func `the listener for administration answers no name of a web page`(host: String, status: Int)
       async throws

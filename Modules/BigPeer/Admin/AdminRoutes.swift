@@ -106,6 +106,7 @@
     ) async throws -> Response {
       var fields = fields
       let name = try fields.requiredText("name", bytes: 128)
+      try Problem.checkIsVisible(name, "name")
       let text = try fields.text("right") ?? "read"
       guard let right = APIKey.Right(rawValue: text) else {
         throw Problem.request("right must be read or write")

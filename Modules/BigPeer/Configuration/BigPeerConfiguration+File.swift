@@ -1,5 +1,6 @@
 #if Server
   import CRDTCore
+  import Links
   import Logging
 
   extension BigPeerConfiguration {
@@ -50,11 +51,14 @@
   }
 
   extension BigPeerConfiguration.Application {
+    private static let invisible = "must have no control characters and no invisible ones"
+
     fileprivate init(_ object: ConfigurationObject, data: String, _ mistakes: Mistakes) {
       var object = object
       let id = mistakes.collect { () throws -> String in
         let id = try object.requiredText("id")
         guard id.utf8.count <= 128 else { throw object.fault("id", "must have at most 128 bytes") }
+        guard PlainText.isVisible(id) else { throw object.fault("id", Self.invisible) }
         return id
       }
       let folder = mistakes.collect { () throws -> String in
@@ -67,7 +71,10 @@
         return folder
       }
       self.init(id: id ?? "", folder: folder ?? "")
-      mistakes.collect { name = try object.text("name") ?? name }
+      mistakes.collect {
+        name = try object.text("name") ?? name
+        guard PlainText.isVisible(name) else { throw object.fault("name", Self.invisible) }
+      }
       mistakes.collect { trustsCopies = try object.flag("trustCopies") ?? trustsCopies }
       if let login = mistakes.collect({ try object.object("login") }) ?? nil {
         self.login = BigPeerConfiguration.Login(login, mistakes)

@@ -4,6 +4,7 @@
   package import Facade
   package import Foundation
   package import Logging
+  import NIOCore
   import Synchronization
 
   /// The change feed of one application: its streams, its webhooks and its history.
@@ -84,8 +85,6 @@
     }
 
     /// An event as clients read it; its transaction is named as in all responses.
-    func json(_ event: FeedEvent) -> [UInt8] { Self.json(event, parts.store) }
-
     static func json(
       _ event: FeedEvent, _ store: Store, withValues hasValues: Bool = true
     ) -> [UInt8] {
@@ -99,10 +98,17 @@
 
     /// Begins a stream of changes for a key, unless there are too many.
     ///
-    /// The stream holds its seat at the listener, `seat`.
+    /// - Parameters:
+    ///   - filter: Selects the changes.
+    ///   - position: The position from which it continues; `nil` means from the next change.
+    ///   - key: The id of the key.
+    ///   - seat: The seat at the listener, which the stream holds.
+    ///   - pages: The pages of all streams of the listener.
+    /// - Returns: The stream, which counts as long as it is referenced.
     /// - Throws: `limit`, `closed`.
     func openStream(
-      _ filter: FeedFilter, after position: FeedPosition?, key: String, _ seat: StreamSeat
+      _ filter: FeedFilter, after position: FeedPosition?, key: String, _ seat: StreamSeat,
+      _ pages: StreamPages
     ) throws -> FeedStream {
       try state.withLock { state in
         guard !state.isOver else { throw DunlinError(.closed, "the server stops") }
@@ -118,7 +124,7 @@
       }
       do {
         let reader = try translatingErrors { try parts.feeds.read(filter, after: position) }
-        return FeedStream(reader, self, key, seat)
+        return FeedStream(reader, self, key, seat, pages)
       } catch {
         endStream(of: key)
         throw error
@@ -143,22 +149,26 @@
     private let feed: ApplicationFeed
     private let key: String
     private let seat: StreamSeat
+    private let making: StreamPages.Making
 
-    fileprivate init(_ reader: FeedReader, _ feed: ApplicationFeed, _ key: String, _ seat: StreamSeat) {
+    fileprivate init(
+      _ reader: FeedReader, _ feed: ApplicationFeed, _ key: String, _ seat: StreamSeat, _ pages: StreamPages
+    ) {
       (self.reader, self.feed, self.key, self.seat) = (reader, feed, key, seat)
+      let store = feed.parts.store
+      making = StreamPages.Making(pages) { batch in
+        EventStream.text(of: batch) { ApplicationFeed.json($0, store, withValues: $1) }
+      }
     }
 
     /// Waits for the next changes, or for the time of a heartbeat; `nil` when the stream has ended.
-    func next() async throws -> FeedBatch? {
+    func next() async throws -> FeedPage<[ByteBuffer]>? {
       do {
-        return try await reader.next(waiting: feed.settings.heartbeat)
+        return try await reader.next(waiting: feed.settings.heartbeat, making)
       } catch {
         throw DunlinError.translating(error)
       }
     }
-
-    /// An event as clients read it.
-    func json(_ event: FeedEvent) -> [UInt8] { feed.json(event) }
 
     deinit { feed.endStream(of: key) }
   }

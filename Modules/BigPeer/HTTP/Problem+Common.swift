@@ -2,6 +2,7 @@
   import CRDTCore
   import Facade
   import HTTPTypes
+  import Links
 
   extension Problem {
     private static func challenge(_ error: String?) -> HTTPFields {
@@ -41,6 +42,16 @@
 
     /// The request does not follow the API description.
     static func request(_ detail: String) -> Problem { Problem(.badRequest, "request", detail) }
+
+    /// Checks a name or a label: what it shows must be what it is.
+    ///
+    /// - Throws: `request` for a text with control, format or line-ending characters, some of which change
+    ///   the direction of writing.
+    static func checkIsVisible(_ text: String, _ name: String) throws(Problem) {
+      guard PlainText.isVisible(text) else {
+        throw request("\(name) must have no control characters and no invisible ones")
+      }
+    }
 
     /// A value does not fit where it is used.
     static func argument(_ detail: String) -> Problem { Problem(.unprocessableContent, "argument", detail) }

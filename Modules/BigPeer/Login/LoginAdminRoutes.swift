@@ -32,6 +32,7 @@
       var fields = fields
       let text = try fields.requiredText("deviceKey", bytes: 256)
       let reason = try fields.text("reason", bytes: Revocations.textBytes)
+      if let reason { try Problem.checkIsVisible(reason, "reason") }
       try fields.finish()
       let key: PeerKey
       do {

@@ -105,9 +105,10 @@
     private static func userID(_ value: Value?) throws(Mistake) -> String? {
       guard let value else { return nil }
       guard case .string(let text) = value, 1...userBytes ~= text.utf8.count,
-        !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F })
+        PlainText.isVisible(text)
       else {
-        throw Mistake("\"userID\" is no text of 1 to \(userBytes) bytes without control characters")
+        throw Mistake(
+          "\"userID\" is no text of 1 to \(userBytes) bytes without control and invisible characters")
       }
       return text
     }

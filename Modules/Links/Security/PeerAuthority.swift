@@ -137,7 +137,8 @@
     ///
     /// - Parameters:
     ///   - peerKey: The peer's key.
-    ///   - user: The user that the peer acts for, 1 to 128 bytes; `nil` for none.
+    ///   - user: The user that the peer acts for, 1 to 128 bytes without control characters and invisible
+    ///     ones; `nil` for none.
     ///   - validity: The time in which the certificate is valid. An intermediate authority limits it to its
     ///     own time.
     /// - Returns: The certificate, and that of the intermediate authority.
@@ -153,7 +154,12 @@
       for peerKey: PeerKey, user: String?, validity: Range<Date>, proof: PeerIdentity.Proof,
       information: [TextKey: Value] = [:]
     ) throws(LinkError) -> PeerCertificate {
-      if let user { try Self.check(user, "A user") }
+      if let user {
+        try Self.check(user, "A user")
+        guard PlainText.isVisible(user) else {
+          throw LinkError(.credentials, "A user has no control characters and no invisible ones")
+        }
+      }
       let validity = isIntermediate ? try cut(validity) : validity
       do {
         let statement = PeerExtension(proof: proof, application: trusted.application, user: user)

@@ -211,6 +211,46 @@
       withExtendedLifetime(folder) {}
     }
 
+    @Test func `the log says why a client that takes nothing was cut off`() async throws {
+      let folder = try TemporaryDirectory()
+      let lines = LogLines()
+      var configuration = RunningBigPeer.configuration(in: folder)
+      configuration.http.limits.stallTime = .seconds(1)
+      try await RunningBigPeer.with(configuration, logger: lines.logger) { running in
+        let api = try await running.api()
+        let client = try RawClient(running.addresses.http)
+        try client.send(
+          "GET /api/v4/changes?\(Self.cars) HTTP/1.1\r\nHost: x\r\nAuthorization: \(api.headers["Authorization"] ?? "")\r\n\r\n"
+        )
+        #expect(try await client.read(until: "\n\n").contains("200 OK"))
+        let text = String(repeating: "x", count: 1_000_000)
+        while !lines.all.contains(where: { $0.contains("stalled") }) {
+          let answer = try await api.execute(
+            "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'text': :t}) ON ID CONFLICT DO UPDATE",
+            args: "{\"t\":\"\(text)\"}")
+          expectEqual(answer.status, 200)
+        }
+        withExtendedLifetime(client) {}
+      }
+      withExtendedLifetime(folder) {}
+    }
+
+    @Test func `an event that is too large comes without its values`() async throws {
+      try await FeedServer.with { server in
+        try await server.follow(Self.cars) { stream in
+          _ = try await stream.event()
+          // A character of one byte takes six in JSON.
+          let text = String(repeating: "\u{1}", count: 1_500_000)
+          try await server.store["cars"].upsert(["_id": "a", "text": text])
+          try await server.store["cars"].upsert(["_id": "b"])
+          let events = try await stream.changes(2)
+          #expect(events.map(\.words) == ["upsert a", "upsert b"])
+          #expect(events[0].fields.boolean("valuesOmitted") == true)
+          #expect(events[1].fields["valuesOmitted"] == nil)
+        }
+      }
+    }
+
     @Test func `the whole server streams changes to a key that reads, and to nobody else`() async throws {
       let folder = try TemporaryDirectory()
       try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder)) { running in

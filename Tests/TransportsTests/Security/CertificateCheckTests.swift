@@ -38,6 +38,14 @@
       #expect(identity.validUntil == Int64(end.timeIntervalSince1970) * 1_000)
     }
 
+    @Test(arguments: ["an\u{A}n", "an\u{85}n", "an\u{200B}n", "an\u{202E}n", "an\u{2029}n"])
+    func `no certificate is issued for a user with characters that do not show`(user: String) {
+      let error = #expect(throws: LinkError.self) {
+        try authority.issue(for: DeviceKey().peerKey, user: user, validity: PeerAuthority.always)
+      }
+      #expect(error?.code == .credentials)
+    }
+
     @Test func `one with an authority between is right`() async throws {
       let middle = CertificateDraft.intermediate()
       guard case .p256(let key) = middle.key else { return }

@@ -4,7 +4,6 @@
   import Facade
   import HTTPTypes
   import Hummingbird
-  import NIOCore
   import ServiceLifecycle
 
   extension FeedRoutes {
@@ -42,7 +41,8 @@
       let stream: FeedStream
       do {
         stream = try feed.openStream(
-          query.filter, after: query.start?.position(in: feed.parts.store), key: admission.key.id, seat)
+          query.filter, after: query.start?.position(in: feed.parts.store), key: admission.key.id, seat, pages
+        )
       } catch let error as DunlinError where error.code == .limit || error.code == .closed {
         throw Problem.busy(error.message)
       }
@@ -60,49 +60,15 @@
         defer { reader.end() }
         context.channel.closeFuture.whenComplete { _ in reader.end() }
         try await withGracefulShutdownHandler {
-          try await EventStream.write(stream, while: isAllowed, to: &output)
+          try await EventStream(
+            stream: stream, channel: context.channel, record: context.record, isAllowed: isAllowed
+          ).write(to: &output)
         } onGracefulShutdown: {
           reader.end()
         }
         try await output.finish(nil)
       }
       return Response(status: .ok, headers: headers, body: body)
-    }
-  }
-
-  /// Changes in the form of server-sent events.
-  ///
-  /// Source: WHATWG, "HTML Living Standard", section 9.2, Server-sent events.
-  private enum EventStream {
-    /// How long a client waits before it reconnects, in milliseconds.
-    private static let retry = 2_000
-
-    @concurrent
-    static func write(
-      _ stream: FeedStream, while isAllowed: @Sendable () -> Bool, to writer: inout any ResponseBodyWriter
-    ) async throws {
-      var buffer = ByteBuffer(string: "retry: \(retry)\n")
-      write(position: stream.reader.position, to: &buffer)
-      try await writer.write(buffer)
-      while let batch = try await stream.next() {
-        // A key that is revoked or expired gets no further events.
-        guard isAllowed() else { return }
-        buffer = ByteBuffer()
-        for item in batch.items {
-          buffer.writeString("id: \(item.position.token)\ndata: ")
-          buffer.writeBytes(stream.json(item.event))
-          buffer.writeString("\n\n")
-        }
-        if batch.items.isEmpty { buffer.writeString(": heartbeat\n") }
-        // An event without data only advances the position.
-        if batch.items.last?.position != batch.position { write(position: batch.position, to: &buffer) }
-        // The next batch is read after this one is sent.
-        try await writer.write(buffer)
-      }
-    }
-
-    private static func write(position: FeedPosition, to buffer: inout ByteBuffer) {
-      buffer.writeString("id: \(position.token)\n\n")
     }
   }
 #endif

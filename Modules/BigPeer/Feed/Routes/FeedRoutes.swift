@@ -9,6 +9,7 @@
     let gate: APIGate
     let seats: StreamSeats
     let tickets = StreamTickets()
+    let pages = StreamPages(byteLimit: StreamLimits.allBytes)
     /// Milliseconds since 1970.
     let now: @Sendable () -> Int64
 

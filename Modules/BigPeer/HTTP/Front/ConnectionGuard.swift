@@ -65,6 +65,7 @@
         let pipeline = context.pipeline.syncOperations
         let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
         try pipeline.addHandler(pacer, position: .before(decoder))
+        try pipeline.addHandler(RequestHeadCheck(), position: .after(decoder))
         self.pacer = pacer
       } catch {
         // Without it a client could have any number of requests in hand.
@@ -168,20 +169,27 @@
     /// Handles a request that cannot be read.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
       guard !ignoresInput else { return }
-      guard error is HTTPParserError || owed == 0 else { return context.fireErrorCaught(error) }
-      let isLarge = (error as? HTTPParserError) == .headerOverflow
-      let problem =
-        isLarge
-        ? Problem(
-          .requestHeaderFieldsTooLarge, "headersTooLarge",
-          "the headers must have at most \(limits.headerBytes) bytes, and be \(limits.headerCount) at most")
-        : Problem(.badRequest, "request", "the request is not HTTP/1.1 as it should be")
+      guard let problem = problem(of: error) else { return context.fireErrorCaught(error) }
       dropsInput = true
       let whole = isBodyPending ? owed - 1 : owed
       if whole == 0 { return refuse(problem, context) }
       // Requests that arrived completely may take effect, so they get their responses first.
       if isBodyPending { refusal = problem } else { tell(problem, context) }
       endBody()
+    }
+
+    /// The problem of a request that cannot be read; `nil` for an error that is not the client's.
+    private func problem(of error: any Error) -> Problem? {
+      switch error {
+      case let refusal as RequestHeadCheck.Refusal: refusal.problem
+      case HTTPParserError.headerOverflow:
+        Problem(
+          .requestHeaderFieldsTooLarge, "headersTooLarge",
+          "the headers must have at most \(limits.headerBytes) bytes, and be \(limits.headerCount) at most")
+      case _ where error is HTTPParserError || owed == 0:
+        Problem.request("the request is not HTTP/1.1 as it should be")
+      default: nil
+      }
     }
 
     /// Responds with a problem, and ends the connection; nothing of the request takes effect.
@@ -232,19 +240,27 @@
         context.write(wrapOutboundOut(.head(head)), promise: promise)
       case .head, .body: context.write(data, promise: promise)
       case .end:
-        context.write(data, promise: promise)
         owed -= 1
         isAnswering = false
+        let closes = closesBehindAnswer && !(refusal != nil && owed == 1)
+        writeEnd(data, closes: closes, context, promise)
         if let refusal, owed == 1 {
           refuse(refusal, context)
-        } else if closesBehindAnswer {
-          context.flush()
-          closeSoon(context)
-        } else {
+        } else if !closes {
           watchBody(context)
           pacer?.resume()
         }
       }
+    }
+
+    /// Writes the end of a response, and perhaps closes the connection once the client has all of it.
+    private func writeEnd(
+      _ data: NIOAny, closes: Bool, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?
+    ) {
+      guard closes else { return context.write(data, promise: promise) }
+      let written = promise ?? context.eventLoop.makePromise(of: Void.self)
+      written.futureResult.assumeIsolated().whenComplete { [weak self] _ in self?.closeSoon(context) }
+      context.writeAndFlush(data, promise: written)
     }
 
     private func closeSoon(_ context: ChannelHandlerContext) {
@@ -256,6 +272,9 @@
       stallDeadline = nil
       if !context.channel.isWritable, !isOver {
         stallDeadline = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.stallTime)) {
+          [ledger] in
+          // The log says why the response broke off.
+          ledger.abandon(context.channel, .stalled)
           context.close(promise: nil)
         }
       }

@@ -160,5 +160,8 @@
   extension Problem {
     /// The problem of a request whose connection has ended.
     static let abandoned = Problem(.requestTimeout, "connection", "the connection ended before the answer")
+
+    /// The problem of a request whose client takes nothing of the response.
+    static let stalled = Problem(.requestTimeout, "stalled", "the client took nothing of the answer in time")
   }
 #endif
