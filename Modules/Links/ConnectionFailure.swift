@@ -1,6 +1,5 @@
 import NIOCore
 import NIOHTTP1
-import NIOWebSocket
 import Platform
 
 #if TLS
@@ -52,9 +51,6 @@ struct ConnectionFailure: Sendable {
         .refused,
         "the other end answers as no WebSocket server does; check the path, and what the proxy passes on"
       ) { $0 is NIOHTTPClientUpgradeError },
-      ConnectionFailure(.malformed, "the other end breaks the rules of WebSocket") {
-        $0 is NIOWebSocketError
-      },
     ] + ofTLS
 
   #if TLS

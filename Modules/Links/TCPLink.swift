@@ -38,7 +38,12 @@ public final class TCPLink: AwaitedLink {
 
   public var statistics: LinkStatistics { counters.withLockedValue { $0 } }
 
-  public func admitted() { place?.leave() }
+  public func admitted() {
+    place?.leave()
+    if endpoint.kind == WebSocketScheme().name {
+      channel.triggerUserOutboundEvent(WebSocketBytesHandler.Event.admitted, promise: nil)
+    }
+  }
 
   public func receive() async throws(LinkError) -> [UInt8]? {
     let bytes = try await inbound.read()

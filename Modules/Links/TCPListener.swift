@@ -52,7 +52,9 @@ public final class TCPListener: Sendable {
   ) async throws(LinkError) -> TCPListener {
     let (links, arrivals) = AsyncStream.makeStream(of: TCPLink.self)
     do {
-      let channel = try await begin(host, port, carrier, options, HalfOpenConnections(limits), arrivals).get()
+      let channel = try await begin(
+        host, port, carrier, options, HalfOpenConnections(limits), awaitsAdmission: false, arrivals
+      ).get()
       return TCPListener(channel, host: host, port: port, links: links, arrivals: arrivals)
     } catch {
       throw LinkError(tcp: error, "Cannot listen on \(hostPort(host, port))")
@@ -60,6 +62,8 @@ public final class TCPListener: Sendable {
   }
 
   /// Starts to listen; blocks the calling thread until then.
+  ///
+  /// Until `Link.admitted` is called on a link over a WebSocket, its peer may send 128 frames and 128 KiB.
   ///
   /// - Parameters:
   ///   - host: The name or address to listen on.
@@ -75,7 +79,9 @@ public final class TCPListener: Sendable {
   ) throws(LinkError) -> TCPListener {
     let (links, arrivals) = AsyncStream.makeStream(of: TCPLink.self)
     do {
-      let channel = try begin(host, port, carrier, options, halfOpen, arrivals).wait()
+      let channel = try begin(
+        host, port, carrier, options, halfOpen, awaitsAdmission: true, arrivals
+      ).wait()
       return TCPListener(channel, host: host, port: port, links: links, arrivals: arrivals)
     } catch {
       throw LinkError(tcp: error, "Cannot listen on \(hostPort(host, port))")
@@ -84,7 +90,7 @@ public final class TCPListener: Sendable {
 
   private static func begin(
     _ host: String, _ port: Int, _ carrier: Carrier, _ options: TCPOptions, _ halfOpen: HalfOpenConnections,
-    _ arrivals: AsyncStream<TCPLink>.Continuation
+    awaitsAdmission: Bool, _ arrivals: AsyncStream<TCPLink>.Continuation
   ) throws(LinkError) -> EventLoopFuture<any Channel> {
     guard (0...65_535).contains(port) else {
       throw LinkError(
@@ -117,7 +123,9 @@ public final class TCPListener: Sendable {
           channel.closeFuture.whenComplete { _ in place.end() }
           switch carrier {
           case .tcp: arrivals.yield(try TCPLink(channel, options: options, place: place))
-          case .webSocket: try WebSocketUpgrade.begin(on: channel, options, place, arrivals)
+          case .webSocket:
+            try WebSocketUpgrade.begin(
+              on: channel, options, place, awaitsAdmission: awaitsAdmission, arrivals)
           }
         }
       }

@@ -1,6 +1,5 @@
 import NIOCore
 import NIOHTTP1
-import NIOWebSocket
 import Platform
 import Testing
 
@@ -58,7 +57,6 @@ import Testing
       (HTTPParserError.invalidEOFState, .disconnected, "before it answered"),
       (NIOHTTPClientUpgradeError.upgraderDeniedUpgrade, .refused, "answers as no WebSocket server does"),
       (NIOHTTPClientUpgradeError.responseProtocolNotFound, .refused, "check the path"),
-      (NIOWebSocketError.invalidFrameLength, .malformed, "breaks the rules of WebSocket"),
     ] as [(any Error, LinkError.Code, String)])
   func `what the network library throws is told in words that say what to do`(
     thrown: any Error, code: LinkError.Code, words: String

@@ -5,6 +5,10 @@ import TestKit
 import Testing
 import Transports
 
+#if TLS
+  import Crypto
+#endif
+
 @Suite(.timeLimit(.minutes(15))) struct WebSocketTests {
   /// Both ends of a connection over loopback, and what keeps them.
   private func connected() async throws -> (client: TCPLink, server: TCPLink, listener: TCPListener) {
@@ -117,13 +121,162 @@ import Transports
     await listener.close()
   }
 
-  @Test func `a request for something else is answered and closed`() async throws {
+  /// Receives all that comes until the other end closes.
+  private func rest(from link: TCPLink) async -> [UInt8] {
+    var bytes: [UInt8] = []
+    while let more = try? await link.receive() { bytes += more }
+    return bytes
+  }
+
+  @Test(
+    arguments: [
+      ("reserved bits", [0xC2, 0x80, 0, 0, 0, 0], 1_002), ("no mask", [0x82, 0x01, 7], 1_002),
+      ("a text", [0x81, 0x80, 0, 0, 0, 0], 1_003),
+      ("a frame too long", [0x82, 0xFF, 0, 0, 0, 0, 0, 1, 0, 1], 1_009),
+      ("70 pongs", Array([[UInt8]](repeating: [0x8A, 0x80, 0, 0, 0, 0], count: 70).joined()), 1_008),
+    ] as [(String, [UInt8], Int)])
+  func `who breaks the rules receives a close frame that says how`(
+    what: String, bytes: [UInt8], code: Int
+  ) async throws {
     let listener = try await TCPListener.bind(over: .webSocket)
-    let link = try await raw(listener, "GET / HTTP/1.1\r\nHost: test\r\n\r\n")
-    let answer = try await text(from: link, through: "\r\n\r\n")
-    #expect(answer.hasPrefix("HTTP/1.1 426"))
-    #expect(((try? await link.receive()) ?? nil) == nil)
+    let link = try await raw(listener, Self.upgrade)
+    var links = listener.links.makeAsyncIterator()
+    let server = try #require(await links.next(isolation: #isolation))
+    // More than the one frame, all of which the other end has yet to read.
+    try await link.send([bytes, [UInt8](repeating: 0, count: 10_000)])
+    #expect(await linkError { while try await server.receive() != nil {} }?.code == .malformed)
+    let answer = await rest(from: link)
+    let head = try #require(answer.firstRange(of: Array("\r\n\r\n".utf8)))
+    let frame = Array(answer[head.upperBound...])
+    #expect(frame.count >= 4 && frame[0] == 0x88 && Int(frame[1]) == frame.count - 2, "\(what)")
+    #expect(frame[2...3].elementsEqual([UInt8(code >> 8), UInt8(code & 255)]), "\(what)")
     link.close(LinkError(.closed, "done"))
+    await server.closed()
+    await listener.close()
+  }
+
+  @Test func `a peer that closes with an error has not ended in order`() async throws {
+    let listener = try await TCPListener.bind(over: .webSocket)
+    let link = try await raw(listener, Self.upgrade)
+    var links = listener.links.makeAsyncIterator()
+    let server = try #require(await links.next(isolation: #isolation))
+    try await link.send([frame(2, [1, 2, 3]), frame(8, [3, 0xF3] + Array("no room".utf8))])
+    #expect(try await receive(3, from: server) == [1, 2, 3])
+    let error = await linkError { while try await server.receive() != nil {} }
+    #expect(error?.code == .disconnected)
+    #expect(error?.message.contains("with code 1011 (no room)") == true)
+    link.close(LinkError(.closed, "done"))
+    await server.closed()
+    await listener.close()
+  }
+
+  #if TLS
+    /// Answers a request for a WebSocket as a server does, and then sends bytes of its own.
+    private func serve(_ listener: TCPListener, _ bytes: [UInt8]) -> Task<[UInt8], any Error> {
+      Task {
+        var links = listener.links.makeAsyncIterator()
+        guard let link = await links.next(isolation: #isolation) else { return [] }
+        var request = ""
+        while !request.contains("\r\n\r\n"), let more = try await link.receive() {
+          request += String(decoding: more, as: UTF8.self)
+        }
+        let line = request.split(separator: "\r\n").first { $0.hasPrefix("Sec-WebSocket-Key: ") } ?? ""
+        let accept = Self.accept(String(line.dropFirst("Sec-WebSocket-Key: ".count)))
+        let head = """
+          HTTP/1.1 101 Switching Protocols\r
+          Upgrade: websocket\r
+          Connection: Upgrade\r
+          Sec-WebSocket-Accept: \(accept)\r
+          \r
+
+          """
+        try await link.send([Array(head.utf8) + bytes])
+        var received: [UInt8] = []
+        while let more = try? await link.receive() { received += more }
+        return received
+      }
+    }
+
+    /// The answer to a key (RFC 6455, section 4.2.2).
+    private static func accept(_ key: String) -> String {
+      let text = key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+      return Data(Insecure.SHA1.hash(data: Data(text.utf8))).base64EncodedString()
+    }
+
+    @Test func `a client that receives a masked frame closes with 1002`() async throws {
+      let listener = try await TCPListener.bind()
+      let serving = serve(listener, frame(2, [1, 2, 3]))
+      let address = try WebSocketAddress("ws://127.0.0.1:\(listener.port)/")
+      let client = try await WebSocketConnector(address).connect()
+      let error = await linkError { while try await client.receive() != nil {} }
+      #expect(error?.code == .malformed)
+      #expect(error?.message.contains("a masked frame") == true)
+      let received = try await serving.value
+      // A masked close frame: its head, the mask, and the code.
+      let code = try #require(received.count >= 8 ? Array(received[6..<8]) : nil)
+      #expect(received[0] == 0x88 && received[1] >= 0x82)
+      #expect([code[0] ^ received[2], code[1] ^ received[3]] == [3, 0xEA])
+      await client.closed()
+      await listener.close()
+    }
+  #endif
+
+  @Test(
+    arguments: [
+      ("GET / HTTP/1.1\r\nHost: test\r\n\r\n", "426 Upgrade Required", "Sec-WebSocket-Version: 13"),
+      (
+        WebSocketTests.upgrade.replacingOccurrences(of: "GET", with: "POST"), "405 Method Not Allowed",
+        "Allow: GET"
+      ),
+      (
+        WebSocketTests.upgrade.replacingOccurrences(of: "Version: 13", with: "Version: 8"),
+        "426 Upgrade Required",
+        "Sec-WebSocket-Version: 13"
+      ),
+      (
+        WebSocketTests.upgrade.replacingOccurrences(of: "dGhlIHNhbXBsZSBub25jZQ==", with: "short"),
+        "400 Bad Request",
+        "Connection: close"
+      ),
+      ("\u{1}\u{2}\r\n\r\n", "400 Bad Request", "Connection: close"),
+      (
+        "GET / HTTP/1.1\r\nHost: test\r\nX: \(String(repeating: "x", count: 20_000))\r\n\r\n",
+        "400 Bad Request", "Connection: close"
+      ),
+    ])
+  func `a request for something else is answered and closed`(
+    request: String, status: String, field: String
+  ) async throws {
+    let listener = try await TCPListener.bind(over: .webSocket)
+    // Further requests on the connection have no answer.
+    let link = try await raw(listener, request + request + request)
+    let answer = String(decoding: await rest(from: link), as: UTF8.self)
+    #expect(answer.hasPrefix("HTTP/1.1 \(status)\r\n"))
+    #expect(answer.contains("\r\n\(field)\r\n"))
+    #expect(answer.components(separatedBy: "HTTP/1.1 ").count == 2)
+    link.close(LinkError(.closed, "done"))
+    await listener.close()
+  }
+
+  @Test func `a peer that is not admitted may send little, and an admitted one as much as it likes`()
+    async throws
+  {
+    let listener = try TCPListener.bindBlocking(
+      over: .webSocket, options: TCPOptions(), halfOpen: HalfOpenConnections(ConnectionLimits()))
+    let address = try WebSocketAddress("ws://127.0.0.1:\(listener.port)/")
+    var links = listener.links.makeAsyncIterator()
+    let first = try await WebSocketConnector(address).connect()
+    let stranger = try #require(await links.next(isolation: #isolation))
+    let sending = Task { for _ in 0..<100 { try await first.send([pattern(10_000)]) } }
+    #expect(await linkError { while try await stranger.receive() != nil {} }?.code == .malformed)
+    _ = try? await sending.value
+    let second = try await WebSocketConnector(address).connect()
+    let guest = try #require(await links.next(isolation: #isolation))
+    guest.admitted()
+    let more = Task { for _ in 0..<100 { try await second.send([pattern(10_000)]) } }
+    #expect(try await receive(1_000_000, from: guest).count == 1_000_000)
+    try await more.value
+    for link in [first, second, stranger, guest] { link.close(LinkError(.closed, "done")) }
     await listener.close()
   }
 

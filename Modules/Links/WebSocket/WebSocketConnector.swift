@@ -2,7 +2,6 @@ import CRDTCore
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOWebSocket
 
 #if TLS
   import NIOSSL
@@ -67,9 +66,7 @@ public struct WebSocketConnector: LinkConnector {
     if webSocket.isSecure { try addTLS(channel, handshake) }
     var headers = HTTPHeaders()
     headers.add(name: "Host", value: webSocket.authority)
-    let upgrader = NIOTypedWebSocketClientUpgrader<TCPLink>(
-      maxFrameSize: WebSocketBytesHandler.frameLimit
-    ) { [options, address, webSocket] channel, _ in
+    let upgrader = WebSocketClientUpgrader<TCPLink> { [options, address, webSocket] channel in
       channel.eventLoop.makeCompletedFuture {
         try channel.pipeline.syncOperations.addHandler(WebSocketBytesHandler(isClient: true, name: address))
         return try TCPLink(

@@ -1,50 +1,55 @@
 import NIOCore
 import NIOHTTP1
-import NIOWebSocket
 
 /// Upgrades an accepted connection to a WebSocket.
 enum WebSocketUpgrade {
   /// How long a client may take to send its request.
   private static let deadline = TimeAmount.seconds(10)
+  /// The most bytes of a request's fields.
+  private static let headBytes = 16 << 10
 
   /// Adds the handlers to a channel that is being made.
   ///
   /// Delivers its link once the client has requested it.
+  ///
+  /// - Parameters:
+  ///   - channel: The channel of the accepted connection.
+  ///   - options: The bounds of the link, and the trusted proxies.
+  ///   - place: The connection's entry among the half-open ones.
+  ///   - awaitsAdmission: Whether `Link.admitted` is called on each link; until then a peer may send little.
+  ///   - arrivals: Receives the link.
+  /// - Throws: An error of the channel, which is closed then.
   static func begin(
-    on channel: any Channel, _ options: TCPOptions, _ place: HalfOpenPlace,
+    on channel: any Channel, _ options: TCPOptions, _ place: HalfOpenPlace, awaitsAdmission: Bool,
     _ arrivals: AsyncStream<TCPLink>.Continuation
   ) throws {
-    let upgrader = NIOTypedWebSocketServerUpgrader<TCPLink?>(
-      maxFrameSize: WebSocketBytesHandler.frameLimit,
-      shouldUpgrade: { channel, head in
-        channel.eventLoop.makeCompletedFuture {
-          let origin = ForwardedAddress(head, over: channel, options)?.origin
-          guard place.settle(origin ?? ConnectionOrigin(channel.remoteAddress)) else {
-            throw LinkError(.closed, "Too many connections")
-          }
-          return HTTPHeaders()
-        }
-      }
-    ) { channel, head in
+    let upgrader = WebSocketServerUpgrader<TCPLink?> { channel, head in
       channel.eventLoop.makeCompletedFuture {
         let forwarded = ForwardedAddress(head, over: channel, options)
         try channel.pipeline.syncOperations.addHandler(
-          WebSocketBytesHandler(isClient: false, name: channel.peerName))
+          WebSocketBytesHandler(
+            isClient: false, name: channel.peerName, awaitsAdmission: awaitsAdmission))
         return try TCPLink(
           channel, kind: "ws", options: options, address: forwarded?.text, origin: forwarded?.origin,
           place: place)
       }
     }
     let configuration = NIOTypedHTTPServerUpgradeConfiguration<TCPLink?>(upgraders: [upgrader]) { channel in
-      channel.eventLoop.makeCompletedFuture {
-        try channel.pipeline.syncOperations.addHandler(WebRefusal())
-        return nil
-      }
+      // The gate lets no other request pass.
+      channel.close(promise: nil)
+      return channel.eventLoop.makeSucceededFuture(nil)
     }
     var pipeline = NIOUpgradableHTTPServerPipelineConfiguration(upgradeConfiguration: configuration)
-    pipeline.decoderConfiguration.maxHeaderListSize = 16 << 10
-    let upgraded = try channel.pipeline.syncOperations.configureUpgradableHTTPServerPipeline(
-      configuration: pipeline)
+    pipeline.decoderConfiguration.maxHeaderListSize = headBytes
+    let operations = channel.pipeline.syncOperations
+    let upgraded = try operations.configureUpgradableHTTPServerPipeline(configuration: pipeline)
+    let decoder = try operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+    let gate = WebSocketGate { [weak channel] head in
+      guard let channel else { return false }
+      let origin = ForwardedAddress(head, over: channel, options)?.origin
+      return place.settle(origin ?? ConnectionOrigin(channel.remoteAddress))
+    }
+    try operations.addHandler(gate, position: .after(decoder))
     let timeOut = channel.eventLoop.scheduleTask(in: deadline) { channel.close(promise: nil) }
     upgraded.whenComplete { result in
       timeOut.cancel()
@@ -55,24 +60,5 @@ enum WebSocketUpgrade {
       case .failure: channel.close(promise: nil)
       }
     }
-  }
-}
-
-/// Answers a request other than for a WebSocket, and closes the connection.
-private final class WebRefusal: ChannelInboundHandler {
-  typealias InboundIn = HTTPServerRequestPart
-  typealias OutboundOut = HTTPServerResponsePart
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    guard case .end = unwrapInboundIn(data) else { return }
-    var headers = HTTPHeaders()
-    headers.add(name: "Upgrade", value: "websocket")
-    headers.add(name: "Connection", value: "close")
-    headers.add(name: "Content-Length", value: "0")
-    let head = HTTPResponseHead(version: .http1_1, status: .upgradeRequired, headers: headers)
-    context.write(wrapOutboundOut(.head(head)), promise: nil)
-    let written = context.eventLoop.makePromise(of: Void.self)
-    context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
-    written.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
   }
 }

@@ -40,7 +40,7 @@ struct RowRun {
     let attack = try await row.prepare(scene)
     let before = try await idle(scene, watch, &figures)
     try await beginCounting(scene)
-    let target = Target(port: scene.port, deadline: .now + self.attack)
+    let target = Target(port: scene.port, webPort: scene.webPort, deadline: .now + self.attack)
     scene.aim(at: target)
     let failure = await Result { try await attack(scene) }
     figures.sentBytes = target.sentBytes

@@ -9,10 +9,11 @@ enum Rows {
     HonestPeers.narrowNeighbour, HonestPeers.narrowReturn, Shapes.lengths, Bombs.zip, Shapes.nesting,
     Shapes.numbers,
     ManyDocuments.sameHashKeys, Interests.regex, Statements.expensive, Interests.wideConditions,
-    Connections.partialFrames, ManyDocuments.farFuture, ManyDocuments.tombstones, ManyDocuments.collections,
+    Connections.partialFrames, WebSockets.beforeHello, WebSockets.afterHello,
+    ManyDocuments.farFuture, ManyDocuments.tombstones, ManyDocuments.collections,
   ]
 
-  static let controls: [Row] = [Controls.idle, Controls.held, Controls.stopped]
+  static let controls: [Row] = [Controls.idle, Controls.held, Controls.stopped, WebSockets.allowed]
 
   static func named(_ name: String) -> Row? { (all + controls).first { $0.name == name } }
 }

@@ -19,12 +19,16 @@ final class Scene: Sendable {
     /// The victim's site is then the greater one, so that of two connections the victim keeps the incoming
     /// one.
     var dialsHonest = false
+    /// Whether it also listens for WebSockets.
+    var listensForWebSockets = false
   }
 
   let victim: ChildPeer
   let honest: ChildPeer
   /// Where the victim listens.
   let port: Int
+  /// Where the victim listens for WebSockets, if it does.
+  let webPort: Int?
   let victimPath: String
   private let setup: Setup
   private let directory: URL
@@ -73,6 +77,8 @@ final class Scene: Sendable {
         ])
     }
     port = try await victim.ask("listen").number("port")
+    webPort =
+      setup.listensForWebSockets ? try await victim.ask("listen for web sockets").number("port") : nil
     let honestPort = try await honest.ask("listen").number("port")
     if setup.dialsHonest {
       try await victim.ask("connect", ["port": .int(Int64(honestPort))])

@@ -36,6 +36,10 @@ final class PeerActions: Sendable {
       try dunlin.listen()
       try dunlin.startSync()
       return ["port": .int(Int64(dunlin.listeningPorts.first ?? 0))]
+    case "listen for web sockets":
+      try dunlin.listenForWebSockets()
+      let port = dunlin.listeningAddresses.first { $0.kind == "ws" }?.port
+      return ["port": .int(Int64(port ?? 0))]
     case "connect":
       dunlin.connect(host: "127.0.0.1", port: request.number("port"))
       try dunlin.startSync()

@@ -23,12 +23,16 @@ final class HostileConnection {
   private var nextNumber: UInt32?
 
   /// Connects; `nil` where nobody takes the connection.
-  init?(to target: Target) {
+  ///
+  /// - Parameters:
+  ///   - target: Whom to attack.
+  ///   - port: Where; where it listens for peers over TCP if this is `nil`.
+  init?(to target: Target, port: Int? = nil) {
     self.target = target
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = UInt16(truncatingIfNeeded: target.port).bigEndian
+    address.sin_port = UInt16(truncatingIfNeeded: port ?? target.port).bigEndian
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     let connected = withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -54,10 +58,15 @@ final class HostileConnection {
   }
 
   func sayHello(as site: SiteID, name: String) {
+    queue(Self.hello(as: site, name: name))
+  }
+
+  /// A hello, without its number.
+  static func hello(as site: SiteID, name: String) -> [UInt8] {
     let hello = Hello(
       versions: SyncLimits.versions, kind: .small, appID: PeerCommand.appID, peerName: name, site: site,
       logEpoch: 5)
-    queue(FrameCodec.frame(.hello, isFirst: true) { hello.encode(to: &$0) })
+    return FrameCodec.frame(.hello, isFirst: true) { hello.encode(to: &$0) }
   }
 
   /// Sends a frame of a payload that `body` writes.

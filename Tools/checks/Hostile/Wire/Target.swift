@@ -7,11 +7,14 @@ final class Target: Sendable {
   static let limitBytes = 64 << 20
 
   let port: Int
+  /// Where it listens for WebSockets, if it does.
+  let webPort: Int?
   let deadline: ContinuousClock.Instant
   private let sent = Atomic<Int>(0)
 
-  init(port: Int, deadline: ContinuousClock.Instant) {
+  init(port: Int, webPort: Int?, deadline: ContinuousClock.Instant) {
     self.port = port
+    self.webPort = webPort
     self.deadline = deadline
   }
 
