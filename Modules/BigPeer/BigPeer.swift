@@ -135,7 +135,8 @@
             name: "http", address: address, places: configuration.places, certificate: parts.certificate,
             limits: configuration.http.limits, gate: parts.gate,
             crossOrigin: CrossOrigin(origins: configuration.http.origins),
-            routes: routes(parts), logger: logger,
+            routes: Self.interfaceRoutes(parts.gate),
+            logins: LoginRoute(parts.applications, proxies: configuration.http.proxies), logger: logger,
             report: { [log = RequestLog(logger), metrics = parts.metrics] in
               metrics.record($0)
               log.log($0)
@@ -162,13 +163,6 @@
 
     /// Milliseconds since 1970.
     private static let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1_000) }
-
-    /// The routes of the HTTP listener: each part of the big peer adds its routes here.
-    private func routes(_ parts: Parts) -> [any ServerRoute] {
-      let login = LoginRoute(
-        endpoints: parts.applications.all.compactMap(\.logins.endpoint), proxies: configuration.http.proxies)
-      return Self.interfaceRoutes(parts.gate) + [login]
-    }
 
     /// The routes of the HTTP interface, which `openapi.json` describes.
     ///

@@ -133,7 +133,8 @@ import ArgumentParser
       logger.logLevel = configuration.logLevel
       let bigPeer = BigPeer(configuration, logger: logger) { addresses in
         for application in configuration.applications {
-          guard case .sharedKey(nil) = application.identity else { continue }
+          guard case .sharedKey(nil) = application.identity, addresses.devices[application.id] != nil
+          else { continue }
           print("shared key of \(application.id) in \(application.sharedKeyPath)")
         }
         print(addresses)

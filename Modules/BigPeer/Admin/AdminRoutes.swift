@@ -20,10 +20,14 @@
     func add(to router: Router<ServerContext>) {
       router.get("/admin/applications") { request, _ in
         try token.check(request.headers)
-        return try json(["applications": .array(try applications.all.map { .map(try $0.summary()) })])
+        let served = applications.all.map { $0.summaryOrFailure }
+        return try json([
+          "applications": .array((served + applications.missing.map(\.summary)).map { .map($0) })
+        ])
       }
       router.get("/admin/applications/:application") { request, context in
-        try json(try application(request, context).summary())
+        if let missing = try missing(request, context) { return try json(missing.summary) }
+        return try json(try application(request, context).summary())
       }
       router.get("/admin/applications/:application/devices") { request, context in
         let application = try application(request, context)
@@ -45,12 +49,24 @@
 
     /// The application that a path names; the request must have the token.
     func application(_ request: Request, _ context: ServerContext) throws -> HostedApplication {
-      try token.check(request.headers)
-      let id = context.parameters.get("application").flatMap { $0.removingPercentEncoding } ?? ""
-      guard let application = applications[id] else {
+      if let missing = try missing(request, context) {
+        throw Problem(
+          .serviceUnavailable, "unavailable", "the application is not served: \(missing.reason)")
+      }
+      guard let application = applications[Self.id(context)] else {
         throw Problem(.notFound, "notFound", "there is no application with this id")
       }
       return application
+    }
+
+    /// The application that a path names, if it cannot be served; the request must have the token.
+    private func missing(_ request: Request, _ context: ServerContext) throws -> MissingApplication? {
+      try token.check(request.headers)
+      return applications.missing(Self.id(context))
+    }
+
+    private static func id(_ context: ServerContext) -> String {
+      context.parameters.get("application").flatMap { $0.removingPercentEncoding } ?? ""
     }
 
     /// A response in JSON.
@@ -185,12 +201,20 @@
     }
   }
 
+  extension MissingApplication {
+    /// The state of the application.
+    var summary: [TextKey: Value] {
+      ["id": .string(id), "name": .string(name), "isServed": .bool(false), "reason": .string(reason)]
+    }
+  }
+
   extension HostedApplication {
     /// The state of the application.
     func summary() throws -> [TextKey: Value] {
       let statistics = try dunlin.store.statistics()
       return [
-        "id": .string(id), "name": .string(configuration.name), "site": .string(statistics.id),
+        "id": .string(id), "name": .string(configuration.name), "isServed": .bool(true),
+        "site": .string(statistics.id),
         "documents": .count(statistics.documentCount), "sequence": .count(statistics.sequence),
         "transactionId": .string(transactions.newest.description),
         "fileBytes": .count(statistics.fileBytes), "usedBytes": .count(statistics.usedBytes),
@@ -202,6 +226,18 @@
         "collectionsNotPulled": .count(missingCollectionCount),
         "subscriptions": .array(dunlin.sync.subscriptions.map { .string($0.queryText) }.sortedByText()),
       ]
+    }
+
+    /// The state of the application; why it cannot be read, if its store has failed.
+    fileprivate var summaryOrFailure: [TextKey: Value] {
+      do {
+        return try summary()
+      } catch {
+        return [
+          "id": .string(id), "name": .string(configuration.name), "isServed": .bool(true),
+          "failure": .string("\(error)"),
+        ]
+      }
     }
 
     /// How long to wait for devices to report their version.

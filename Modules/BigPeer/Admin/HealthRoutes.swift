@@ -15,7 +15,9 @@
       // It only shows that the process answers.
       router.get("/healthz") { _, _ in text("ok\n") }
       router.get("/readyz") { _, _ in
-        let faults = applications.all.compactMap { $0.fault }
+        let faults =
+          applications.missing.map { "\($0.id): not served: \($0.reason)" }
+          + applications.all.compactMap { $0.fault }
         guard faults.isEmpty else {
           throw Problem(.serviceUnavailable, "notReady", faults.joined(separator: "; "))
         }

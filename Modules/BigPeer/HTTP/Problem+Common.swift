@@ -23,6 +23,12 @@
       .serviceUnavailable, "restored",
       "this server runs on a copy of its data that was restored: ask those who run it")
 
+    /// The key's application cannot be served, or may be one that cannot be.
+    static let missingApplication = Problem(
+      .serviceUnavailable, "unavailable",
+      "an application of this server cannot be served now, and the API key is unknown to the others: try again later",
+      headers: [.retryAfter: "\(MissingApplication.patience.components.seconds)"])
+
     /// The key lacks the right.
     static let permission = Problem(
       .forbidden, "permission", "the API key may only read", headers: challenge("insufficient_scope"))

@@ -5,8 +5,7 @@
   /// Reads replaced certificates and keys from disk while the server runs.
   ///
   /// New connections and new logins use them; open connections keep theirs. Nothing is used before all files
-  /// are verified. After that an application may still refuse its files. Then it, and the applications after
-  /// it, keep the old ones.
+  /// are verified. Applications that could not be served are opened again.
   final class Reloader: Sendable {
     private let configuration: BigPeerConfiguration
     private let applications: HostedApplications
@@ -31,14 +30,13 @@
     /// - Throws: `ConfigurationError` with the place of the setting; `BigPeerError` of an application that
     ///   cannot use its files, or while another reload is in flight. The error is also logged.
     func reload() async throws {
+      let changes: HostedApplications.Changes
       do {
         try begin()
         defer { isReloading.withLock { $0 = false } }
         let material = try await StartMaterial(configuration)
         try material.checkValidity()
-        for (application, material) in zip(applications.all, material.applications) {
-          try await application.renew(material)
-        }
+        changes = try await applications.apply(configuration.applications, material.applications)
         if let next = material.certificate { certificate?.replace(by: next) }
       } catch {
         metrics.reloaded(isDone: false)
@@ -48,6 +46,9 @@
       }
       metrics.reloaded(isDone: true)
       logger.notice("Certificates and keys were read again")
+      for id in changes.repaired {
+        logger.notice("An application is served again", metadata: ["application": "\(id)"])
+      }
     }
 
     private func begin() throws(BigPeerError) {

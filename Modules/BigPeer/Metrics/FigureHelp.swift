@@ -10,6 +10,7 @@
       "bigpeer_http_connections_refused_total": "Connections that there was no room for.",
       "bigpeer_reloads_total": "Reloads of certificates and keys, by how they have ended.",
       "bigpeer_certificate_end_seconds": "End of a certificate since 1970, by its use.",
+      "bigpeer_application_served": "Whether the application could be opened.",
       "bigpeer_devices": "Devices that are connected.",
       "bigpeer_device_lag_commits": "Commits that the device furthest behind lacks.",
       "bigpeer_connected_documents_sent": "Documents sent to devices that are connected.",

@@ -83,7 +83,10 @@
     func admit(
       _ key: APIKey, of id: String, _ context: ServerContext, needing right: APIKey.Right
     ) throws(Problem) -> Admission {
-      guard let application = applications[id], isValid(key, of: application) else { throw Problem.wrongKey }
+      guard let application = applications[id] else {
+        throw applications.missing(id) == nil ? Problem.wrongKey : Problem.missingApplication
+      }
+      guard isValid(key, of: application) else { throw Problem.wrongKey }
       guard application.origin.accepts(key) else { throw Problem.restored }
       return try admit(key, of: application, context, needing: right)
     }
@@ -116,7 +119,8 @@
         guard application.origin.accepts(key) else { throw Problem.restored }
         return (application, key)
       }
-      throw Problem.wrongKey
+      // The keys of an application are in its store, so the key may be of one that cannot be opened.
+      throw applications.missing.isEmpty ? Problem.wrongKey : Problem.missingApplication
     }
   }
 
