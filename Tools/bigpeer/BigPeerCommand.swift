@@ -29,7 +29,7 @@ import ArgumentParser
       subcommands: [
         RunCommand.self, CheckCommand.self, KeyCommand.self, DevicesCommand.self, RevokeCommand.self,
         AuditCommand.self, BackupCommand.self, RestoreCommand.self, ResumeCommand.self, VerifyCommand.self,
-        ReloadCommand.self,
+        ReloadCommand.self, EvictCommand.self,
       ])
 
     static func main() async {

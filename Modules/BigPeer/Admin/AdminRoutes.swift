@@ -181,6 +181,14 @@
           throw Self.maintenance(error)
         }
       }
+      router.post("/admin/applications/:application/evict") { request, context in
+        let application = try application(request, context)
+        var fields = try await fields(request)
+        let statement = try fields.requiredText("statement")
+        let arguments = try fields.map("args") ?? [:]
+        try fields.finish()
+        return try await evict(statement, arguments, in: application)
+      }
       router.post("/admin/applications/:application/verify") { request, context in
         let application = try application(request, context)
         do {
@@ -188,6 +196,35 @@
         } catch {
           throw Self.maintenance(error)
         }
+      }
+    }
+
+    /// Evicts documents, and logs how many.
+    private func evict(
+      _ statement: String, _ arguments: [TextKey: Value], in application: HostedApplication
+    ) async throws -> Response {
+      func log(_ outcome: StoreEviction.Outcome, of collection: String) {
+        // The statement may contain what documents contain.
+        application.logger.notice(
+          "Documents were evicted by the administrator",
+          metadata: ["collection": "\(collection)", "documents": "\(outcome.evicted)"])
+      }
+      do {
+        let eviction = try StoreEviction(statement, arguments, application.parts)
+        do {
+          let outcome = try await eviction.carryOut()
+          log(outcome, of: eviction.collection)
+          return try json([
+            "evicted": .count(outcome.evicted), "isComplete": .bool(outcome.isComplete),
+          ])
+        } catch let failure as StoreEviction.Failure {
+          log(failure.outcome, of: eviction.collection)
+          var problem = Self.maintenance(failure.error)
+          problem.members["evicted"] = .count(failure.outcome.evicted)
+          throw problem
+        }
+      } catch {
+        throw Self.maintenance(error)
       }
     }
 
@@ -220,6 +257,7 @@
         "fileBytes": .count(statistics.fileBytes), "usedBytes": .count(statistics.usedBytes),
         "mapBytes": .count(statistics.mapBytes),
         "failure": statistics.failure.map { .string("\($0)") } ?? .null,
+        "shortage": statistics.shortage.map { .string("\($0)") } ?? .null,
         "listening": .array(deviceAddresses.map { .string($0) }),
         "devices": .count(dunlin.parts.network.standings.count(where: \.isConnected)),
         "isRestored": .bool(origin.isRestored), "keys": .count(keys.all.count),

@@ -44,7 +44,12 @@
     /// Why the application cannot serve; `nil` when it can.
     fileprivate var fault: String? {
       do {
-        if let failure = try dunlin.store.statistics().failure { return "\(id): \(failure)" }
+        let statistics = try dunlin.store.statistics()
+        if let failure = statistics.failure { return "\(id): \(failure)" }
+        if let shortage = statistics.shortage {
+          lookForRoom()
+          return "\(id): full: \(shortage.message)"
+        }
       } catch {
         return "\(id): \(error)"
       }

@@ -99,6 +99,10 @@
       public var allDevicesMemoryBytes = 256 << 20
       /// The address space that is reserved for the data, in bytes; the data can grow to about this size.
       public var mapBytes = 64 << 30
+      /// Whether the HTTP API refuses a write that leaves a document too large to be sent.
+      ///
+      /// Such a document is above `Limits.hardDocumentBytes`, and no device that has nothing of it gets it.
+      public var refusesOversize = false
     }
 
     /// The listener of the HTTP API.

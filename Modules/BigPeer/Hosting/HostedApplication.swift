@@ -33,6 +33,7 @@
     package let transactions: TransactionWatch
     private let interest: ApplicationInterest
     private let inUse: Mutex<InUse>
+    private let isLooking = Atomic(false)
 
     /// The configuration and the contents of its files.
     private struct InUse {
@@ -168,6 +169,18 @@
       guard try await origin.resume() else { return false }
       feed.webhooks.release()
       return true
+    }
+
+    /// Has a full store look, in the background, whether there is room again.
+    ///
+    /// Otherwise it would notice that at the next write, and who waits for the server to be ready sends none.
+    func lookForRoom() {
+      guard !isLooking.exchange(true, ordering: .relaxed) else { return }
+      Task { [weak self] in
+        // A store that is still full reports that by itself.
+        _ = try? await self?.parts.store.write(hint: "room") { _ in }
+        self?.isLooking.store(false, ordering: .relaxed)
+      }
     }
 
     /// The number of collections that should be pulled from devices and are not.

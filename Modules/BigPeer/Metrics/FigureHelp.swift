@@ -22,6 +22,7 @@
       "bigpeer_store_map_bytes": "Size to which the data file may grow.",
       "bigpeer_store_waiting_writers": "Writers that wait for their turn.",
       "bigpeer_store_failed": "Whether the store takes no writes any more.",
+      "bigpeer_store_full": "Whether the last write that needed room found none.",
       "bigpeer_api_keys": "API keys.",
       "bigpeer_login_requests_total": "Requests of logins, by how they have ended.",
       "bigpeer_webhooks": "Webhooks of the change feed, by how they stand.",
