@@ -36,12 +36,13 @@
       }
       router.post("/admin/reload") { request, _ in
         try token.check(request.headers)
+        let outcome: BigPeerReload
         do {
-          try await reloader.reload()
+          outcome = try await reloader.reload()
         } catch {
           throw Problem(.unprocessableContent, "configuration", "\(error)")
         }
-        return Response(status: .noContent)
+        return try json(outcome.fields)
       }
       addKeys(to: router)
       addMaintenance(to: router)
@@ -235,6 +236,17 @@
       var told = Problem(problem.status, problem.code, "\(error)")
       told.underlying = problem.underlying
       return told
+    }
+  }
+
+  extension BigPeerReload {
+    /// The fields of the answer.
+    fileprivate var fields: [TextKey: Value] {
+      var fields: [TextKey: Value] = [:]
+      for (name, values) in lists { fields[TextKey(name)] = .array(values.map { .string($0) }) }
+      let missing = missing.sorted { $0.key < $1.key }
+      fields["missing"] = .array(missing.map { .map(["id": .string($0), "reason": .string($1)]) })
+      return fields
     }
   }
 

@@ -98,7 +98,7 @@
         maxHeaderFieldCount: limits.headerCount)
       let plain = HTTPServerBuilder.http1(
         configuration: HTTP1Channel.Configuration(
-          additionalChannelHandlers: [ConnectionGuard(ledger, limits, report: report)],
+          additionalChannelHandlers: [ConnectionGuard(ledger, ledger.limits, report: report)],
           idleTimeout: TimeAmount(limits.idleTime),
           httpDecoderConfiguration: decoder))
       guard let certificate else { return plain }

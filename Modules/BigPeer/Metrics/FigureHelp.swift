@@ -8,7 +8,7 @@
       "bigpeer_http_requests_in_flight": "Requests that are being answered.",
       "bigpeer_http_connections": "Open connections of the HTTP API.",
       "bigpeer_http_connections_refused_total": "Connections that there was no room for.",
-      "bigpeer_reloads_total": "Reloads of certificates and keys, by how they have ended.",
+      "bigpeer_reloads_total": "Reloads of configuration, certificates and keys, by how they have ended.",
       "bigpeer_certificate_end_seconds": "End of a certificate since 1970, by its use.",
       "bigpeer_application_served": "Whether the application could be opened.",
       "bigpeer_devices": "Devices that are connected.",

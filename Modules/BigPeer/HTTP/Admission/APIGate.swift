@@ -28,7 +28,9 @@
     private let proxies: Set<String>
     private let now: @Sendable () -> Int64
     private let rates: Mutex<Rates>
-    let limits: HTTPLimits
+    private let live: Mutex<HTTPLimits>
+    /// The limits now: a reload may change them.
+    var limits: HTTPLimits { live.withLock { $0 } }
     let ledger: RequestLedger
 
     package init(
@@ -37,10 +39,24 @@
     ) {
       self.applications = applications
       proxies = configuration.proxies
-      limits = configuration.limits
-      ledger = RequestLedger(limits)
+      live = Mutex(configuration.limits)
+      ledger = RequestLedger(configuration.limits)
       self.now = now
-      rates = Mutex(Rates(limits))
+      rates = Mutex(Rates(configuration.limits))
+    }
+
+    /// Uses other limits, for requests from now on.
+    func update(_ limits: HTTPLimits) {
+      let former = live.withLock { live in
+        defer { live = limits }
+        return live
+      }
+      ledger.update(limits)
+      guard
+        former.requestsPerSecondByKey != limits.requestsPerSecondByKey
+          || former.requestsPerSecondByAddress != limits.requestsPerSecondByAddress
+      else { return }
+      rates.withLock { $0 = Rates(limits) }
     }
 
     /// The client address of a request.

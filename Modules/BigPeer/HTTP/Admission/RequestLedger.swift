@@ -16,10 +16,14 @@
       var byKey: [String: Account] = [:]
     }
 
-    private let limits: HTTPLimits
+    private let live: Mutex<HTTPLimits>
+    private var limits: HTTPLimits { live.withLock { $0 } }
     private let state = Mutex(State())
 
-    init(_ limits: HTTPLimits) { self.limits = limits }
+    init(_ limits: HTTPLimits) { live = Mutex(limits) }
+
+    /// Uses other limits; requests in progress stay.
+    func update(_ limits: HTTPLimits) { live.withLock { $0 = limits } }
 
     /// The number of requests in progress.
     var count: Int { state.withLock { $0.all.requests } }
