@@ -1,4 +1,5 @@
 #if Server
+  import DocStore
   import DunlinControl
   import SyncProtocol
   import Transports
@@ -107,6 +108,14 @@
           request.headers, of: "admin", path: request.uri.path, body: bytes)
         return try await makeKey(application, try fields(bytes), IdempotentMaking(key, now))
       }
+      router.post("/admin/applications/:application/keys/:key/rotate") { request, context in
+        let application = try application(request, context)
+        let bytes = try await request.collect(atMost: Self.bodyBytes)
+        let key = try IdempotencyKey.read(
+          request.headers, of: "admin", path: request.uri.path, body: bytes)
+        return try await rotate(
+          context.parameters.get("key") ?? "", of: application, try fields(bytes), IdempotentMaking(key, now))
+      }
       router.delete("/admin/applications/:application/keys/:key") { request, context in
         let application = try application(request, context)
         let id = context.parameters.get("key") ?? ""
@@ -123,10 +132,12 @@
     ) async throws -> Response {
       var fields = fields
       let name = try fields.requiredText("name", bytes: 128)
-      let text = try fields.text("right") ?? "read"
-      guard let right = APIKey.Right(rawValue: text) else {
+      let text = try fields.text("right")
+      guard let single = APIKey.Right(rawValue: text ?? "read") else {
         throw Problem.request("right must be read or write")
       }
+      let collections = try Self.collections(&fields, besides: text)
+      let right: APIKey.Right = collections?.values.contains(.write) ?? (single == .write) ? .write : .read
       let seconds = try fields.integer("seconds", in: 1...100 * 366 * 86_400)
       try fields.finish()
       let time = now()
@@ -135,10 +146,64 @@
           .json(answer, status: .created, transaction: nil)
         } make: {
           let (key, token) = try await application.keys.make(
-            name: name, right: right, now: time, expires: seconds.map { time + Int64($0) * 1_000 }
+            name: name, right: right, collections: collections, now: time,
+            expires: seconds.map { time + Int64($0) * 1_000 }
           ) { try making.keep(Self.bytes($0, $1), in: $2) }
           application.logger.notice(
             "An API key was made", metadata: ["key": "\(key.id)", "right": "\(right.rawValue)"])
+          return Self.bytes(key, token)
+        }
+      } catch {
+        throw Problem(any: error)
+      }
+    }
+
+    /// The maximum number of collections of a key.
+    private static let collectionLimit = 1_000
+
+    /// Reads the rights of a key by collection; `nil` if it is for all of them.
+    private static func collections(
+      _ fields: inout RequestFields, besides right: String?
+    ) throws -> [TextKey: APIKey.Right]? {
+      guard let members = try fields.map("collections") else { return nil }
+      guard right == nil else { throw Problem.request("right and collections exclude each other: give one") }
+      guard 1...collectionLimit ~= members.count else {
+        throw Problem.request("collections must name 1 to \(collectionLimit) collections")
+      }
+      return try members.reduce(into: [:]) { rights, member in
+        guard let right = member.value.stringValue.flatMap({ APIKey.Right(rawValue: $0) }) else {
+          throw Problem.request("collections.\(member.key) must be read or write")
+        }
+        do {
+          try CollectionName.check(member.key.text, operation: "key")
+        } catch {
+          throw Problem(any: error)
+        }
+        rights[member.key] = right
+      }
+    }
+
+    /// How long the former secret of a key is accepted if the request does not say, and at most, in seconds.
+    private static let overlap = (usual: 86_400, most: 366 * 86_400)
+
+    private func rotate(
+      _ id: String, of application: HostedApplication, _ fields: RequestFields, _ making: IdempotentMaking
+    ) async throws -> Response {
+      var fields = fields
+      let seconds = try fields.integer("seconds", in: 0...Self.overlap.most) ?? Self.overlap.usual
+      try fields.finish()
+      do {
+        return try await making.carryOut(in: application.parts.store) { answer in
+          .json(answer, status: .created, transaction: nil)
+        } make: {
+          let made = try await application.keys.rotate(id, overlap: Int64(seconds) * 1_000, now: now()) {
+            try making.keep(Self.bytes($0, $1), in: $2)
+          }
+          guard let (key, token) = made else {
+            throw Problem(.notFound, "notFound", "there is no key with this id")
+          }
+          application.logger.notice(
+            "An API key has a new secret", metadata: ["key": "\(id)", "overlapSeconds": "\(seconds)"])
           return Self.bytes(key, token)
         }
       } catch {

@@ -33,6 +33,18 @@
     static let permission = Problem(
       .forbidden, "permission", "the API key may only read", headers: challenge("insufficient_scope"))
 
+    /// The key lacks the right in a collection.
+    static func permission(in collection: String) -> Problem {
+      Problem(
+        .forbidden, "permission", "the API key may not do that in the collection '\(collection)'",
+        headers: challenge("insufficient_scope"))
+    }
+
+    /// The request concerns all collections, and the key is for some.
+    static let onlyForAllCollections = Problem(
+      .forbidden, "permission", "the API key is for some collections alone, and that concerns all of them",
+      headers: challenge("insufficient_scope"))
+
     /// The request exceeds the rate limit.
     static func rateLimit(_ whose: String, _ wait: Duration) -> Problem {
       Problem(

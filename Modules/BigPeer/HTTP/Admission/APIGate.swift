@@ -1,4 +1,6 @@
 #if Server
+  import CRDTCore
+  import DunlinFeed
   import Facade
   package import Hummingbird
   import HTTPTypes
@@ -120,7 +122,7 @@
 
     /// Whether the key of a request is still valid; for long responses.
     func isValid(_ key: APIKey, of application: HostedApplication) -> Bool {
-      application.keys.isValid(key.id, at: now())
+      application.keys.isValid(key, at: now())
     }
 
     private func owner(of request: Request) throws(Problem) -> (HostedApplication, APIKey) {
@@ -130,8 +132,9 @@
         throw Problem.wrongKey
       }
       for application in applications.all {
-        guard let key = application.keys.key(for: token) else { continue }
-        guard !key.isOver(at: now()) else { throw Problem.wrongKey }
+        let now = now()
+        guard let key = application.keys.key(for: token, at: now) else { continue }
+        guard !key.isOver(at: now) else { throw Problem.wrongKey }
         guard application.origin.accepts(key) else { throw Problem.restored }
         return (application, key)
       }
@@ -192,6 +195,40 @@
       } catch  where error.code == .limit {
         throw Problem.tooManyReaders
       }
+    }
+
+    /// Checks that the key may use a collection.
+    ///
+    /// - Throws: `permission`.
+    func check(_ right: APIKey.Right, in collection: String) throws(Problem) {
+      guard key.covers(right, in: collection) else { throw Problem.permission(in: collection) }
+    }
+
+    /// Checks that the key may use all collections of a statement, also those of its inner queries.
+    ///
+    /// - Throws: `permission`.
+    func check(_ statement: Statement) throws(Problem) {
+      guard key.collections != nil else { return }
+      guard let uses = statement.uses else { throw Problem.onlyForAllCollections }
+      for use in uses {
+        // It has one empty document.
+        if (try? SystemCollection.named(use.collection.text)) == .dual { continue }
+        try check(use.isWrite ? .write : .read, in: use.collection.text)
+      }
+    }
+
+    /// Checks that the key may read what a change feed sends.
+    ///
+    /// - Throws: `permission`.
+    func check(_ filter: FeedFilter) throws(Problem) {
+      for query in filter.queries { try check(.read, in: query.collection) }
+    }
+
+    /// Checks that the key is one for all collections.
+    ///
+    /// - Throws: `permission`.
+    func checkIsForAllCollections() throws(Problem) {
+      guard key.collections == nil else { throw Problem.onlyForAllCollections }
     }
 
     /// - Throws: `permission` for a key that only reads.

@@ -49,6 +49,7 @@
       let answer = Answer(transaction: application.transactions.newest)
       let options = JSON.WriteOptions.answer(areCountersTagged: isDescribing)
       let (select, arguments) = (finding.select, finding.arguments)
+      try admission.check(.select(select))
       let reader = try admission.read { statement throws(DunlinError) in
         try application.parts.rows.begin(select, arguments, within: statement) { row, _ in
           var bytes: [UInt8] = []
@@ -65,6 +66,7 @@
       let isDescribing = try fields.flag("describe") ?? false
       try fields.finish()
       guard let id else { throw Problem.request("id is missing") }
+      try admission.check(.read, in: collection)
       let application = admission.application
       let answer = Answer(transaction: application.transactions.newest)
       let found = try application.parts.store.read { transaction -> [TextKey: Value]? in
@@ -93,6 +95,7 @@
       var answer = Answer(transaction: application.transactions.newest)
       var select = finding.select
       select.projection = .countAll(alias: "count")
+      try admission.check(.select(select))
       let reader = try admission.read { statement throws(DunlinError) in
         try application.parts.rows.begin(select, finding.arguments, within: statement) { row, _ in
           try row.values()["count"] ?? .int(0)
