@@ -17,6 +17,8 @@
   /// ```
   public final class BigPeer: Service {
     private let configuration: BigPeerConfiguration
+    /// Reads the configuration again for a reload; `nil` if it was made in code.
+    private let read: (@Sendable () throws -> BigPeerConfiguration)?
     private let logger: Logger
     private let metrics: [any MetricsFactory]
     private let started: @Sendable (BigPeerAddresses) -> Void
@@ -45,6 +47,27 @@
       started: @escaping @Sendable (BigPeerAddresses) -> Void = { _ in }
     ) {
       self.configuration = configuration
+      read = nil
+      self.logger = logger
+      self.metrics = metrics
+      self.started = started
+    }
+
+    /// Makes a big peer whose configuration a reload reads again; nothing is opened before it runs.
+    ///
+    /// - Parameters:
+    ///   - configuration: The configuration that the settings have now.
+    ///   - settings: The flags and the environment with which it is read again, with the file that they name.
+    ///   - logger: Gets log lines.
+    ///   - metrics: Backends of swift-metrics that get the figures, at least one.
+    ///   - started: Is called once with the addresses, when the big peer serves.
+    public init(
+      _ configuration: BigPeerConfiguration, rereading settings: BigPeerSettings,
+      logger: Logger = Logger(label: "bigpeer"), metrics: [any MetricsFactory] = [MetricsPage()],
+      started: @escaping @Sendable (BigPeerAddresses) -> Void = { _ in }
+    ) {
+      self.configuration = configuration
+      read = { try BigPeerConfiguration.load(settings) }
       self.logger = logger
       self.metrics = metrics
       self.started = started
@@ -64,7 +87,7 @@
       try await HTTPListener.check(configuration.admin.listen, named: "admin", configuration.places)
       let applications = try await HostedApplications.open(
         configuration.applications, material.applications, logger: logger)
-      let parts = Parts(configuration, applications, material.certificate, metrics, logger)
+      let parts = Parts(configuration, applications, material.certificate, metrics, logger, read)
       running.withLock { $0 = Running(applications: applications, reloader: parts.reloader) }
       defer { running.withLock { $0 = nil } }
       do {
@@ -76,18 +99,34 @@
       await applications.close()
     }
 
-    /// Reads the configured certificates and keys again, without a stop.
+    /// Reads the configuration, and the certificates and keys that it names, again, without a stop.
     ///
-    /// These are the ones of the HTTP API, of the applications and of the intermediate authorities. New
-    /// connections and logins use the new ones; existing connections go on. The configuration itself is not
-    /// read again.
-    /// - Throws: `ConfigurationError` that names what is wrong with a file; then nothing changes.
-    ///   `BigPeerError` when the big peer does not run.
-    public func reload() async throws {
-      guard let reloader = running.withLock({ $0?.reloader }) else {
-        throw BigPeerError("the big peer does not run")
+    /// New connections, requests and logins use what is new; existing connections go on. A configuration
+    /// that was made in code stays as it is. An application whose settings need it is closed and opened
+    /// again.
+    /// - Returns: What has changed, and which settings need a restart.
+    /// - Throws: `ConfigurationError` with all mistakes, or `BigPeerError` for an application that cannot
+    ///   take its settings; then nothing changes. `BigPeerError` when the big peer does not run.
+    @discardableResult
+    public func reload() async throws -> BigPeerReload { try await reloader.reload() }
+
+    /// Uses another configuration, without a stop, as ``reload()`` does with the one that it reads.
+    ///
+    /// - Parameter configuration: The configuration, with the same directory for all data.
+    /// - Returns: What has changed, and which settings need a restart.
+    /// - Throws: As ``reload()``.
+    @discardableResult
+    public func reload(_ configuration: BigPeerConfiguration) async throws -> BigPeerReload {
+      try await reloader.reload(configuration)
+    }
+
+    private var reloader: Reloader {
+      get throws(BigPeerError) {
+        guard let reloader = running.withLock({ $0?.reloader }) else {
+          throw BigPeerError("the big peer does not run")
+        }
+        return reloader
       }
-      try await reloader.reload()
     }
 
     /// The objects that the listeners use.
@@ -101,7 +140,8 @@
 
       init(
         _ configuration: BigPeerConfiguration, _ applications: HostedApplications, _ key: CertifiedKey?,
-        _ factories: [any MetricsFactory], _ logger: Logger
+        _ factories: [any MetricsFactory], _ logger: Logger,
+        _ read: (@Sendable () throws -> BigPeerConfiguration)?
       ) {
         self.applications = applications
         certificate = key.map { ServerCertificate($0) }
@@ -109,7 +149,11 @@
         ledger = ConnectionLedger(
           configuration.http.limits, proxies: configuration.http.proxies, logger: logger)
         metrics = ServerMetrics(factories, applications, certificate, gate.ledger, ledger)
-        reloader = Reloader(configuration, applications, certificate, metrics, logger)
+        reloader = Reloader(
+          configuration,
+          Reloader.Parts(
+            applications: applications, certificate: certificate, gate: gate, connections: ledger,
+            metrics: metrics), logger, read: read)
       }
     }
 
@@ -135,7 +179,8 @@
             name: "http", address: address, places: configuration.places, certificate: parts.certificate,
             limits: configuration.http.limits, gate: parts.gate,
             crossOrigin: CrossOrigin(origins: configuration.http.origins),
-            routes: routes(parts), logger: logger,
+            routes: Self.interfaceRoutes(parts.gate),
+            logins: LoginRoute(parts.applications, proxies: configuration.http.proxies), logger: logger,
             report: { [log = RequestLog(logger), metrics = parts.metrics] in
               metrics.record($0)
               log.log($0)
@@ -162,13 +207,6 @@
 
     /// Milliseconds since 1970.
     private static let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1_000) }
-
-    /// The routes of the HTTP listener: each part of the big peer adds its routes here.
-    private func routes(_ parts: Parts) -> [any ServerRoute] {
-      let login = LoginRoute(
-        endpoints: parts.applications.all.compactMap(\.logins.endpoint), proxies: configuration.http.proxies)
-      return Self.interfaceRoutes(parts.gate) + [login]
-    }
 
     /// The routes of the HTTP interface, which `openapi.json` describes.
     ///

@@ -143,6 +143,7 @@
         ("limits.deviceMemory", bytes(limits.deviceMemoryBytes)),
         ("limits.allDevicesMemory", bytes(limits.allDevicesMemoryBytes)),
         ("limits.dataBytes", bytes(limits.mapBytes)),
+        ("limits.refuseOversize", "\(limits.refusesOversize)"),
         ("feed.streams", grouped(feed.streams)), ("feed.heartbeat", time(feed.heartbeat)),
         ("feed.webhooks", grouped(feed.webhooks)),
         ("feed.allowPrivateAddresses", "\(feed.allowsPrivateAddresses)"),

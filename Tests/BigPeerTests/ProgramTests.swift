@@ -160,6 +160,49 @@
       }
     }
 
+    @Test func `a reload takes what the file says now, and names what needs a restart`() async throws {
+      let file = folder.file("bigpeer.json")
+      func write(_ members: String) throws {
+        try """
+        { "data": "data",
+          "http": { "on": false },
+          \(members) }
+        """.write(toFile: file, atomically: true, encoding: .utf8)
+      }
+      try write(#""applications": [{ "id": "a", "devices": { "listen": [] } }]"#)
+      let server = process(
+        ["run", "--config", file, "--admin", "127.0.0.1:0"], output: Pipe(), errors: Pipe())
+      let output = try #require(server.standardOutput as? Pipe)
+      try server.run()
+      let ask = ["--config", file, "--admin", try Self.admin(in: await lines(untilServing: output))]
+      try write(
+        #"""
+        "logLevel": "debug",
+          "applications": [{ "id": "a", "devices": { "listen": [] } }, { "id": "b", "devices": { "listen": [] } }]
+        """#)
+      let reloaded = try await run(["reload"] + ask)
+      #expect(reloaded.status == 0, "\(reloaded)")
+      #expect(reloaded.output.contains(#""added":["b"]"#), "\(reloaded)")
+      #expect(reloaded.output.contains(#""needsRestart":["logLevel"]"#), "\(reloaded)")
+      let made = try await run(["key", "make", "--application", "b", "--name", "x"] + ask)
+      #expect(made.output.hasPrefix("dk1."), "\(made)")
+      try write(
+        #"""
+        "stopTime": "soon",
+          "applications": [{ "id": "a", "devices": { "listen": [1] } }]
+        """#)
+      // The command itself cannot read the file, so the server is told by another one.
+      let other = folder.file("other.json")
+      try "{ \"data\": \"data\" }".write(toFile: other, atomically: true, encoding: .utf8)
+      let refused = try await run(["reload", "--config", other] + ask.suffix(2))
+      #expect(refused.status == 1)
+      #expect(refused.errors.contains("\(file):3: stopTime: "), "\(refused)")
+      #expect(refused.errors.contains("\(file):4: applications[0].devices.listen: "), "\(refused)")
+      server.terminate()
+      try await offTasks { server.waitUntilExit() }
+      #expect(server.terminationStatus == 0)
+    }
+
     @Test func `a mistake ends it before anything is started`() async throws {
       let file = folder.file("bigpeer.json")
       try "{\n  \"data\": \"d\",\n  \"http\": { \"listen\": \"0.0.0.0:80\" }\n}".write(

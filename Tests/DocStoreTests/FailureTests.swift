@@ -136,6 +136,40 @@ import Testing
     #expect(try fixture.store.count(in: "cars") == 300 + written - 50 + 150)
   }
 
+  @Test func `a full disk is reported until there is room again, also when nobody writes`() throws {
+    let isFull = Mutex(false)
+    let fixture = try StoreFixture { $0.reserveFault = { isFull.withLock { $0 } ? ENOSPC : 0 } }
+    for n in 0..<100 { try fixture.store.put("\(n)", fill(3_000)) }
+    #expect(try fixture.store.statistics().shortage == nil)
+    try fixture.reopen { isFull.withLock { $0 = true } }
+    let store = fixture.store
+    var written = 0
+    while code(of: { try store.put("x\(written)", fill(9_000)) }) == nil, written < 1_000 { written += 1 }
+    #expect(try store.statistics().shortage?.code == .full)
+    // A write that is refused for another reason says nothing about room.
+    #expect(code { try store.write { _ in throw StoreError(.limit, "no", operation: "test") } } == .limit)
+    try store.write { _ in }
+    #expect(try store.statistics().shortage?.code == .full)
+    isFull.withLock { $0 = false }
+    try store.write { _ in }
+    #expect(try store.statistics().shortage == nil)
+    try store.put("last", fill(9_000))
+    // Evicting makes room in the file.
+    isFull.withLock { $0 = true }
+    try fixture.reopen()
+    let again = fixture.store
+    while code(of: { try again.put("y\(written)", fill(9_000)) }) == nil, written < 2_000 { written += 1 }
+    #expect(try again.statistics().shortage?.code == .full)
+    for start in stride(from: 0, to: 100, by: 10) {
+      try again.write { tx in
+        for n in start..<start + 10 { _ = try tx.evict(DocumentID("\(n)"), in: "cars") }
+      }
+    }
+    try again.write { _ in }
+    #expect(try again.statistics().shortage == nil)
+    try again.put("end", fill(9_000))
+  }
+
   @Test func `after a failed sync no write is acknowledged until the store is opened anew; reads go on`()
     async throws
   {

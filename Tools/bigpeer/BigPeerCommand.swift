@@ -29,7 +29,7 @@ import ArgumentParser
       subcommands: [
         RunCommand.self, CheckCommand.self, KeyCommand.self, DevicesCommand.self, RevokeCommand.self,
         AuditCommand.self, BackupCommand.self, RestoreCommand.self, ResumeCommand.self, VerifyCommand.self,
-        ReloadCommand.self,
+        ReloadCommand.self, EvictCommand.self,
       ])
 
     static func main() async {
@@ -100,6 +100,13 @@ import ArgumentParser
     }
 
     private func configuration(naming application: String?) throws -> BigPeerConfiguration {
+      try BigPeerConfiguration.load(all(naming: application))
+    }
+
+    /// The flags and the environment.
+    var all: BigPeerSettings { all(naming: application) }
+
+    private func all(naming application: String?) -> BigPeerSettings {
       var settings = BigPeerSettings(environment: ProcessInfo.processInfo.environment)
       settings.set(.config, flag: config)
       settings.set(.data, flag: data)
@@ -111,14 +118,15 @@ import ArgumentParser
       settings.set(.key, flag: key)
       settings.set(.admin, flag: admin)
       settings.set(.logLevel, flag: logLevel)
-      return try BigPeerConfiguration.load(settings)
+      return settings
     }
   }
 
   struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "run", abstract: "Run the server until it is told to stop (SIGTERM or SIGINT).",
-      discussion: "SIGHUP has it read certificates and keys again, as bigpeer reload does.")
+      discussion: "SIGHUP has it read the configuration, certificates and keys again, as bigpeer reload does."
+    )
 
     @OptionGroup
     var settings: SettingsOptions
@@ -131,9 +139,10 @@ import ArgumentParser
       LoggingSystem.bootstrap { ServerLog(label: $0) }
       var logger = Logger(label: "bigpeer")
       logger.logLevel = configuration.logLevel
-      let bigPeer = BigPeer(configuration, logger: logger) { addresses in
+      let bigPeer = BigPeer(configuration, rereading: settings.all, logger: logger) { addresses in
         for application in configuration.applications {
-          guard case .sharedKey(nil) = application.identity else { continue }
+          guard case .sharedKey(nil) = application.identity, addresses.devices[application.id] != nil
+          else { continue }
           print("shared key of \(application.id) in \(application.sharedKeyPath)")
         }
         print(addresses)
@@ -147,7 +156,7 @@ import ArgumentParser
     }
   }
 
-  /// Has certificates and keys read again whenever the process gets SIGHUP.
+  /// Has the configuration, certificates and keys read again whenever the process gets SIGHUP.
   private struct Hangups: Service {
     let bigPeer: BigPeer
 

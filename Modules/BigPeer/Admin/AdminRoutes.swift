@@ -1,4 +1,5 @@
 #if Server
+  import DocStore
   import DunlinControl
   import SyncProtocol
   import Transports
@@ -20,10 +21,14 @@
     func add(to router: Router<ServerContext>) {
       router.get("/admin/applications") { request, _ in
         try token.check(request.headers)
-        return try json(["applications": .array(try applications.all.map { .map(try $0.summary()) })])
+        let served = applications.all.map { $0.summaryOrFailure }
+        return try json([
+          "applications": .array((served + applications.missing.map(\.summary)).map { .map($0) })
+        ])
       }
       router.get("/admin/applications/:application") { request, context in
-        try json(try application(request, context).summary())
+        if let missing = try missing(request, context) { return try json(missing.summary) }
+        return try json(try application(request, context).summary())
       }
       router.get("/admin/applications/:application/devices") { request, context in
         let application = try application(request, context)
@@ -32,12 +37,13 @@
       }
       router.post("/admin/reload") { request, _ in
         try token.check(request.headers)
+        let outcome: BigPeerReload
         do {
-          try await reloader.reload()
+          outcome = try await reloader.reload()
         } catch {
           throw Problem(.unprocessableContent, "configuration", "\(error)")
         }
-        return Response(status: .noContent)
+        return try json(outcome.fields)
       }
       addKeys(to: router)
       addMaintenance(to: router)
@@ -45,12 +51,24 @@
 
     /// The application that a path names; the request must have the token.
     func application(_ request: Request, _ context: ServerContext) throws -> HostedApplication {
-      try token.check(request.headers)
-      let id = context.parameters.get("application").flatMap { $0.removingPercentEncoding } ?? ""
-      guard let application = applications[id] else {
+      if let missing = try missing(request, context) {
+        throw Problem(
+          .serviceUnavailable, "unavailable", "the application is not served: \(missing.reason)")
+      }
+      guard let application = applications[Self.id(context)] else {
         throw Problem(.notFound, "notFound", "there is no application with this id")
       }
       return application
+    }
+
+    /// The application that a path names, if it cannot be served; the request must have the token.
+    private func missing(_ request: Request, _ context: ServerContext) throws -> MissingApplication? {
+      try token.check(request.headers)
+      return applications.missing(Self.id(context))
+    }
+
+    private static func id(_ context: ServerContext) -> String {
+      context.parameters.get("application").flatMap { $0.removingPercentEncoding } ?? ""
     }
 
     /// A response in JSON.
@@ -90,6 +108,14 @@
           request.headers, of: "admin", path: request.uri.path, body: bytes, within: HTTPLimits())
         return try await makeKey(application, try fields(bytes), IdempotentMaking(key, now))
       }
+      router.post("/admin/applications/:application/keys/:key/rotate") { request, context in
+        let application = try application(request, context)
+        let bytes = try await request.collect(atMost: Self.bodyBytes)
+        let key = try IdempotencyKey.read(
+          request.headers, of: "admin", path: request.uri.path, body: bytes, within: HTTPLimits())
+        return try await rotate(
+          context.parameters.get("key") ?? "", of: application, try fields(bytes), IdempotentMaking(key, now))
+      }
       router.delete("/admin/applications/:application/keys/:key") { request, context in
         let application = try application(request, context)
         let id = context.parameters.get("key") ?? ""
@@ -107,10 +133,12 @@
       var fields = fields
       let name = try fields.requiredText("name", bytes: 128)
       try Problem.checkIsVisible(name, "name")
-      let text = try fields.text("right") ?? "read"
-      guard let right = APIKey.Right(rawValue: text) else {
+      let text = try fields.text("right")
+      guard let single = APIKey.Right(rawValue: text ?? "read") else {
         throw Problem.request("right must be read or write")
       }
+      let collections = try Self.collections(&fields, besides: text)
+      let right: APIKey.Right = collections?.values.contains(.write) ?? (single == .write) ? .write : .read
       let seconds = try fields.integer("seconds", in: 1...100 * 366 * 86_400)
       try fields.finish()
       let time = now()
@@ -119,10 +147,64 @@
           .json(answer, status: .created, transaction: nil)
         } make: {
           let (key, token) = try await application.keys.make(
-            name: name, right: right, now: time, expires: seconds.map { time + Int64($0) * 1_000 }
+            name: name, right: right, collections: collections, now: time,
+            expires: seconds.map { time + Int64($0) * 1_000 }
           ) { try making.keep(Self.bytes($0, $1), in: $2) }
           application.logger.notice(
             "An API key was made", metadata: ["key": "\(key.id)", "right": "\(right.rawValue)"])
+          return Self.bytes(key, token)
+        }
+      } catch {
+        throw Problem(any: error)
+      }
+    }
+
+    /// The maximum number of collections of a key.
+    private static let collectionLimit = 1_000
+
+    /// Reads the rights of a key by collection; `nil` if it is for all of them.
+    private static func collections(
+      _ fields: inout RequestFields, besides right: String?
+    ) throws -> [TextKey: APIKey.Right]? {
+      guard let members = try fields.map("collections") else { return nil }
+      guard right == nil else { throw Problem.request("right and collections exclude each other: give one") }
+      guard 1...collectionLimit ~= members.count else {
+        throw Problem.request("collections must name 1 to \(collectionLimit) collections")
+      }
+      return try members.reduce(into: [:]) { rights, member in
+        guard let right = member.value.stringValue.flatMap({ APIKey.Right(rawValue: $0) }) else {
+          throw Problem.request("collections.\(member.key) must be read or write")
+        }
+        do {
+          try CollectionName.check(member.key.text, operation: "key")
+        } catch {
+          throw Problem(any: error)
+        }
+        rights[member.key] = right
+      }
+    }
+
+    /// How long the former secret of a key is accepted if the request does not say, and at most, in seconds.
+    private static let overlap = (usual: 86_400, most: 366 * 86_400)
+
+    private func rotate(
+      _ id: String, of application: HostedApplication, _ fields: RequestFields, _ making: IdempotentMaking
+    ) async throws -> Response {
+      var fields = fields
+      let seconds = try fields.integer("seconds", in: 0...Self.overlap.most) ?? Self.overlap.usual
+      try fields.finish()
+      do {
+        return try await making.carryOut(in: application.parts.store) { answer in
+          .json(answer, status: .created, transaction: nil)
+        } make: {
+          let made = try await application.keys.rotate(id, overlap: Int64(seconds) * 1_000, now: now()) {
+            try making.keep(Self.bytes($0, $1), in: $2)
+          }
+          guard let (key, token) = made else {
+            throw Problem(.notFound, "notFound", "there is no key with this id")
+          }
+          application.logger.notice(
+            "An API key has a new secret", metadata: ["key": "\(id)", "overlapSeconds": "\(seconds)"])
           return Self.bytes(key, token)
         }
       } catch {
@@ -166,6 +248,14 @@
           throw Self.maintenance(error)
         }
       }
+      router.post("/admin/applications/:application/evict") { request, context in
+        let application = try application(request, context)
+        var fields = try await fields(request)
+        let statement = try fields.requiredText("statement")
+        let arguments = try fields.map("args") ?? [:]
+        try fields.finish()
+        return try await evict(statement, arguments, in: application)
+      }
       router.post("/admin/applications/:application/verify") { request, context in
         let application = try application(request, context)
         do {
@@ -173,6 +263,35 @@
         } catch {
           throw Self.maintenance(error)
         }
+      }
+    }
+
+    /// Evicts documents, and logs how many.
+    private func evict(
+      _ statement: String, _ arguments: [TextKey: Value], in application: HostedApplication
+    ) async throws -> Response {
+      func log(_ outcome: StoreEviction.Outcome, of collection: String) {
+        // The statement may contain what documents contain.
+        application.logger.notice(
+          "Documents were evicted by the administrator",
+          metadata: ["collection": "\(collection)", "documents": "\(outcome.evicted)"])
+      }
+      do {
+        let eviction = try StoreEviction(statement, arguments, application.parts)
+        do {
+          let outcome = try await eviction.carryOut()
+          log(outcome, of: eviction.collection)
+          return try json([
+            "evicted": .count(outcome.evicted), "isComplete": .bool(outcome.isComplete),
+          ])
+        } catch let failure as StoreEviction.Failure {
+          log(failure.outcome, of: eviction.collection)
+          var problem = Self.maintenance(failure.error)
+          problem.members["evicted"] = .count(failure.outcome.evicted)
+          throw problem
+        }
+      } catch {
+        throw Self.maintenance(error)
       }
     }
 
@@ -186,23 +305,55 @@
     }
   }
 
+  extension BigPeerReload {
+    /// The fields of the answer.
+    fileprivate var fields: [TextKey: Value] {
+      var fields: [TextKey: Value] = [:]
+      for (name, values) in lists { fields[TextKey(name)] = .array(values.map { .string($0) }) }
+      let missing = missing.sorted { $0.key < $1.key }
+      fields["missing"] = .array(missing.map { .map(["id": .string($0), "reason": .string($1)]) })
+      return fields
+    }
+  }
+
+  extension MissingApplication {
+    /// The state of the application.
+    var summary: [TextKey: Value] {
+      ["id": .string(id), "name": .string(name), "isServed": .bool(false), "reason": .string(reason)]
+    }
+  }
+
   extension HostedApplication {
     /// The state of the application.
     func summary() throws -> [TextKey: Value] {
       let statistics = try dunlin.store.statistics()
       return [
-        "id": .string(id), "name": .string(configuration.name), "site": .string(statistics.id),
+        "id": .string(id), "name": .string(configuration.name), "isServed": .bool(true),
+        "site": .string(statistics.id),
         "documents": .count(statistics.documentCount), "sequence": .count(statistics.sequence),
         "transactionId": .string(transactions.newest.description),
         "fileBytes": .count(statistics.fileBytes), "usedBytes": .count(statistics.usedBytes),
         "mapBytes": .count(statistics.mapBytes),
         "failure": statistics.failure.map { .string("\($0)") } ?? .null,
+        "shortage": statistics.shortage.map { .string("\($0)") } ?? .null,
         "listening": .array(deviceAddresses.map { .string($0) }),
         "devices": .count(dunlin.parts.network.standings.count(where: \.isConnected)),
         "isRestored": .bool(origin.isRestored), "keys": .count(keys.all.count),
         "collectionsNotPulled": .count(missingCollectionCount),
         "subscriptions": .array(dunlin.sync.subscriptions.map { .string($0.queryText) }.sortedByText()),
       ]
+    }
+
+    /// The state of the application; why it cannot be read, if its store has failed.
+    fileprivate var summaryOrFailure: [TextKey: Value] {
+      do {
+        return try summary()
+      } catch {
+        return [
+          "id": .string(id), "name": .string(configuration.name), "isServed": .bool(true),
+          "failure": .string("\(error)"),
+        ]
+      }
     }
 
     /// How long to wait for devices to report their version.

@@ -15,7 +15,9 @@
       // It only shows that the process answers.
       router.get("/healthz") { _, _ in text("ok\n") }
       router.get("/readyz") { _, _ in
-        let faults = applications.all.compactMap { $0.fault }
+        let faults =
+          applications.missing.map { "\($0.id): not served: \($0.reason)" }
+          + applications.all.compactMap { $0.fault }
         guard faults.isEmpty else {
           throw Problem(.serviceUnavailable, "notReady", faults.joined(separator: "; "))
         }
@@ -42,7 +44,12 @@
     /// Why the application cannot serve; `nil` when it can.
     fileprivate var fault: String? {
       do {
-        if let failure = try dunlin.store.statistics().failure { return "\(id): \(failure)" }
+        let statistics = try dunlin.store.statistics()
+        if let failure = statistics.failure { return "\(id): \(failure)" }
+        if let shortage = statistics.shortage {
+          lookForRoom()
+          return "\(id): full: \(shortage.message)"
+        }
       } catch {
         return "\(id): \(error)"
       }

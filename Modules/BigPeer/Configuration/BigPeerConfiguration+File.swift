@@ -157,6 +157,7 @@
           try object.bytes("allDevicesMemory", in: 1 << 20...1 << 40) ?? allDevicesMemoryBytes
       }
       mistakes.collect { mapBytes = try object.bytes("dataBytes", in: 1 << 20...1 << 46) ?? mapBytes }
+      mistakes.collect { refusesOversize = try object.flag("refuseOversize") ?? refusesOversize }
       object.leftovers.forEach(mistakes.add)
     }
   }

@@ -35,7 +35,7 @@
     }
 
     /// One application.
-    public struct Application: Sendable {
+    public struct Application: Sendable, Hashable {
       /// The id of the application that a server without a configuration has.
       public static let defaultID = "default"
 
@@ -99,10 +99,14 @@
       public var allDevicesMemoryBytes = 256 << 20
       /// The address space that is reserved for the data, in bytes; the data can grow to about this size.
       public var mapBytes = 64 << 30
+      /// Whether the HTTP API refuses a write that leaves a document too large to be sent.
+      ///
+      /// Such a document is above `Limits.hardDocumentBytes`, and no device that has nothing of it gets it.
+      public var refusesOversize = false
     }
 
     /// The listener of the HTTP API.
-    public struct HTTP: Sendable {
+    public struct HTTP: Sendable, Hashable {
       /// Where it listens; `nil` means nowhere.
       public var listen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8_080)
       /// The server's certificate; without one, the server listens only on loopback.
@@ -135,7 +139,7 @@
     }
 
     /// The administrator's listener.
-    public struct Admin: Sendable {
+    public struct Admin: Sendable, Hashable {
       /// Where it listens, which must be loopback; `nil` means nowhere.
       public var listen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8_081)
     }

@@ -24,6 +24,8 @@
     /// Whether requests must name this machine as their host, if the listener is reached from it alone.
     var isForThisMachine = false
     let routes: [any ServerRoute]
+    /// The login endpoints; `nil` if the listener has none.
+    var logins: LoginRoute?
     let logger: Logger
     /// Is called with a report of each request that was answered.
     let report: @Sendable (RequestReport) -> Void
@@ -72,7 +74,8 @@
       for route in routes { route.add(to: router) }
       let responder = FrontResponder(
         router: router.buildResponder(), routes: RouteList(router), gate: gate, crossOrigin: crossOrigin,
-        isLocal: isForThisMachine && address.isLoopback, connections: ledger, report: report)
+        isLocal: isForThisMachine && address.isLoopback, connections: ledger, report: report,
+        logins: logins)
       return Application(
         responder: responder, server: try server(),
         configuration: ApplicationConfiguration(
@@ -95,7 +98,7 @@
         maxHeaderFieldCount: limits.headerCount)
       let plain = HTTPServerBuilder.http1(
         configuration: HTTP1Channel.Configuration(
-          additionalChannelHandlers: [ConnectionGuard(ledger, limits, report: report)],
+          additionalChannelHandlers: [ConnectionGuard(ledger, ledger.limits, report: report)],
           idleTimeout: TimeAmount(limits.idleTime),
           httpDecoderConfiguration: decoder))
       guard let certificate else { return plain }

@@ -24,9 +24,27 @@
       .serviceUnavailable, "restored",
       "this server runs on a copy of its data that was restored: ask those who run it")
 
+    /// The key's application cannot be served, or may be one that cannot be.
+    static let missingApplication = Problem(
+      .serviceUnavailable, "unavailable",
+      "an application of this server cannot be served now, and the API key is unknown to the others: try again later",
+      headers: [.retryAfter: "\(MissingApplication.patience.components.seconds)"])
+
     /// The key lacks the right.
     static let permission = Problem(
       .forbidden, "permission", "the API key may only read", headers: challenge("insufficient_scope"))
+
+    /// The key lacks the right in a collection.
+    static func permission(in collection: String) -> Problem {
+      Problem(
+        .forbidden, "permission", "the API key may not do that in the collection '\(collection)'",
+        headers: challenge("insufficient_scope"))
+    }
+
+    /// The request concerns all collections, and the key is for some.
+    static let onlyForAllCollections = Problem(
+      .forbidden, "permission", "the API key is for some collections alone, and that concerns all of them",
+      headers: challenge("insufficient_scope"))
 
     /// The request exceeds the rate limit.
     static func rateLimit(_ whose: String, _ wait: Duration) -> Problem {

@@ -28,6 +28,8 @@
       case .development: return .unsafeDevelopment(appID: id)
       case .sharedKey(let key?): return .sharedKey(appID: id, key: key)
       case .sharedKey(nil):
+        // An opening since the files were read may have made it.
+        if let key = try ownSharedKey() { return .sharedKey(appID: id, key: key) }
         let key = DunlinSharedKey()
         try sharedKey.replace(by: Array("\(key.text)\n".utf8))
         return .sharedKey(appID: id, key: key)

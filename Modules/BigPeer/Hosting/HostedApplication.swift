@@ -11,8 +11,10 @@
   package final class HostedApplication: Sendable {
     /// The id of the application for its peers.
     package let id: String
-    /// The configuration with which it was opened.
-    package let configuration: BigPeerConfiguration.Application
+    /// The configuration in use.
+    package var configuration: BigPeerConfiguration.Application { inUse.withLock { $0.configuration } }
+    /// The contents of the files of the configuration in use.
+    var material: ApplicationMaterial { inUse.withLock { $0.material } }
     /// Its database, which is a big peer.
     package let dunlin: Dunlin
     /// The parts of its database that are modules of their own.
@@ -30,8 +32,14 @@
     /// Its transactions, for clients that require one that they have seen.
     package let transactions: TransactionWatch
     private let interest: ApplicationInterest
-    private let ends: Mutex<[String: Date]>
-    private let places: ApplicationPlaces
+    private let inUse: Mutex<InUse>
+    private let isLooking = Atomic(false)
+
+    /// The configuration and the contents of its files.
+    private struct InUse {
+      var configuration: BigPeerConfiguration.Application
+      var material: ApplicationMaterial
+    }
 
     /// Opens the application's store; devices can connect from ``start()`` on.
     ///
@@ -44,17 +52,17 @@
       _ configuration: BigPeerConfiguration.Application, _ material: ApplicationMaterial, logger: Logger
     ) throws {
       id = configuration.id
-      places = material.places
-      ends = Mutex(material.certificateEnds)
-      self.configuration = configuration
+      inUse = Mutex(InUse(configuration: configuration, material: material))
       var logger = logger
       logger[metadataKey: "application"] = "\(configuration.id)"
       self.logger = logger
+      var opened: Dunlin?
       do {
         try Directory.make(configuration.folder)
         let dunlin = try Dunlin(
           path: configuration.storePath, identity: try configuration.dunlinIdentity(material),
           configuration: Self.dunlinConfiguration(configuration, logger))
+        opened = dunlin
         self.dunlin = dunlin
         parts = dunlin.parts
         logins = try ApplicationLogins(dunlin, configuration, material, logger: logger)
@@ -66,6 +74,8 @@
           parts, configuration.feed, holdsDeliveries: origin.isRestored, logger: logger)
         if origin.isRestored { logger.warning("\(StoreOrigin.sentence)") }
       } catch {
+        // Otherwise a later attempt would find the store in use.
+        try? opened?.close()
         throw BigPeerError("the application \(configuration.id): \(error)", underlying: error)
       }
     }
@@ -112,30 +122,44 @@
         try listen()
       } catch {
         let message = (error as? DunlinError)?.message ?? "\(error)"
-        throw BigPeerError(places.fault(setting, message).description, underlying: error)
+        throw BigPeerError(material.places.fault(setting, message).description, underlying: error)
       }
     }
 
-    /// Uses renewed certificates and a renewed intermediate authority from now on.
+    /// Whether the store fails, so that the application has to be opened again.
+    var isFailed: Bool {
+      guard let statistics = try? dunlin.store.statistics() else { return true }
+      return statistics.failure != nil
+    }
+
+    /// Uses renewed certificates, and a renewed intermediate authority, from now on.
     ///
-    /// They are used for all connections and logins that begin after this call.
+    /// The new ones are used for all connections and logins that begin after this call. A login service's
+    /// webhook and its secret are used for the next question.
+    /// - Parameters:
+    ///   - configuration: A configuration that the one in use can become: see
+    ///     ``BigPeerConfiguration/Application/canBecome(_:)``.
+    ///   - material: The contents of its files.
     /// - Throws: `BigPeerError` with the application's id; then nothing changes.
-    func renew(_ material: ApplicationMaterial) async throws {
+    func renew(
+      _ configuration: BigPeerConfiguration.Application, _ material: ApplicationMaterial
+    ) async throws {
       do {
+        let login = try LoginEndpoint.Service(configuration, material)
         switch material.identity {
         case .certificate, .intermediate:
           try await dunlin.updateIdentity(try configuration.dunlinIdentity(material))
         case .sharedKey, .development: break
         }
+        if let login { logins.endpoint?.renew(login) }
       } catch {
         throw BigPeerError("the application \(id): \(error)", underlying: error)
       }
-      if let issuer = material.issuer { logins.endpoint?.renew(issuer) }
-      ends.withLock { $0 = material.certificateEnds }
+      inUse.withLock { $0 = InUse(configuration: configuration, material: material) }
     }
 
     /// When each certificate in use ends, by its use: `identity` or `login`.
-    var certificateEnds: [String: Date] { ends.withLock { $0 } }
+    var certificateEnds: [String: Date] { material.certificateEnds }
 
     /// Makes a restored copy take the place of the original: webhooks and API keys work again, durably.
     ///
@@ -145,6 +169,18 @@
       guard try await origin.resume() else { return false }
       feed.webhooks.release()
       return true
+    }
+
+    /// Has a full store look, in the background, whether there is room again.
+    ///
+    /// Otherwise it would notice that at the next write, and who waits for the server to be ready sends none.
+    func lookForRoom() {
+      guard !isLooking.exchange(true, ordering: .relaxed) else { return }
+      Task { [weak self] in
+        // A store that is still full reports that by itself.
+        _ = try? await self?.parts.store.write(hint: "room") { _ in }
+        self?.isLooking.store(false, ordering: .relaxed)
+      }
     }
 
     /// The number of collections that should be pulled from devices and are not.

@@ -27,18 +27,17 @@
       }
       self.audit = audit
       self.revocations = revocations
-      guard let login = configuration.login, let issuer = material.issuer else {
+      guard let login = configuration.login,
+        let service = try LoginEndpoint.Service(configuration, material)
+      else {
         endpoint = nil
         return
       }
       endpoint = LoginEndpoint(
         LoginEndpoint.Parts(
-          application: configuration.id, address: try HTTPSAddress(login.url), issuer: issuer,
-          webhook: LoginWebhook(
-            try HTTPSAddress(orLoopback: login.webhook), authorityFile: login.webhookAuthority,
-            questions: login.limits.questions, secret: material.webhookSecret),
-          audit: audit, revocations: revocations, longestValidity: login.longestValidity,
-          limits: login.limits, logger: logger.plain))
+          application: configuration.id, address: service.address, issuer: service.issuer,
+          webhook: service.webhook, audit: audit, revocations: revocations,
+          longestValidity: service.longestValidity, limits: login.limits, logger: logger.plain))
     }
   }
 #endif

@@ -44,11 +44,41 @@
       }
     }
 
+    /// The parts that a reload replaces while the endpoint answers.
+    package struct Service: Sendable {
+      /// The public address for devices, for which they sign.
+      let address: HTTPSAddress
+      let issuer: LoginIssuer
+      let webhook: LoginWebhook
+      let longestValidity: Duration
+
+      fileprivate init(_ parts: Parts) {
+        (address, issuer, webhook, longestValidity) = (
+          parts.address, parts.issuer, parts.webhook, parts.longestValidity
+        )
+      }
+
+      /// The parts for an application's configuration; `nil` if it has no login endpoint.
+      ///
+      /// - Throws: What is wrong with an address.
+      init?(
+        _ configuration: BigPeerConfiguration.Application, _ material: ApplicationMaterial
+      ) throws(LoginError) {
+        guard let login = configuration.login, let issuer = material.issuer else { return nil }
+        self.issuer = issuer
+        address = try HTTPSAddress(login.url)
+        webhook = LoginWebhook(
+          try HTTPSAddress(orLoopback: login.webhook), authorityFile: login.webhookAuthority,
+          questions: login.limits.questions, secret: material.webhookSecret)
+        longestValidity = login.longestValidity
+      }
+    }
+
     /// The maximum size of a request, in bytes.
     package static let requestBytes = 64 << 10
 
     private let parts: Parts
-    private let issuer: Mutex<LoginIssuer>
+    private let service: Mutex<Service>
     private let challenges: LoginChallenges
     private let requests: Mutex<RateLimiter<ConnectionOrigin>>
     private let logins: Mutex<RateLimiter<TextKey>>
@@ -60,7 +90,7 @@
 
     package init(_ parts: Parts) {
       self.parts = parts
-      issuer = Mutex(parts.issuer)
+      service = Mutex(Service(parts))
       challenges = LoginChallenges(application: parts.application)
       records = LoginRecords(parts.audit, parts.clock, parts.logger)
       requests = Mutex(
@@ -72,13 +102,13 @@
     }
 
     /// The public address for devices.
-    package var address: HTTPSAddress { parts.address }
+    package var address: HTTPSAddress { service.withLock { $0.address } }
 
     /// The number of requests by outcome.
     package var figures: [LoginOutcome: UInt64] { records.figures }
 
-    /// Issues certificates with another intermediate authority from now on.
-    package func renew(_ next: LoginIssuer) { issuer.withLock { $0 = next } }
+    /// Answers with another webhook, intermediate authority and address from now on.
+    func renew(_ next: Service) { service.withLock { $0 = next } }
 
     // MARK: - The first request
 
@@ -152,8 +182,8 @@
       case .used: throw .wrong(.proof, 409, "the challenge was answered before")
       case .full: throw .fault("more than \(LoginChallenges.answers) challenges are answered within a minute")
       }
-      guard request.isSigned(for: parts.address) else {
-        throw .wrong(.proof, 403, "the login is not signed by its device key for \(parts.address)")
+      guard request.isSigned(for: address) else {
+        throw .wrong(.proof, 403, "the login is not signed by its device key for \(address)")
       }
     }
 
@@ -166,7 +196,8 @@
 
     /// Asks the webhook who the user is.
     private func claims(_ request: LoginRequest) async throws(LoginRefusal) -> LoginClaims {
-      switch await parts.webhook.ask(about: request, of: parts.application) {
+      let webhook = service.withLock { $0.webhook }
+      switch await webhook.ask(about: request, of: parts.application) {
       case .granted(let claims): return claims
       case .denied: throw .wrong(.token, 401, "the token is refused")
       case .restricted(let why):
@@ -189,10 +220,11 @@
       }
       try checkRevocation(request.deviceKey, user: user)
       let now = parts.clock.now()
-      let seconds = min(TimeInterval(claims.expirationSeconds), parts.longestValidity / .seconds(1))
+      let service = service.withLock { $0 }
+      let seconds = min(TimeInterval(claims.expirationSeconds), service.longestValidity / .seconds(1))
       let fields: [TextKey: Value]
       var event = event(.issued, request, origin, at: now)
-      let issuer = issuer.withLock { $0 }
+      let issuer = service.issuer
       do {
         let certificate = try issuer.issue(
           to: request.deviceKey, user: user, seconds: seconds, information: claims.information, now: now)

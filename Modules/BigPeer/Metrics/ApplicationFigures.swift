@@ -42,6 +42,7 @@
       guard let statistics else { return [keys, gauge("bigpeer_store_failed", 1)] }
       return [
         keys, gauge("bigpeer_store_failed", statistics.failure == nil ? 0 : 1),
+        gauge("bigpeer_store_full", statistics.shortage == nil ? 0 : 1),
         gauge("bigpeer_documents", Double(statistics.documentCount)),
         counter("bigpeer_commits_total", Double(statistics.sequence)),
         gauge("bigpeer_store_file_bytes", Double(statistics.fileBytes)),

@@ -89,7 +89,12 @@
             name: "bigpeer_http_connections_refused_total", kind: .counter,
             value: Double(connections.refusedCount)),
         ]
-      let samples = http + applications.all.flatMap { ApplicationFigures($0).samples } + process.samples
+      let (served, missing) = (applications.all, applications.missing)
+      let states = (served.map { ($0.id, 1.0) } + missing.map { ($0.id, 0.0) }).map { id, value in
+        SampledFigures.Sample(
+          name: "bigpeer_application_served", kind: .gauge, value: value, labels: [("application", id)])
+      }
+      let samples = http + states + served.flatMap { ApplicationFigures($0).samples } + process.samples
       sampled.withLock { $0.take(samples, of: look) }
     }
   }

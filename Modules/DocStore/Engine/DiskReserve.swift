@@ -17,6 +17,11 @@ struct DiskReserve {
   /// Enough to evict some documents twice: the next commit cannot use the pages that the last one freed.
   private static let pages = 40...1_024
 
+  /// The pages to reserve for a file with this many pages.
+  static func wantedPages(of pageCount: Int) -> Int {
+    min(max(pageCount / 16, pages.lowerBound), pages.upperBound)
+  }
+
   init(_ fault: (@Sendable () -> Int32)?) { self.fault = fault }
 
   /// Makes sure that the reserve exists before a commit.
@@ -27,7 +32,7 @@ struct DiskReserve {
   ///   - usedPages: How many of these are in use then.
   ///   - pageBytes: The file's page size.
   mutating func secure(_ descriptor: Int32, pageCount: Int, usedPages: Int, pageBytes: Int) {
-    let wanted = min(max(pageCount / 16, Self.pages.lowerBound), Self.pages.upperBound)
+    let wanted = Self.wantedPages(of: pageCount)
     guard pageCount - usedPages < wanted, securedPages < pageCount + wanted else {
       isMissing = false
       return

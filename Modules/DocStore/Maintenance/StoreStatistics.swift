@@ -15,6 +15,8 @@ public struct StoreStatistics: Sendable {
   public internal(set) var lastCommit: UInt64?
   /// Why the store no longer accepts writes; `nil` while it does.
   public internal(set) var failure: StoreError?
+  /// Why the last write that needed room found none, such as a full disk; `nil` while there is room.
+  public internal(set) var shortage: StoreError?
   /// How far the store's clock is ahead of the wall clock: see ``Store/clockLead()``.
   public internal(set) var clockLead: Duration = .zero
   /// All collections that were ever written to, by name, with their counts.
@@ -66,7 +68,9 @@ extension Store {
     result.identityChange = identityChange
     result.clockLead = Self.lead(of: log.clock.latest.milliseconds, options.now())
     (result.sequence, result.commitID) = (log.sequence, log.commitID)
-    (result.lastCommit, result.failure) = writer.health.withLock { ($0.lastCommit, $0.failure) }
+    (result.lastCommit, result.failure, result.shortage) = writer.health.withLock {
+      ($0.lastCommit, $0.failure, $0.shortage)
+    }
     result.collections = try pages.collections()
     result.siteCount = try reader.access.entryCount(environment.tables.sites)
     result.oversizeCount = try reader.access.entryCount(environment.tables.oversize)

@@ -52,6 +52,8 @@ final class Writer: @unchecked Sendable {
     var lastCommit: UInt64?
     /// The failure that poisoned the store.
     var failure: StoreError?
+    /// Why the last write that needed room found none; `nil` while there is room.
+    var shortage: StoreError?
   }
 
   /// How many documents the last transaction changed: the next one may change as many.
@@ -295,6 +297,7 @@ final class Writer: @unchecked Sendable {
     } catch {
       state.revert(to: batch.old)
       poison(unlessHarmless: error)
+      note(error)
       for (job, _) in batch.finished { job.finish(.failure(error)) }
       return false
     }
@@ -334,6 +337,30 @@ final class Writer: @unchecked Sendable {
       try environment.dataDescriptor(), pageCount: max(try environment.pageCount(), usedPages),
       usedPages: usedPages, pageBytes: environment.pageBytes)
     return !reserve.isMissing
+  }
+
+  /// Records that a write found no room.
+  private func note(_ error: any Error) {
+    guard let error = error as? StoreError, error.code == .full else { return }
+    health.withLock { $0.shortage = error }
+  }
+
+  /// Looks whether there is room again, after a write that found none.
+  ///
+  /// A transaction that changes nothing looks too, so that a store without writers notices it. There must be
+  /// room for a write of some size, so that one after the other is not refused and allowed.
+  /// - Parameters:
+  ///   - access: The transaction's pages.
+  ///   - environment: The store's files.
+  ///   - hasGrown: Whether the transaction has written, and not only freed space.
+  private func noteRoom(_ access: PageAccess, _ environment: Environment, hasGrown: Bool) {
+    guard health.withLock({ $0.shortage != nil }) else { return }
+    if !hasGrown {
+      guard var pages = try? environment.tables.pageCount(access) else { return }
+      pages += DiskReserve.wantedPages(of: pages)
+      guard pages <= settings.pageLimit, (try? keepsReserve(pages, environment)) == true else { return }
+    }
+    health.withLock { $0.shortage = nil }
   }
 
   private func noteStatistics() {
@@ -400,6 +427,7 @@ final class Writer: @unchecked Sendable {
         try keepsReserve(pages, environment)
       }
       self.state = state
+      noteRoom(access, environment, hasGrown: !outcome.isEmpty && !transaction.makesRoom)
       lastChanges = outcome.changes.count
       for finding in transaction.sizes where finding.isStored {
         settings.sizes.report(finding, settings.options)
@@ -407,6 +435,7 @@ final class Writer: @unchecked Sendable {
       return outcome
     } catch {
       if let failure = transaction.engineFailure { poison(unlessHarmless: failure) }
+      note(transaction.engineFailure ?? error)
       throw error
     }
   }

@@ -19,6 +19,9 @@ public struct DunlinStatistics: Sendable {
   public let sequence: UInt64
   /// Why the database no longer accepts writes; `nil` while it accepts them.
   public let failure: DunlinError?
+  /// Why the last write that needed room found none: the disk or the database is full; `nil` while there is
+  /// room.
+  public let shortage: DunlinError?
   /// How far the database's clock is ahead of the wall clock: see ``DunlinStore/trustClock()``.
   public let clockLead: Duration
   /// All collections ever written, by name.
@@ -50,6 +53,7 @@ public struct DunlinStatistics: Sendable {
     identityChange = statistics.identityChange?.reason.description
     sequence = statistics.sequence
     failure = statistics.failure.map { DunlinError($0) }
+    shortage = statistics.shortage.map { DunlinError($0) }
     clockLead = statistics.clockLead
     collections = statistics.collections.map {
       Collection(name: $0.name, documentCount: $0.documentCount, tombstoneCount: $0.tombstoneCount)

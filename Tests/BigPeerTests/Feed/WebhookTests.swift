@@ -619,6 +619,60 @@
       }
     }
 
+    @Test func `a webhook gets another address and another secret, and goes on where it was`() async throws {
+      let (receiver, settings) = try await Self.receiver()
+      let other = try await HTTPSServer(.plain) { _ in .answer(204, [], "") }
+      try await FeedServer.with(settings) { server in
+        let (id, secret) = try await Self.add(server, Self.body("https://localhost:\(receiver.port)/"))
+        try await server.store["cars"].upsert(["_id": "a"])
+        try await Self.wait { receiver.requests.count == 1 }
+        let path = "/api/v4/webhooks/\(id)"
+        let (next, last) = ("a-new-secret-of-ours", "another-secret-of-ours")
+        let changed = try await server.ask(
+          "PATCH", path,
+          #"{"url":"http://localhost:\#(other.port)/new","secret":"\#(next)","overlapSeconds":3600}"#)
+        #expect(changed.status == 200, "\(changed.text)")
+        #expect(changed.fields.string("url")?.hasSuffix("/new") == true)
+        #expect(!changed.text.contains(next) && !changed.text.contains(secret))
+        #expect(changed.fields["formerSecretEnds"] != nil)
+        try await server.store["cars"].upsert(["_id": "b"])
+        try await Self.wait { other.requests.count == 1 }
+        let request = try #require(other.requests.first)
+        // Nothing comes twice, and nothing is left out.
+        #expect(Self.events(request) == ["upsert b"])
+        let signature = try #require(Self.header("Dunlin-Signature", request))
+        let seconds = try #require(
+          signature.split(separator: ",").first.flatMap { Double($0.dropFirst(2)) })
+        let time = Date(timeIntervalSince1970: seconds)
+        #expect(
+          signature == WebhookSignature.value(Array(request.body), secrets: [next, secret], at: time))
+        let third = try await server.ask("PATCH", path, #"{"secret":"\#(last)"}"#)
+        #expect(third.status == 409, "\(third.text)")
+        let at = try await server.ask(
+          "PATCH", path, #"{"secret":"\#(last)","overlapSeconds":0,"paused":true}"#)
+        #expect(at.fields.string("state") == "paused")
+        #expect(at.fields["formerSecretEnds"] == nil)
+        _ = try await server.ask("PATCH", path, #"{"paused":false}"#)
+        try await server.store["cars"].upsert(["_id": "c"])
+        try await Self.wait { other.requests.count == 2 }
+        let later = try #require(other.requests.last)
+        let only = try #require(Self.header("Dunlin-Signature", later))
+        let then = try #require(only.split(separator: ",").first.flatMap { Double($0.dropFirst(2)) })
+        #expect(
+          only
+            == WebhookSignature.value(
+              Array(later.body), secret: last, at: Date(timeIntervalSince1970: then)))
+        #expect(receiver.requests.count == 1)
+        for (body, status) in [
+          ("{}", 400), (#"{"overlapSeconds":1}"#, 400), (#"{"url":"ftp://x"}"#, 422),
+          (#"{"secret":"short"}"#, 422), (#"{"statement":"SELECT * FROM cars"}"#, 400),
+          (#"{"secret":"\#(next)","overlapSeconds":-1}"#, 400),
+        ] { try await expectEqual(server.ask("PATCH", path, body).status, status, "\(body)") }
+        let gone = try await server.ask("PATCH", "/api/v4/webhooks/wh_0", #"{"secret":"\#(next)"}"#)
+        #expect(gone.status == 404)
+      }
+    }
+
     @Test(arguments: [
       ("{}", "url"), (#"{"url":"ftp://x","statement":"SELECT * FROM cars"}"#, "url"),
       (#"{"url":"https://example.org"}"#, "statement"),

@@ -88,6 +88,31 @@
       }
     }
 
+    @Test func `logins go to another webhook after a reload, and devices stay connected`() async throws {
+      let other = try await HTTPSServer(.plain) { _ in
+        .answer(200, ["Content-Type: application/json"], LoginRig.grant)
+      }
+      var changed = configuration
+      changed.applications[0].login?.webhook = "http://127.0.0.1:\(other.port)/verify"
+      let next = changed
+      let ann = try open("ann")
+      try await RunningBigPeer.with(configuration) { [self] running in
+        let application = try #require(running.bigPeer.applications?["default"])
+        try connect(ann, running)
+        await wait(application.dunlin, forUsers: ["ann"])
+        await #expect(throws: DunlinError.self) {
+          try await ann.auth?.login(token: "of the other", provider: "tests")
+        }
+        let outcome = try await running.bigPeer.reload(next)
+        #expect(outcome.reopened == [])
+        #expect(running.bigPeer.applications?["default"] === application)
+        _ = try await ann.auth?.login(token: "of the other", provider: "tests")
+        #expect(application.dunlin.presence.graph.remotePeers.compactMap(\.user) == ["ann"])
+      }
+      withExtendedLifetime(other) {}
+      try ann.close()
+    }
+
     @Test func `a device logs in, syncs, is revoked, and is cut, also after a restart`() async throws {
       let (ann, bob) = (try open("ann"), try open("bob"))
       let subscriptions = try [ann, bob].map {

@@ -10,7 +10,8 @@
       group.get("history") { request, context in
         try await answer(request, context, needing: .read) { admission in
           let history = admission.application.feed.history
-          let collections = try history.policies.sorted { $0.key < $1.key }.map { name, policy in
+          let policies = try history.policies.filter { admission.key.covers(.read, in: $0.key) }
+          let collections = try policies.sorted { $0.key < $1.key }.map { name, policy in
             try Value.map(Self.fields(policy, of: name, history))
           }
           return Self.json(["collections": .array(collections)])
@@ -19,6 +20,7 @@
       group.get("history/:collection") { request, context in
         try await answer(request, context, needing: .read) { admission in
           let history = admission.application.feed.history
+          try admission.check(.read, in: Self.collection(context))
           let name = try Self.keptCollection(context, history)
           return try await Self.json(try HistoryQuery(request).fields(history, name), admission)
         }
@@ -28,6 +30,7 @@
       }
       group.delete("history/:collection") { request, context in
         try await answer(request, context, needing: .write) { admission in
+          try admission.check(.write, in: Self.collection(context))
           let history = admission.application.feed.history
           try await history.keep(nil, of: Self.keptCollection(context, history))
           return Response(status: .noContent)
@@ -40,6 +43,7 @@
     ) async throws -> Response {
       let history = admission.application.feed.history
       let name = try Self.collection(context)
+      try admission.check(.write, in: name)
       var fields = try RequestFields(try await request.json(admission).value)
       var policy = HistoryPolicy()
       let (ages, byteLimits) = (HistoryPolicy.ages, HistoryPolicy.byteLimits)

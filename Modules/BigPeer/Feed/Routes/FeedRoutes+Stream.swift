@@ -9,6 +9,7 @@
   extension FeedRoutes {
     /// Makes a ticket for a stream that starts at the position of the query, or else at the last change.
     func ticket(_ admission: Admission, _ query: FeedQuery) throws -> Response {
+      try admission.check(query.filter)
       let store = admission.application.feed.parts.store
       let ticket = StreamTickets.Ticket(
         application: admission.application.id, key: admission.key, filter: query.filter,
@@ -34,6 +35,7 @@
     ///
     /// The response counts as a stream, and no longer as a request.
     func stream(_ admission: Admission, _ query: FeedQuery, _ context: ServerContext) throws -> Response {
+      try admission.check(query.filter)
       let feed = admission.application.feed
       guard let seat = seats.take() else {
         throw Problem.busy("more than \(seats.limit) streams of changes of all applications at once")

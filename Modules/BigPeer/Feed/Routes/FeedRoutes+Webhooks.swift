@@ -11,12 +11,14 @@
       }
       group.get("webhooks") { request, context in
         try await answer(request, context, needing: .write) { admission in
+          try admission.checkIsForAllCollections()
           let all = admission.application.feed.webhooks.all
           return try await Self.json(["webhooks": .array(all.map { .map($0.fields) })], admission)
         }
       }
       group.get("webhooks/:id") { request, context in
         try await answer(request, context, needing: .write) { admission in
+          try admission.checkIsForAllCollections()
           let id = try context.parameters.require("id")
           guard let entry = admission.application.feed.webhooks[id] else { throw Self.noWebhook }
           return Self.json(entry.fields)
@@ -24,19 +26,29 @@
       }
       group.patch("webhooks/:id") { request, context in
         try await answer(request, context, needing: .write) { admission in
+          try admission.checkIsForAllCollections()
           var fields = try RequestFields(try await request.json(admission).value)
           let isPaused = try fields.flag("paused")
+          let change = try Self.change(&fields)
           try fields.finish()
-          guard let isPaused else { throw Problem.request("paused is missing: true or false") }
-          let id = try context.parameters.require("id")
-          guard let entry = try await admission.application.feed.webhooks.setPaused(isPaused, id) else {
-            throw Self.noWebhook
+          guard isPaused != nil || change != nil else {
+            throw Problem.request("paused, url or secret is missing")
           }
+          let id = try context.parameters.require("id")
+          let webhooks = admission.application.feed.webhooks
+          var entry: Webhooks.Entry?
+          if let change {
+            entry = try await webhooks.change(change, id)
+            guard entry != nil else { throw Self.noWebhook }
+          }
+          if let isPaused { entry = try await webhooks.setPaused(isPaused, id) }
+          guard let entry else { throw Self.noWebhook }
           return Self.json(entry.fields)
         }
       }
       group.delete("webhooks/:id") { request, context in
         try await answer(request, context, needing: .write) { admission in
+          try admission.checkIsForAllCollections()
           let id = try context.parameters.require("id")
           guard try await admission.application.feed.webhooks.remove(id) else { throw Self.noWebhook }
           return Response(status: .noContent)
@@ -44,9 +56,25 @@
       }
     }
 
+    /// How long the former secret of a webhook signs deliveries if nothing is said, and at most, in seconds.
+    private static let overlap = (usual: 86_400, most: 366 * 86_400)
+
+    /// Reads another address, and another secret; `nil` for neither.
+    private static func change(_ fields: inout RequestFields) throws(Problem) -> Webhooks.Change? {
+      let (url, secret) = (try fields.text("url"), try fields.text("secret"))
+      let seconds = try fields.integer("overlapSeconds", in: 0...overlap.most)
+      guard url != nil || secret != nil else {
+        guard seconds == nil else { throw Problem.request("overlapSeconds stands beside secret") }
+        return nil
+      }
+      return Webhooks.Change(
+        url: url, secret: secret, overlap: UInt64(seconds ?? overlap.usual) * 1_000)
+    }
+
     private static var noWebhook: Problem { Problem(.notFound, "notFound", "there is no webhook of this id") }
 
     private func addWebhook(_ request: Request, _ admission: Admission) async throws -> Response {
+      try admission.checkIsForAllCollections()
       let feed = admission.application.feed
       let (body, bytes) = try await request.json(admission)
       var fields = try RequestFields(body)

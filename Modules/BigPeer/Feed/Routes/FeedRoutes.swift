@@ -16,7 +16,7 @@
     package init(gate: APIGate, now: @escaping @Sendable () -> Int64) {
       self.gate = gate
       self.now = now
-      seats = StreamSeats(gate.limits)
+      seats = StreamSeats(gate)
     }
 
     package func add(to router: Router<ServerContext>) {

@@ -5,10 +5,11 @@
   ///
   /// A part of the listener's connections stays free for requests.
   final class StreamSeats: Sendable {
-    let limit: Int
+    var limit: Int { max(1, gate.limits.connections * 3 / 4) }
+    private let gate: APIGate
     private let taken = Mutex(0)
 
-    init(_ limits: HTTPLimits) { limit = max(1, limits.connections * 3 / 4) }
+    init(_ gate: APIGate) { self.gate = gate }
 
     /// Takes a seat for as long as it is referenced; `nil` when none is left.
     func take() -> StreamSeat? {

@@ -7,12 +7,22 @@
   /// The target of deliveries, and which changes it gets.
   package struct Webhook: Hashable, Sendable {
     package let id: String
-    package let url: String
+    package private(set) var url: String
     /// The queries, as they were written.
     package let statements: [String]
     package let arguments: [TextKey: Value]
     /// The key that signs deliveries.
-    package let secret: String
+    package private(set) var secret: String
+    /// The key before that, which signs deliveries too for some time.
+    package private(set) var former: FormerSecret?
+
+    /// A secret that a webhook had before.
+    package struct FormerSecret: Hashable, Sendable {
+      package let text: String
+      /// Until when it signs deliveries, in milliseconds since 1970.
+      package let ends: UInt64
+    }
+
     /// In milliseconds since 1970.
     package let createdAt: UInt64
 
@@ -28,19 +38,9 @@
       url: String, statements: [String], arguments: [TextKey: Value], secret: String?, now: UInt64,
       _ settings: FeedSettings
     ) throws {
-      try WebhookAddress(url, allowsPlain: settings.allowsPrivateAddresses)
-        .check(allowsPrivateAddresses: settings.allowsPrivateAddresses)
+      try Self.check(url: url, settings)
       _ = try FeedFilter(dql: statements, arguments: arguments)
-      if let secret {
-        guard Self.secretBytes.contains(secret.utf8.count),
-          secret.utf8.allSatisfy({ (0x21..<0x7F).contains($0) })
-        else {
-          throw DunlinError(
-            .argument,
-            "the webhook's secret must be \(Self.secretBytes.lowerBound) to \(Self.secretBytes.upperBound) printable characters of ASCII"
-          )
-        }
-      }
+      if let secret { try Self.check(secret: secret) }
       var random = SystemRandomNumberGenerator()
       id = "wh_" + (0..<2).map { _ in SiteID(high: random.next(), low: 0).description.prefix(16) }.joined()
       self.url = url
@@ -50,11 +50,68 @@
       createdAt = now
     }
 
+    private static func check(url: String, _ settings: FeedSettings) throws {
+      try WebhookAddress(url, allowsPlain: settings.allowsPrivateAddresses)
+        .check(allowsPrivateAddresses: settings.allowsPrivateAddresses)
+    }
+
+    private static func check(secret: String) throws {
+      guard secretBytes.contains(secret.utf8.count), secret.utf8.allSatisfy({ (0x21..<0x7F).contains($0) })
+      else {
+        throw DunlinError(
+          .argument,
+          "the webhook's secret must be \(secretBytes.lowerBound) to \(secretBytes.upperBound) printable characters of ASCII"
+        )
+      }
+    }
+
+    /// The webhook with another address and another secret.
+    ///
+    /// - Parameters:
+    ///   - change: What is another one.
+    ///   - now: Milliseconds since 1970.
+    ///   - settings: The limits of the change feed.
+    /// - Returns: The webhook; its position stays.
+    /// - Throws: `argument`, `limit`; `conflict` when it has two secrets already, and one of them would end
+    ///   before its time.
+    func changed(by change: Webhooks.Change, now: UInt64, _ settings: FeedSettings) throws -> Webhook {
+      var changed = self
+      if let url = change.url {
+        try Self.check(url: url, settings)
+        changed.url = url
+      }
+      if let secret = change.secret, !(secret.utf8.elementsEqual(self.secret.utf8)) {
+        try Self.check(secret: secret)
+        if let former, former.ends > now, change.overlap > 0 {
+          throw DunlinError(
+            .conflict,
+            "the webhook has two secrets already, and keeps no third: wait for the end of the older one, or end both at once with overlapSeconds 0"
+          )
+        }
+        changed.secret = secret
+        changed.former =
+          change.overlap > 0 ? FormerSecret(text: self.secret, ends: now + change.overlap) : nil
+      }
+      guard changed.encoded.count <= Self.byteLimit else {
+        throw DunlinError(.limit, "a webhook takes at most \(Self.byteLimit) bytes with its queries")
+      }
+      return changed
+    }
+
+    /// The secrets that sign a delivery at a time, in milliseconds since 1970; the present one is first.
+    func secrets(at now: UInt64) -> [String] {
+      guard let former, former.ends > now else { return [secret] }
+      return [secret, former.text]
+    }
+
     // MARK: - As it is stored
 
     var encoded: [UInt8] {
       var bytes: [UInt8] = []
-      JSON.write(.map(fields.merging(["secret": .string(secret)]) { $1 }), to: &bytes, options: Self.lossless)
+      var fields = fields
+      fields["secret"] = .string(secret)
+      if let former { fields["formerSecret"] = .string(former.text) }
+      JSON.write(.map(fields), to: &bytes, options: Self.lossless)
       return bytes
     }
 
@@ -70,16 +127,21 @@
       self.url = url
       self.secret = secret
       self.createdAt = UInt64(clamping: createdAt)
+      if let text = fields.string("formerSecret"), let ends = fields.integer("formerSecretEnds") {
+        former = FormerSecret(text: text, ends: UInt64(clamping: ends))
+      }
       statements = fields.strings("statements")
       arguments = fields.members("args") ?? [:]
     }
 
-    /// The fields for clients: all but the secret.
+    /// The fields for clients: all but the secrets.
     package var fields: [TextKey: Value] {
-      [
+      var fields: [TextKey: Value] = [
         "id": .string(id), "url": .string(url), "statements": .array(statements.map { .string($0) }),
         "args": .map(arguments), "createdAt": .count(createdAt),
       ]
+      if let former { fields["formerSecretEnds"] = .count(former.ends) }
+      return fields
     }
   }
 

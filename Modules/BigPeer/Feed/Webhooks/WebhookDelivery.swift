@@ -103,9 +103,10 @@
 
     /// The headers of a request.
     func headers(_ webhook: Webhook, at time: Date) -> [(name: String, value: String)] {
-      [
+      let secrets = webhook.secrets(at: UInt64(max(time.timeIntervalSince1970, 0) * 1_000))
+      return [
         ("Dunlin-Webhook-Id", webhook.id), ("Dunlin-Delivery-Id", id),
-        (WebhookSignature.header, WebhookSignature.value(body, secret: webhook.secret, at: time)),
+        (WebhookSignature.header, WebhookSignature.value(body, secrets: secrets, at: time)),
       ]
     }
   }

@@ -8,6 +8,7 @@
   /// Delivers changes to one webhook: in order, one delivery at a time, each until it is acknowledged.
   final class WebhookSender: Sendable {
     private struct State {
+      var webhook: Webhook
       var progress: WebhookProgress
       /// The task that delivers; it ends by itself when the webhook pauses itself.
       var task: Task<Void, Never>?
@@ -27,7 +28,8 @@
     /// This keeps the position within the log.
     private static let idleTime = Duration.seconds(300)
 
-    let webhook: Webhook
+    /// The webhook, with its present address and secret.
+    var webhook: Webhook { state.withLock { $0.webhook } }
     private let parts: DunlinParts
     private let settings: FeedSettings
     private let client: WebhookClient
@@ -39,7 +41,6 @@
       _ webhook: Webhook, _ progress: WebhookProgress, _ parts: DunlinParts, _ settings: FeedSettings,
       logger: Logger, now: @escaping @Sendable () -> Date
     ) {
-      self.webhook = webhook
       self.parts = parts
       self.settings = settings
       client = WebhookClient(
@@ -49,7 +50,7 @@
       logger[metadataKey: "webhook"] = "\(webhook.id)"
       self.logger = logger
       self.now = now
-      state = Mutex(State(progress: progress))
+      state = Mutex(State(webhook: webhook, progress: progress))
     }
 
     var progress: WebhookProgress { state.withLock { $0.progress } }
@@ -97,6 +98,22 @@
           change { $0 = before }
           throw error
         }
+        return true
+      }
+    }
+
+    /// Takes another address or another secret, and stores that.
+    ///
+    /// - Returns: `false` if the webhook has been removed.
+    func change(_ change: Webhooks.Change) async throws -> Bool {
+      try await inTurn { [self] in
+        guard !state.withLock({ $0.isRemoved }) else { return false }
+        let next = try webhook.changed(by: change, now: milliseconds, settings)
+        // The delivery in flight is sent again, to the new address.
+        await halt()
+        defer { start() }
+        try await WebhookTables.replace(next, in: parts.store)
+        state.withLock { $0.webhook = next }
         return true
       }
     }

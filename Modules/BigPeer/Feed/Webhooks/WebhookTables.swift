@@ -56,6 +56,14 @@
       }
     }
 
+    /// Stores a webhook that has changed, unless it was removed.
+    static func replace(_ webhook: Webhook, in store: Store) async throws {
+      _ = try await store.write { transaction in
+        guard try transaction.sideValue(webhooks, key: key(webhook.id)) != nil else { return }
+        try transaction.setSideValue(webhook.encoded, webhooks, key: key(webhook.id))
+      }
+    }
+
     static func remove(_ id: String, from store: Store) async throws {
       _ = try await store.write { transaction in
         try transaction.setSideValue(nil, webhooks, key: key(id))

@@ -115,6 +115,32 @@
       }
     }
 
+    /// What becomes another one at a webhook.
+    package struct Change: Sendable {
+      /// The address; `nil` keeps it.
+      package var url: String?
+      /// The secret; `nil` keeps it.
+      package var secret: String?
+      /// How long the former secret signs deliveries, too, in milliseconds.
+      package var overlap: UInt64
+
+      package init(url: String? = nil, secret: String? = nil, overlap: UInt64 = 0) {
+        (self.url, self.secret, self.overlap) = (url, secret, overlap)
+      }
+    }
+
+    /// Gives a webhook another address or another secret; it goes on from its position.
+    ///
+    /// - Parameters:
+    ///   - change: What becomes another one.
+    ///   - id: The webhook's id.
+    /// - Returns: The webhook; `nil` when there is none.
+    /// - Throws: `argument`, `limit`, `conflict`; what writing throws. Then nothing changes.
+    package func change(_ change: Change, _ id: String) async throws -> Entry? {
+      guard let sender = find(id), try await sender.change(change) else { return nil }
+      return Entry(webhook: sender.webhook, progress: sender.shown)
+    }
+
     /// Registers a webhook, which gets changes from now on.
     ///
     /// - Parameters:

@@ -1,4 +1,6 @@
 #if Server
+  import CRDTCore
+  import DunlinFeed
   import Facade
   package import Hummingbird
   import HTTPTypes
@@ -28,7 +30,9 @@
     private let proxies: Set<String>
     private let now: @Sendable () -> Int64
     private let rates: Mutex<Rates>
-    let limits: HTTPLimits
+    private let live: Mutex<HTTPLimits>
+    /// The limits now: a reload may change them.
+    var limits: HTTPLimits { live.withLock { $0 } }
     let ledger: RequestLedger
 
     package init(
@@ -37,10 +41,24 @@
     ) {
       self.applications = applications
       proxies = configuration.proxies
-      limits = configuration.limits
-      ledger = RequestLedger(limits)
+      live = Mutex(configuration.limits)
+      ledger = RequestLedger(configuration.limits)
       self.now = now
-      rates = Mutex(Rates(limits))
+      rates = Mutex(Rates(configuration.limits))
+    }
+
+    /// Uses other limits, for requests from now on.
+    func update(_ limits: HTTPLimits) {
+      let former = live.withLock { live in
+        defer { live = limits }
+        return live
+      }
+      ledger.update(limits)
+      guard
+        former.requestsPerSecondByKey != limits.requestsPerSecondByKey
+          || former.requestsPerSecondByAddress != limits.requestsPerSecondByAddress
+      else { return }
+      rates.withLock { $0 = Rates(limits) }
     }
 
     /// The client address of a request.
@@ -83,7 +101,10 @@
     func admit(
       _ key: APIKey, of id: String, _ context: ServerContext, needing right: APIKey.Right
     ) throws(Problem) -> Admission {
-      guard let application = applications[id], isValid(key, of: application) else { throw Problem.wrongKey }
+      guard let application = applications[id] else {
+        throw applications.missing(id) == nil ? Problem.wrongKey : Problem.missingApplication
+      }
+      guard isValid(key, of: application) else { throw Problem.wrongKey }
       guard application.origin.accepts(key) else { throw Problem.restored }
       return try admit(key, of: application, context, needing: right)
     }
@@ -101,7 +122,7 @@
 
     /// Whether the key of a request is still valid; for long responses.
     func isValid(_ key: APIKey, of application: HostedApplication) -> Bool {
-      application.keys.isValid(key.id, at: now())
+      application.keys.isValid(key, at: now())
     }
 
     private func owner(of request: Request) throws(Problem) -> (HostedApplication, APIKey) {
@@ -111,12 +132,14 @@
         throw Problem.wrongKey
       }
       for application in applications.all {
-        guard let key = application.keys.key(for: token) else { continue }
-        guard !key.isOver(at: now()) else { throw Problem.wrongKey }
+        let now = now()
+        guard let key = application.keys.key(for: token, at: now) else { continue }
+        guard !key.isOver(at: now) else { throw Problem.wrongKey }
         guard application.origin.accepts(key) else { throw Problem.restored }
         return (application, key)
       }
-      throw Problem.wrongKey
+      // The keys of an application are in its store, so the key may be of one that cannot be opened.
+      throw applications.missing.isEmpty ? Problem.wrongKey : Problem.missingApplication
     }
   }
 
@@ -224,6 +247,40 @@
       } catch  where error.code == .limit {
         throw Problem.tooManyReaders
       }
+    }
+
+    /// Checks that the key may use a collection.
+    ///
+    /// - Throws: `permission`.
+    func check(_ right: APIKey.Right, in collection: String) throws(Problem) {
+      guard key.covers(right, in: collection) else { throw Problem.permission(in: collection) }
+    }
+
+    /// Checks that the key may use all collections of a statement, also those of its inner queries.
+    ///
+    /// - Throws: `permission`.
+    func check(_ statement: Statement) throws(Problem) {
+      guard key.collections != nil else { return }
+      guard let uses = statement.uses else { throw Problem.onlyForAllCollections }
+      for use in uses {
+        // It has one empty document.
+        if (try? SystemCollection.named(use.collection.text)) == .dual { continue }
+        try check(use.isWrite ? .write : .read, in: use.collection.text)
+      }
+    }
+
+    /// Checks that the key may read what a change feed sends.
+    ///
+    /// - Throws: `permission`.
+    func check(_ filter: FeedFilter) throws(Problem) {
+      for query in filter.queries { try check(.read, in: query.collection) }
+    }
+
+    /// Checks that the key is one for all collections.
+    ///
+    /// - Throws: `permission`.
+    func checkIsForAllCollections() throws(Problem) {
+      guard key.collections == nil else { throw Problem.onlyForAllCollections }
     }
 
     /// - Throws: `permission` for a key that only reads.

@@ -17,6 +17,8 @@
     }
 
     private struct State {
+      var limit: Int
+      var limitByKey: Int
       var all = 0
       var byKey: [String: Int] = [:]
       var waiters: [Waiter] = []
@@ -26,11 +28,7 @@
     /// How often a thread that waits checks whether it still has to.
     static let checkInterval = DispatchTimeInterval.milliseconds(250)
 
-    /// The most bytes of all keys.
-    package let limit: Int
-    /// The most bytes of one key.
-    package let limitByKey: Int
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// Makes an account without reservations.
     ///
@@ -38,8 +36,27 @@
     ///   - limit: The most bytes of all keys.
     ///   - limitByKey: The most bytes of one key.
     package init(limit: Int, limitByKey: Int) {
-      self.limit = limit
-      self.limitByKey = min(limit, limitByKey)
+      state = Mutex(State(limit: limit, limitByKey: min(limit, limitByKey)))
+    }
+
+    /// The most bytes of all keys.
+    package var limit: Int { state.withLock { $0.limit } }
+
+    /// The most bytes of one key.
+    package var limitByKey: Int { state.withLock { $0.limitByKey } }
+
+    /// Uses other limits from now on; what is reserved stays so.
+    ///
+    /// - Parameters:
+    ///   - limit: The most bytes of all keys.
+    ///   - limitByKey: The most bytes of one key.
+    func update(limit: Int, limitByKey: Int) {
+      let ready = state.withLock { state in
+        state.limit = limit
+        state.limitByKey = min(limit, limitByKey)
+        return takeWaiters(&state)
+      }
+      for waiter in ready { waiter.resume(true) }
     }
 
     /// The bytes that are reserved now, of all keys.
@@ -50,7 +67,7 @@
 
     /// Whether less than the half of the bytes is reserved, of the key and of all.
     func hasPlenty(for key: String) -> Bool {
-      state.withLock { $0.byKey[key, default: 0] < limitByKey / 2 && $0.all < limit / 2 }
+      state.withLock { $0.byKey[key, default: 0] < $0.limitByKey / 2 && $0.all < $0.limit / 2 }
     }
 
     /// Reserves bytes if there is room now, and nobody of the key waits for it.
@@ -204,11 +221,11 @@
     }
 
     /// Whether all keys together leave room for so many bytes.
-    private func fits(_ bytes: Int, in state: State) -> Bool { state.all + bytes <= limit }
+    private func fits(_ bytes: Int, in state: State) -> Bool { state.all + bytes <= state.limit }
 
     private func take(_ bytes: Int, for key: String, _ state: inout State) -> Bool {
       let own = state.byKey[key, default: 0] + bytes
-      guard own <= limitByKey, fits(bytes, in: state) else { return false }
+      guard own <= state.limitByKey, fits(bytes, in: state) else { return false }
       state.all += bytes
       state.byKey[key] = own
       return true

@@ -15,7 +15,8 @@
       var byKey: [String: Account] = [:]
     }
 
-    private let limits: HTTPLimits
+    private let live: Mutex<HTTPLimits>
+    private var limits: HTTPLimits { live.withLock { $0 } }
     private let state = Mutex(State())
     /// The bodies of requests, and the values in them.
     let bodies: ByteAccount
@@ -27,16 +28,18 @@
     let makers = ByteAccount(limit: AnswerShare.makers, limitByKey: 1)
 
     init(_ limits: HTTPLimits) {
-      self.limits = limits
-      // One body always has room, and so have its texts as values.
-      let bodyBytes = max(limits.allBodyBytes / 4, limits.bodyBytes * 2 + (64 << 10))
-      bodies = ByteAccount(limit: max(limits.allBodyBytes, bodyBytes), limitByKey: bodyBytes)
-      // One row, the small ones around it, and a response that is not streamed always have room.
-      let answerBytes = max(limits.allAnswerBytes / 8 * 3, limits.rowBytes + (4 << 20), limits.answerBytes)
-      answers = ByteAccount(limit: max(limits.allAnswerBytes, answerBytes), limitByKey: answerBytes)
-      gathered = ByteAccount(
-        limit: max(limits.allStatementBytes, limits.statementBytes),
-        limitByKey: max(limits.allStatementBytes / 2, limits.statementBytes))
+      live = Mutex(limits)
+      (bodies, answers, gathered) = (
+        ByteAccount(limits.forBodies), ByteAccount(limits.forAnswers), ByteAccount(limits.forRows)
+      )
+    }
+
+    /// Uses other limits; requests in progress stay.
+    func update(_ limits: HTTPLimits) {
+      live.withLock { $0 = limits }
+      bodies.update(limits.forBodies)
+      answers.update(limits.forAnswers)
+      gathered.update(limits.forRows)
     }
 
     /// The number of requests in progress.
@@ -94,5 +97,38 @@
 
     /// The problem when unread responses leave no room for another one.
     static let answersAreFull = busy("answers that clients have not read take as much memory as they may")
+  }
+
+  extension HTTPLimits {
+    /// One body always has room, and so have its texts as values.
+    fileprivate var forBodies: ByteLimits {
+      let byKey = max(allBodyBytes / 4, bodyBytes * 2 + (64 << 10))
+      return ByteLimits(all: max(allBodyBytes, byKey), byKey: byKey)
+    }
+
+    /// One row, the small ones around it, and a response that is not streamed always have room.
+    fileprivate var forAnswers: ByteLimits {
+      let byKey = max(allAnswerBytes / 8 * 3, rowBytes + (4 << 20), answerBytes)
+      return ByteLimits(all: max(allAnswerBytes, byKey), byKey: byKey)
+    }
+
+    fileprivate var forRows: ByteLimits {
+      ByteLimits(
+        all: max(allStatementBytes, statementBytes), byKey: max(allStatementBytes / 2, statementBytes))
+    }
+  }
+
+  /// How many bytes all keys may hold, and one key.
+  private struct ByteLimits {
+    let all: Int
+    let byKey: Int
+  }
+
+  extension ByteAccount {
+    fileprivate convenience init(_ limits: ByteLimits) {
+      self.init(limit: limits.all, limitByKey: limits.byKey)
+    }
+
+    fileprivate func update(_ limits: ByteLimits) { update(limit: limits.all, limitByKey: limits.byKey) }
   }
 #endif

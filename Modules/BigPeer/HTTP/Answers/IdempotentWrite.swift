@@ -5,6 +5,24 @@
   import Hummingbird
   import QueryEngine
 
+  extension HostedApplication {
+    /// Refuses a write that leaves a document too large to be sent, if the configuration says so.
+    ///
+    /// - Throws: `tooLarge` with the document, its size and the limit.
+    fileprivate func checkSizes(_ transaction: WriteTransaction) throws(Problem) {
+      guard configuration.limits.refusesOversize, let document = transaction.oversizeDocuments.first
+      else { return }
+      let limit = parts.store.hardDocumentBytes
+      throw Problem(
+        .unprocessableContent, "tooLarge",
+        "the document \(JSON.text(of: document.id.value)) of the collection \(document.collection) would take \(document.byteCount) bytes, and at most \(limit) are sent to a device that has nothing of it: nothing was written",
+        members: [
+          "collection": .string(document.collection), "id": document.id.value,
+          "bytes": .count(document.byteCount), "limit": .count(limit),
+        ])
+    }
+  }
+
   /// A write of one request: its documents and its stored response, in one transaction.
   ///
   /// The response is stored if the client has given a key.
@@ -45,6 +63,7 @@
           var answer = Answer(
             transaction: admission.application.transactions.token(transaction.sequence), queryType: .mutation)
           let values = try body(transaction, &answer)
+          try admission.application.checkSizes(transaction)
           answer.warnings += transaction.oversizeDocuments.map { document in
             "the document \(JSON.text(of: document.id.value)) of the collection \(document.collection) takes \(document.byteCount) bytes, which is too large to be sent to a peer that has nothing of it; a peer that has it gets its changes"
           }

@@ -57,17 +57,22 @@
     /// How often refused connections are logged.
     private static let tellingPace = Duration.seconds(1)
 
-    private let limits: HTTPLimits
+    private let live: Mutex<HTTPLimits>
+    /// The limits now: a reload may change them.
+    var limits: HTTPLimits { live.withLock { $0 } }
     /// Web proxies, whose connections carry many clients.
     private let proxies: Set<String>
     private let logger: Logger
     private let state = Mutex(State())
 
     init(_ limits: HTTPLimits, proxies: Set<String>, logger: Logger) {
-      self.limits = limits
+      live = Mutex(limits)
       self.proxies = proxies
       self.logger = logger
     }
+
+    /// Uses other limits; connections that are open stay.
+    func update(_ limits: HTTPLimits) { live.withLock { $0 = limits } }
 
     /// The number of open connections.
     var count: Int { state.withLock { $0.connections.count } }

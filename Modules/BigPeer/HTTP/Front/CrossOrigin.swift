@@ -20,9 +20,14 @@
     }
 
     /// The response to a browser's preflight request; `nil` for other requests.
-    func preflight(_ request: Request, _ routes: RouteList) -> Response? {
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - methods: The methods of its path; `nil` if there is nothing at the path.
+    /// - Returns: The response.
+    func preflight(_ request: Request, _ methods: Set<HTTPRequest.Method>?) -> Response? {
       guard request.method == .options, request.headers[.accessControlRequestMethod] != nil,
-        origin(of: request) != nil, let methods = routes.route(of: request.uri.path)?.methods
+        origin(of: request) != nil, let methods
       else { return nil }
       return Response(
         status: .noContent,

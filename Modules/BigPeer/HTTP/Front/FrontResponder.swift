@@ -17,6 +17,8 @@
     let isLocal: Bool
     let connections: ConnectionLedger
     let report: @Sendable (RequestReport) -> Void
+    /// The login endpoints, which have no routes of their own; `nil` if the listener has none.
+    var logins: LoginRoute?
 
     func respond(to request: Request, context: ServerContext) async throws -> Response {
       let start = ContinuousClock.now
@@ -24,9 +26,10 @@
         gate?.address(of: request, context).text ?? context.remoteAddress?.unmappedIPAddress ?? "unknown"
       connections.begin(context.record, on: context.channel)
       let route = routes.route(of: request.uri.path)
+      let login = route == nil ? logins?.match(request.uri.path) : nil
       var response: Response
       do {
-        response = try await answer(request, context, route?.methods)
+        response = try await answer(request, context, route?.methods, login)
       } catch {
         response = Problem(any: error).response(from: request, context: context)
       }
@@ -39,8 +42,9 @@
         let content = context.record.content
         report(
           RequestReport(
-            method: request.method, route: context.endpointPath ?? "unknown",
-            routeNumber: context.endpointPath == nil ? RouteList.none : route?.number ?? RouteList.none,
+            method: request.method, route: context.endpointPath ?? login?.name ?? "unknown",
+            routeNumber: login?.number
+              ?? (context.endpointPath == nil ? RouteList.none : route?.number ?? RouteList.none),
             status: status, address: address,
             application: content.application, key: content.key, failure: content.failure ?? failure,
             error: content.error, time: .now - start))
@@ -75,11 +79,13 @@
     }
 
     private func answer(
-      _ request: Request, _ context: ServerContext, _ methods: Set<HTTPRequest.Method>?
+      _ request: Request, _ context: ServerContext, _ methods: Set<HTTPRequest.Method>?,
+      _ login: LoginRoute.Match?
     ) async throws -> Response {
+      let methods = methods ?? login.map { _ in LoginRoute.methods }
       if let gate { try gate.count(gate.address(of: request, context)) }
       if isLocal { try checkHost(of: request) }
-      if let preflight = crossOrigin.preflight(request, routes) { return preflight }
+      if let preflight = crossOrigin.preflight(request, methods) { return preflight }
       // A route that fails with an error of the library's responds without a body.
       guard let methods else {
         throw Problem(.notFound, "notFound", "there is nothing at this path")
@@ -89,6 +95,7 @@
           .methodNotAllowed, "method", "this path takes other methods",
           headers: [.allow: methods.map(\.rawValue).sorted().joined(separator: ", ")])
       }
+      if let login, let logins { return try await logins.respond(to: request, at: login, context) }
       do {
         return try await router.respond(to: request, context: context)
       } catch let error as any HTTPResponseError {

@@ -1,4 +1,5 @@
 #if Server
+  package import CRDTCore
   import HTTPTypes
   package import DocStore
   import Synchronization
@@ -42,10 +43,9 @@
       known.withLock { Array($0.values) }.sorted { ($0.created, $0.id) < ($1.created, $1.id) }
     }
 
-    /// The key of a token; `nil` when the application has no such key.
-    func key(for token: APIKeyToken) -> APIKey? {
-      guard let key = known.withLock({ $0[token.id] }), token.opens(key) else { return nil }
-      return key
+    /// The key of a token at a time; `nil` when the application has no such key.
+    func key(for token: APIKeyToken, at milliseconds: Int64) -> APIKey? {
+      known.withLock { $0[token.id] }.flatMap { token.open($0, at: milliseconds) }
     }
 
     /// Makes a key; it is durable when this returns.
@@ -53,13 +53,15 @@
     /// - Parameters:
     ///   - name: Its name.
     ///   - right: Its right.
+    ///   - collections: Its right in each collection; `nil` gives it in all of them.
     ///   - now: Milliseconds since 1970.
     ///   - expires: The time from which on it is refused; `nil` means never.
     ///   - alongside: Called with key and token in the transaction that stores the key.
     /// - Returns: The key, and its token, which is not stored.
     /// - Throws: `Problem` when there are too many; `StoreError`; what `alongside` throws.
     package func make(
-      name: String, right: APIKey.Right, now: Int64, expires: Int64?,
+      name: String, right: APIKey.Right, collections: [TextKey: APIKey.Right]? = nil, now: Int64,
+      expires: Int64?,
       alongside: @escaping @Sendable (APIKey, String, WriteTransaction) throws -> Void = { _, _, _ in }
     ) async throws -> (key: APIKey, token: String) {
       guard known.withLock({ $0.count }) < Self.limit else {
@@ -69,7 +71,7 @@
       let token = APIKeyToken()
       let key = APIKey(
         id: token.id, name: name, right: right, created: now, expires: expires, hash: token.hash,
-        site: store.site.description)
+        site: store.site.description, collections: collections)
       try await store.write { transaction in
         try alongside(key, token.text, transaction)
         try transaction.setSideValue(key.stored, Self.table, key: Array(key.id.utf8))
@@ -78,9 +80,55 @@
       return (key, token.text)
     }
 
-    /// Whether a key still exists and is valid at a time; for long responses.
-    func isValid(_ id: String, at milliseconds: Int64) -> Bool {
-      known.withLock { $0[id] }.map { !$0.isOver(at: milliseconds) } ?? false
+    /// Gives a key a new secret; the former one is accepted for some time more.
+    ///
+    /// - Parameters:
+    ///   - id: The key's id, which stays.
+    ///   - overlap: How long the former secret is accepted, in milliseconds; with 0 it ends at once.
+    ///   - now: Milliseconds since 1970.
+    ///   - alongside: Called with key and token in the transaction that stores the key.
+    /// - Returns: The key, and its token, which is not stored; `nil` when there is no such key.
+    /// - Throws: `conflict` when the key has two secrets already, and one of them would end before its time;
+    ///   `StoreError`; what `alongside` throws. Then nothing changes.
+    package func rotate(
+      _ id: String, overlap: Int64, now: Int64,
+      alongside: @escaping @Sendable (APIKey, String, WriteTransaction) throws -> Void = { _, _, _ in }
+    ) async throws -> (key: APIKey, token: String)? {
+      guard let former = known.withLock({ $0[id] }) else { return nil }
+      let token = APIKeyToken(of: former)
+      var key = former
+      key.hash = token.hash
+      key.site = store.site.description
+      key.former = overlap > 0 ? APIKey.FormerSecret(hash: former.hash, ends: now + overlap) : nil
+      let next = key
+      try await store.write { transaction in
+        // Another rotation, or a revocation, may have come first.
+        let stored = try transaction.sideValue(Self.table, key: Array(id.utf8))
+        guard stored.flatMap({ APIKey(stored: $0) }) == former else {
+          throw Problem(.conflict, "conflict", "the key was changed at the same time: try again")
+        }
+        try alongside(next, token.text, transaction)
+        guard overlap == 0 || !former.hasFormerSecret(at: now) else {
+          throw Problem(
+            .conflict, "conflict",
+            "the key has two secrets already, and keeps no third: wait for the end of the older one, or end both at once with seconds 0"
+          )
+        }
+        try transaction.setSideValue(next.stored, Self.table, key: Array(id.utf8))
+      }
+      let isThere = known.withLock { known in
+        guard known[id] == former else { return false }
+        known[id] = next
+        return true
+      }
+      guard isThere else { throw Problem(.conflict, "conflict", "the key was revoked at the same time") }
+      return (next, token.text)
+    }
+
+    /// Whether a key, with the secret that a request has shown, is still valid at a time; for long responses.
+    func isValid(_ key: APIKey, at milliseconds: Int64) -> Bool {
+      guard let known = known.withLock({ $0[key.id] }), !known.isOver(at: milliseconds) else { return false }
+      return known.shown(with: SecretHash(kept: key.hash), at: milliseconds) != nil
     }
 
     /// Revokes a key: it is refused from now on, and permanently once this returns.

@@ -49,6 +49,7 @@
       let answer = Answer(transaction: application.transactions.newest)
       let options = JSON.WriteOptions.answer(areCountersTagged: isDescribing)
       let (select, arguments) = (finding.select, finding.arguments)
+      try admission.check(.select(select))
       let (reader, share) = try admission.read { statement, share throws(DunlinError) in
         try application.parts.rows.begin(select, arguments, within: statement) { row, _ in
           try share.bytes(of: row, statement) { bytes, limit in
@@ -69,6 +70,7 @@
       let isDescribing = try fields.flag("describe") ?? false
       try fields.finish()
       guard let id else { throw Problem.request("id is missing") }
+      try admission.check(.read, in: collection)
       let application = admission.application
       let answer = Answer(transaction: application.transactions.newest)
       let found = try application.parts.store.read { transaction -> [TextKey: Value]? in
@@ -107,6 +109,7 @@
       var answer = Answer(transaction: application.transactions.newest)
       var select = finding.select
       select.projection = .countAll(alias: "count")
+      try admission.check(.select(select))
       let (reader, _) = try admission.read { statement, _ throws(DunlinError) in
         try application.parts.rows.begin(select, finding.arguments, within: statement) { row, _ in
           try row.values()["count"] ?? .int(0)

@@ -45,9 +45,11 @@
       let application = admission.application
       do {
         // A mistake is reported here, and not once by each device.
-        guard try application.parts.engine.prepare(statement).statement.isQuery else {
+        let prepared = try application.parts.engine.prepare(statement).statement
+        guard prepared.isQuery else {
           throw Problem(.forbidden, "unsupported", "devices run SELECT alone for others")
         }
+        try admission.check(prepared)
         let peers = try Self.peers(of: application, names)
         let question = Question(
           statement: statement, arguments: arguments, time: .seconds(seconds), rows: rows,

@@ -34,6 +34,7 @@
       let engine = admission.application.parts.engine
       do {
         let prepared = try engine.prepare(text)
+        try admission.check(prepared.statement)
         switch prepared.statement.needs {
         case .rows: return try await stream(prepared, arguments, .select, admission, context)
         case .reading: return try await stream(prepared, arguments, .unknown, admission, context)

@@ -31,6 +31,7 @@
         let commands = try zip(list.indices, list).map { index, command in
           try Self.locating(index) { try WriteCommand(command, at: "commands[\(index)]") }
         }
+        for command in commands { try command.check(admission) }
         let statement = admission.statementContext
         let engine = admission.application.parts.engine
         return try await IdempotentWrite(admission, key, now).carryOut(statement, rows: "results") {
@@ -111,6 +112,14 @@
         (fields, edits, strategy) = ([:], [], .merge)
       }
       try members.finish()
+    }
+
+    /// Checks that the key of a request may carry it out.
+    ///
+    /// - Throws: `permission`.
+    func check(_ admission: Admission) throws(Problem) {
+      try admission.check(.write, in: collection)
+      if case .query(let query) = target { try admission.check(.select(query.select)) }
     }
 
     private static func target(_ id: DocumentID?, _ query: DocumentQuery, _ place: String) throws -> Target {

@@ -1,0 +1,178 @@
+#if Server
+  import BigPeer
+  import CRDTCore
+  import Foundation
+  import TestKit
+  import Testing
+
+  /// A configuration that changes while the server runs.
+  @Suite struct ReloadTests {
+    private let folder: TemporaryDirectory
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    /// The configuration with a further application.
+    private func adding(_ id: String, to configuration: BigPeerConfiguration) -> BigPeerConfiguration {
+      var changed = configuration
+      var application = configuration.applications[0]
+      application.id = id
+      application.folder = folder.file("applications/\(id)")
+      changed.applications.append(application)
+      return changed
+    }
+
+    @Test func `applications are added, changed and removed while others are served`() async throws {
+      let configuration = RunningBigPeer.configuration(in: folder)
+      let more = adding("second", to: configuration)
+      var changed = more
+      changed.applications[1].subscriptions = ["orders"]
+      changed.applications[1].limits.sessions = 3
+      let another = changed
+      try await RunningBigPeer.with(configuration) { running in
+        let (first, admin) = (try await running.api(), try running.admin())
+        _ = try await first.execute("INSERT INTO c DOCUMENTS ({'_id': 1})")
+        let application = try #require(running.bigPeer.applications?["default"])
+
+        let added = try await running.bigPeer.reload(more)
+        #expect(added.added == ["second"])
+        #expect(added.removed + added.reopened + added.repaired + added.needsRestart == [])
+        let second = try await running.api(application: "second")
+        #expect(try await second.execute("INSERT INTO c DOCUMENTS ({'_id': 2})").status == 200)
+
+        let reopened = try await running.bigPeer.reload(another)
+        #expect(reopened.reopened == ["second"])
+        #expect(reopened.added == [])
+        // Keys and documents are those of before.
+        #expect(try await second.execute("SELECT * FROM c").fields["items"]?.list?.count == 1)
+        #expect(running.bigPeer.applications?["second"]?.configuration.limits.sessions == 3)
+        #expect(try await running.bigPeer.reload(another).reopened == [])
+
+        let removed = try await running.bigPeer.reload(configuration)
+        #expect(removed.removed == ["second"])
+        #expect(try await second.execute("SELECT * FROM c").status == 401)
+        #expect(try await admin.send("GET", "/admin/applications/second").status == 404)
+        #expect(try await admin.send("GET", "/readyz").text == "ready\n")
+        #expect(FileManager.default.fileExists(atPath: "\(more.applications[1].folder)/store/data.mdb"))
+        #expect(try await running.bigPeer.reload(more).added == ["second"])
+        #expect(try await second.execute("SELECT * FROM c").fields["items"]?.list?.count == 1)
+
+        // The other one was served by the same store all the time.
+        #expect(running.bigPeer.applications?["default"] === application)
+        #expect(try await first.execute("SELECT * FROM c").fields["items"]?.list?.count == 1)
+      }
+    }
+
+    @Test func `a configuration with mistakes changes nothing, and all of them are named`() async throws {
+      let configuration = RunningBigPeer.configuration(in: folder)
+      var wrong = adding("second", to: configuration)
+      wrong.applications[0].subscriptions = ["SELECT * FROM orders LIMIT 1"]
+      wrong.applications[1].feed.webhookAuthorities = folder.file("none")
+      wrong.http.limits.bodyBytes = 16
+      var moved = configuration
+      moved.data = folder.file("elsewhere")
+      let (mistaken, elsewhere) = (wrong, moved)
+      try await RunningBigPeer.with(configuration) { running in
+        let api = try await running.api()
+        let error = await #expect(throws: ConfigurationError.self) {
+          try await running.bigPeer.reload(mistaken)
+        }
+        #expect(
+          error?.all.map(\.place) == [
+            "applications[0].subscribe[0]", "applications[1].feed.webhookAuthorities",
+          ],
+          "\(String(describing: error))")
+        let other = await #expect(throws: ConfigurationError.self) {
+          try await running.bigPeer.reload(elsewhere)
+        }
+        #expect(other?.place == "data")
+        #expect(running.bigPeer.applications?.all.map(\.id) == ["default"])
+        #expect(try await api.execute("INSERT INTO c DOCUMENTS ({'_id': 1})").status == 200)
+        let metrics = try await running.admin().send("GET", "/metrics").text
+        #expect(metrics.contains("bigpeer_reloads_total{outcome=\"failed\"} 2\n"))
+      }
+    }
+
+    @Test func `an application that cannot take its settings leaves all as they were`() async throws {
+      let configuration = RunningBigPeer.configuration(in: folder)
+      let both = adding("second", to: configuration)
+      try await RunningBigPeer.with(both) { running in
+        let (first, second) = (try await running.api(), try await running.api(application: "second"))
+        let url = try #require(running.addresses.http)
+        let taken: ListenAddress = try #require(ListenAddress(String(url.dropFirst("http://".count))))
+        // The first would be opened again, the second be removed, and the third finds its port in use.
+        var next = configuration
+        next.applications[0].name = "another"
+        next = adding("third", to: next)
+        next.applications[1].devices = [taken]
+        let wanted = next
+        let error = await #expect(throws: BigPeerError.self) { try await running.bigPeer.reload(wanted) }
+        #expect(
+          error?.description.contains("Cannot listen on \(taken)") == true, "\(String(describing: error))")
+        #expect(running.bigPeer.applications?.all.map(\.id) == ["default", "second"])
+        #expect(running.bigPeer.applications?["default"]?.configuration.name == "bigpeer")
+        #expect(try await first.execute("INSERT INTO c DOCUMENTS ({'_id': 1})").status == 200)
+        #expect(try await second.execute("INSERT INTO c DOCUMENTS ({'_id': 1})").status == 200)
+        #expect(try await running.admin().send("GET", "/readyz").text == "ready\n")
+      }
+    }
+
+    @Test func `limits of the HTTP API change at once, and what needs a restart is named`() async throws {
+      let configuration = RunningBigPeer.configuration(in: folder)
+      var changed = configuration
+      changed.http.limits.bodyBytes = 64
+      changed.http.limits.headerCount = 32
+      changed.http.listen = nil
+      changed.http.origins = ["https://shop.example"]
+      changed.stopTime = .seconds(3)
+      let next = changed
+      try await RunningBigPeer.with(configuration) { running in
+        let api = try await running.api()
+        let long = "SELECT * FROM c WHERE a = 1 AND b = 2 AND c = 3 AND d = 4 AND e = 5"
+        #expect(try await api.execute(long).status == 200)
+        let outcome = try await running.bigPeer.reload(next)
+        #expect(
+          outcome.needsRestart == ["http.listen", "http.origins", "http.limits.headerCount", "stopTime"])
+        #expect(outcome.reopened == [])
+        #expect(try await api.execute(long).status == 413)
+        #expect(try await api.execute("SELECT * FROM c").status == 200)
+        // They differ until the restart.
+        #expect(try await running.bigPeer.reload(next).needsRestart.count == 4)
+        #expect(try await running.bigPeer.reload(configuration).needsRestart == [])
+        #expect(try await api.execute(long).status == 200)
+      }
+    }
+
+    @Test func `the rate of a key follows its limit`() async throws {
+      let configuration = RunningBigPeer.configuration(in: folder)
+      var changed = configuration
+      changed.http.limits.requestsPerSecondByKey = 1
+      let next = changed
+      try await RunningBigPeer.with(configuration) { running in
+        let api = try await running.api()
+        func statuses() async throws -> Set<Int> {
+          // At once: on a busy machine one after the other may come slowly enough.
+          try await withThrowingTaskGroup(of: Int.self) { tasks in
+            for _ in 0..<12 { tasks.addTask { try await api.execute("SELECT * FROM c").status } }
+            return try await tasks.reduce(into: []) { $0.insert($1) }
+          }
+        }
+        #expect(try await statuses() == [200])
+        try await running.bigPeer.reload(next)
+        #expect(try await statuses() == [200, 429])
+        try await running.bigPeer.reload(configuration)
+        #expect(try await statuses() == [200])
+      }
+    }
+
+    @Test func `each setting is either taken by a reload, or named as one that needs a restart`() {
+      func names(_ value: Any) -> Set<String> { Set(Mirror(reflecting: value).children.compactMap(\.label)) }
+      let configuration = BigPeerConfiguration(data: "d")
+      // A new setting here stands in `fixedSettings`, or the reloader takes it.
+      #expect(
+        names(configuration)
+          == ["data", "applications", "http", "admin", "logLevel", "stopTime", "places"])
+      #expect(names(configuration.http) == ["listen", "tls", "origins", "proxies", "limits"])
+      #expect(names(configuration.admin) == ["listen"])
+    }
+  }
+#endif
