@@ -62,6 +62,7 @@
       }
       try await HTTPListener.check(configuration.http.listen, named: "http", configuration.places)
       try await HTTPListener.check(configuration.admin.listen, named: "admin", configuration.places)
+      try await HTTPListener.check(configuration.monitor.listen, named: "monitor", configuration.places)
       let applications = try await HostedApplications.open(
         configuration.applications, material.applications, logger: logger)
       let parts = Parts(configuration, applications, material.certificate, metrics, logger)
@@ -115,7 +116,12 @@
 
     private func serve(_ parts: Parts) async throws {
       try Directory.make(configuration.data)
-      let count = [configuration.http.listen, configuration.admin.listen].compactMap(\.self).count
+      tell("The file of the admin's address cannot be removed") {
+        try AdminAddress.remove(in: configuration.data)
+      }
+      defer { try? AdminAddress.remove(in: configuration.data) }
+      let count = [configuration.http.listen, configuration.admin.listen, configuration.monitor.listen]
+        .compactMap(\.self).count
       let board = StartBoard(BigPeerAddresses(parts.applications), waitingFor: count, started)
       var services = try listeners(parts, board)
       if count == 0 { started(BigPeerAddresses(parts.applications)) }
@@ -153,12 +159,37 @@
             routes: try adminRoutes(parts), logger: logger,
             report: { [log = RequestLog(logger)] in if $0.method != .get || $0.error != nil { log.log($0) } },
             ledger: ledger
-          ) { address in board.record { $0.admin = "http://\(address)" } })
+          ) { [self] address in
+            tell("The file of the admin's address cannot be written, so commands need --admin \(address)") {
+              try AdminAddress.write(address, in: configuration.data)
+            }
+            board.record { $0.admin = "http://\(address)" }
+          })
       }
+      if let address = configuration.monitor.listen { listeners.append(monitor(at: address, parts, board)) }
       return listeners
     }
 
+    /// The listener for monitoring, which anybody who reaches it may read.
+    private func monitor(at address: ListenAddress, _ parts: Parts, _ board: StartBoard) -> HTTPListener {
+      var limits = HTTPLimits()
+      (limits.connections, limits.connectionsByAddress) = (Self.adminConnections, Self.adminConnections / 4)
+      let routes = HealthRoutes(
+        applications: parts.applications, metrics: parts.metrics, pace: MonitorPace())
+      return HTTPListener(
+        name: "monitor", address: address, places: configuration.places, limits: limits, routes: [routes],
+        logger: logger,
+        report: { [log = RequestLog(logger)] in if $0.method != .get || $0.error != nil { log.log($0) } },
+        ledger: ConnectionLedger(limits, proxies: [], logger: logger)
+      ) { address in board.record { $0.monitor = "http://\(address)" } }
+    }
+
     private static let adminConnections = 64
+
+    /// Does something without which the server can run, and logs a failure.
+    private func tell(_ failure: String, _ body: () throws -> Void) {
+      do { try body() } catch { logger.warning("\(failure): \(error)") }
+    }
 
     /// Milliseconds since 1970.
     private static let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1_000) }
@@ -201,6 +232,8 @@
     public internal(set) var http: String?
     /// The administrator's listener.
     public internal(set) var admin: String?
+    /// The listener for monitoring.
+    public internal(set) var monitor: String?
 
     init(_ applications: HostedApplications) {
       devices = Dictionary(applications.all.map { ($0.id, $0.deviceAddresses) }) { $1 }
@@ -212,6 +245,7 @@
       }
       if let http { lines.append("HTTP API at \(http)") }
       if let admin { lines.append("admin at \(admin)") }
+      if let monitor { lines.append("monitor at \(monitor)") }
       return lines.joined(separator: "\n")
     }
   }

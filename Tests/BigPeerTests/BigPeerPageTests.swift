@@ -57,6 +57,7 @@
     private static let objects = [
       ("", #"{"data": "d", UNKNOWN}"#),
       ("admin", #"{"data": "d", "admin": {UNKNOWN}}"#),
+      ("monitor", #"{"data": "d", "monitor": {UNKNOWN}}"#),
       ("http", #"{"data": "d", "http": {UNKNOWN}}"#),
       ("http.tls", #"{"data": "d", "http": {"tls": {"certificate": "x.pem", "key": "x.pem", UNKNOWN}}}"#),
       ("http.limits", #"{"data": "d", "http": {"limits": {UNKNOWN}}}"#),

@@ -249,13 +249,14 @@
       try text.write(toFile: file, atomically: true, encoding: .utf8)
       var settings = BigPeerSettings(environment: [
         "BIGPEER_CONFIG": file, "BIGPEER_HTTP": "127.0.0.1:3", "BIGPEER_ADMIN": "127.0.0.1:4",
-        "BIGPEER_LOG_LEVEL": "error", "BIGPEER_SERVICE_HOST": "10.0.0.1",
+        "BIGPEER_MONITOR": "0.0.0.0:7", "BIGPEER_LOG_LEVEL": "error", "BIGPEER_SERVICE_HOST": "10.0.0.1",
       ])
       settings.set(.admin, flag: "off")
       settings.set(.devices, flag: "127.0.0.1:5,[::1]:6")
       let configuration = try BigPeerConfiguration.load(settings)
       #expect(configuration.http.listen == ListenAddress(host: "127.0.0.1", port: 3))
       #expect(configuration.admin.listen == nil)
+      #expect(configuration.monitor.listen == ListenAddress(host: "0.0.0.0", port: 7))
       #expect(configuration.applications[0].devices.map(\.port) == [5, 6])
       #expect(configuration.logLevel == .error)
     }
@@ -263,6 +264,8 @@
     @Test(arguments: [
       (BigPeerSettings.Name.http, "0.0.0.0:80", "--http: without a certificate"),
       (.http, "x", "--http: x: must be host:port"), (.admin, "0.0.0.0:80", "--admin: must be loopback"),
+      (.monitor, "9090", "--monitor: 9090: must be host:port"),
+      (.monitor, "0.0.0.0:8081", "--monitor: 0.0.0.0:8081 is in use by admin.listen"),
       (.devices, "127.0.0.1:1,x", "--devices: x: must be"),
       (.certificate, "c", "--certificate: a certificate needs"),
       (.key, "c", "--key: a key needs"), (.logLevel, "loud", "--log-level: must be"),

@@ -86,7 +86,8 @@
       let token = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
       let api = try APIClient(String(url), token: token)
       #expect(try await api.execute("INSERT INTO orders DOCUMENTS ({'_id': 1})").status == 200)
-      let listed = try await run(["key", "list"] + ask)
+      // The server has written its address beside the token.
+      let listed = try await run(["key", "list", "--data", data])
       #expect(listed.output.contains("\"name\":\"shop\""))
       // All times that programs print have one form.
       let time = /"created":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/
@@ -131,6 +132,7 @@
       let gone = try await run(["key", "list"] + ask)
       #expect(gone.status != 0)
       #expect(gone.errors.contains("nobody answers at \(admin)"))
+      #expect(!FileManager.default.fileExists(atPath: "\(data)/\(AdminAddress.file)"))
     }
 
     @Test func `one event is one line of the log, and the server goes on when nobody reads it`() async throws

@@ -80,6 +80,11 @@ import ArgumentParser
     var key: String?
     @Option(help: ArgumentHelp("Where the admin listens, which is loopback, or off.", valueName: "host:port"))
     var admin: String?
+    @Option(
+      help: ArgumentHelp(
+        "Where health, readiness and figures are read without a token, at any address.",
+        valueName: "host:port"))
+    var monitor: String?
     @Option(help: "Log lines below this level are not written.")
     var logLevel: String?
 
@@ -110,6 +115,7 @@ import ArgumentParser
       settings.set(.certificate, flag: certificate)
       settings.set(.key, flag: key)
       settings.set(.admin, flag: admin)
+      settings.set(.monitor, flag: monitor)
       settings.set(.logLevel, flag: logLevel)
       return try BigPeerConfiguration.load(settings)
     }

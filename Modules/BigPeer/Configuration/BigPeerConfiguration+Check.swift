@@ -113,6 +113,7 @@
       }
       if let address = http.listen { claims.append((address, "http.listen")) }
       if let address = admin.listen { claims.append((address, "admin.listen")) }
+      if let address = monitor.listen { claims.append((address, "monitor.listen")) }
       // Of two addresses in conflict, an explicit setting is reported, not a default.
       claims = claims.filter { !places.isSaid($0.setting) } + claims.filter { places.isSaid($0.setting) }
       for (index, claim) in claims.enumerated() {

@@ -30,6 +30,10 @@
       if let admin = mistakes.collect({ try object.object("admin") }) ?? nil {
         self.admin = Admin(admin, mistakes)
       }
+      if var monitor = mistakes.collect({ try object.object("monitor") }) ?? nil {
+        mistakes.collect { self.monitor.listen = try monitor.address("listen") }
+        monitor.leftovers.forEach(mistakes.add)
+      }
       if let text = mistakes.collect({ try object.text("logLevel") }) ?? nil {
         if let level = Logger.Level(rawValue: text) {
           logLevel = level

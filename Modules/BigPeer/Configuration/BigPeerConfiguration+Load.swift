@@ -102,6 +102,12 @@
           places.record("admin.listen", flag: setting.source)
         }
       }
+      if let setting = settings[.monitor] {
+        mistakes.collect {
+          monitor.listen = try Self.address(setting)
+          places.record("monitor.listen", flag: setting.source)
+        }
+      }
       if let setting = settings[.logLevel] {
         if let level = Logger.Level(rawValue: setting.text) {
           logLevel = level

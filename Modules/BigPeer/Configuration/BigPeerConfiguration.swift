@@ -13,6 +13,8 @@
     public var http = HTTP()
     /// The administrator's listener.
     public var admin = Admin()
+    /// The listener for monitoring.
+    public var monitor = Monitor()
     /// Log lines below this level are not written.
     public var logLevel = Logger.Level.info
     /// How long requests in flight may take to finish at a stop.
@@ -138,6 +140,15 @@
     public struct Admin: Sendable {
       /// Where it listens, which must be loopback; `nil` means nowhere.
       public var listen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8_081)
+    }
+
+    /// The listener for monitoring: `/healthz`, `/readyz` and `/metrics` alone, without a token.
+    public struct Monitor: Sendable, Hashable {
+      /// Where it listens, which may be any address; `nil` means nowhere.
+      public var listen: ListenAddress?
+
+      /// Makes one that is off.
+      public init() {}
     }
   }
 #endif
