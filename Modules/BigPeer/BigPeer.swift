@@ -108,7 +108,8 @@
         certificate = key.map { ServerCertificate($0) }
         gate = APIGate(applications, configuration.http, now: BigPeer.now)
         ledger = ConnectionLedger(
-          configuration.http.limits, proxies: configuration.http.proxies, logger: logger)
+          configuration.http.limits, proxies: configuration.http.proxies,
+          admitsProxiesOnly: configuration.http.isBehindProxies, logger: logger)
         metrics = ServerMetrics(factories, applications, certificate, gate.ledger, ledger)
         reloader = Reloader(configuration, applications, certificate, metrics, logger)
       }
@@ -120,6 +121,19 @@
         try AdminAddress.remove(in: configuration.data)
       }
       defer { try? AdminAddress.remove(in: configuration.data) }
+      guard configuration.admin.hasControlSocket else { return try await serveListeners(parts) }
+      let control = ControlAccess()
+      await control.open(in: configuration.data, parts.applications, logger)
+      do {
+        try await serveListeners(parts)
+      } catch {
+        await control.close()
+        throw error
+      }
+      await control.close()
+    }
+
+    private func serveListeners(_ parts: Parts) async throws {
       let count = [configuration.http.listen, configuration.admin.listen, configuration.monitor.listen]
         .compactMap(\.self).count
       let board = StartBoard(BigPeerAddresses(parts.applications), waitingFor: count, started)
@@ -197,7 +211,8 @@
     /// The routes of the HTTP listener: each part of the big peer adds its routes here.
     private func routes(_ parts: Parts) -> [any ServerRoute] {
       let login = LoginRoute(
-        endpoints: parts.applications.all.compactMap(\.logins.endpoint), proxies: configuration.http.proxies)
+        endpoints: parts.applications.all.compactMap(\.logins.endpoint),
+        proxies: TrustedProxies(configuration.http))
       return Self.interfaceRoutes(parts.gate) + [login]
     }
 

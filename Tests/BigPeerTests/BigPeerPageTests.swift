@@ -133,7 +133,9 @@
       let login = BigPeerConfiguration.Login(url: "", webhook: "", authority: .file(""))
       var expected: [String: String] = [
         "logLevel": "`\(configuration.logLevel)`", "stopTime": time(configuration.stopTime),
-        "admin.on": "true", "admin.listen": "`\(try #require(configuration.admin.listen))`",
+        "admin.controlSocket": "\(configuration.admin.hasControlSocket)", "admin.on": "true",
+        "admin.listen": "`\(try #require(configuration.admin.listen))`",
+        "http.proxyHeader": "`\(http.proxyHeader.rawValue)`",
         "http.on": "true", "http.listen": "`\(try #require(http.listen))`",
       ]
       for (name, value) in [

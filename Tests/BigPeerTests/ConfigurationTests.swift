@@ -264,6 +264,7 @@
     @Test(arguments: [
       (BigPeerSettings.Name.http, "0.0.0.0:80", "--http: without a certificate"),
       (.http, "x", "--http: x: must be host:port"), (.admin, "0.0.0.0:80", "--admin: must be loopback"),
+      (.proxies, "10.0.0.0/0", "--proxies: 10.0.0.0/0 is no address"),
       (.monitor, "9090", "--monitor: 9090: must be host:port"),
       (.monitor, "0.0.0.0:8081", "--monitor: 0.0.0.0:8081 is in use by admin.listen"),
       (.devices, "127.0.0.1:1,x", "--devices: x: must be"),
@@ -333,6 +334,15 @@
       )
       #expect(await mistake { $0.applications = [] }.hasPrefix("applications: must name"))
       #expect(!FileManager.default.fileExists(atPath: folder.file("applications")))
+    }
+
+    @Test func `plain HTTP beyond loopback needs proxies that are named`() throws {
+      let open = "{\"data\": \"d\", \"http\": {\"listen\": \"0.0.0.0:8080\""
+      #expect(mistake("\(open)}}")?.contains("or proxies that alone may connect") == true)
+      #expect(mistake("\(open), \"proxies\": [\"10.0.0.0/8\"], \"proxyHeader\": \"forwarded\"}}") == nil)
+      #expect(mistake("\(open)}}") { $0.set(.proxies, flag: "10.0.0.0/8,fd00::1") } == nil)
+      let wrong = mistake("\(open), \"proxies\": [\"10.0.0.1\"], \"proxyHeader\": \"Via\"}}")
+      #expect(wrong == "FILE:1: http.proxyHeader: must be X-Forwarded-For or Forwarded")
     }
 
     @Test func `addresses of web proxies are read in any form`() throws {

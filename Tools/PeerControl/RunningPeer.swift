@@ -1,41 +1,130 @@
-import CRDTCore
+package import CRDTCore
 import DunlinControl
-import Facade
 import Foundation
 import Links
 import Synchronization
 
 /// A peer that has a store open and answers over its control socket, one request at a time.
-final class RunningPeer: Sendable {
+package final class RunningPeer: Sendable {
   private struct State {
     var socket: LineSocket?
     var lastID = 0
   }
 
   private let store: String
+  /// The application of a server, for its requests; `nil` for a peer that has one.
+  private let application: String?
+  /// The directory in which the socket was found.
+  private let directory: String
   /// Held from a request to the end of its answer.
   private let state: Mutex<State>
   /// The request at hand, which another thread may cancel.
   private let current = Mutex<(socket: LineSocket, id: Int)?>(nil)
   /// How many seconds a peer may take to say that it is there.
   private static let patience = 30
+  /// How many directories above a store are looked at for the socket of a server.
+  private static let levels = 3
 
-  private init(_ store: String, _ socket: LineSocket) {
+  private init(_ store: String, _ found: Found) {
     self.store = store
-    state = Mutex(State(socket: socket))
+    (application, directory) = (found.application, found.directory)
+    state = Mutex(State(socket: found.socket))
+  }
+
+  /// A socket that answers for a store.
+  private struct Found {
+    let socket: LineSocket
+    let directory: String
+    var application: String?
+  }
+
+  /// An application of a server, as its greeting has it.
+  package struct Application: Sendable {
+    /// The id by which requests choose it.
+    package let id: String
+    /// The directory of its store.
+    package let store: String
   }
 
   /// Connects to the peer that has a store open.
   ///
-  /// - Parameter store: The store's directory.
+  /// The socket of a peer is in the store's directory. That of a server is in its data directory, which is
+  /// above the stores; the data directory may be given as well.
+  ///
+  /// - Parameters:
+  ///   - store: The directory of the store, or the data directory of a server.
+  ///   - application: The application of the server; `nil` for the only one, or for the one of the store.
   /// - Returns: `nil` where no peer answers.
-  /// - Throws: `ToolError` for a socket of another user, and for a peer that speaks an unknown protocol.
-  static func of(store: String) throws -> RunningPeer? {
-    try connect(store).map { RunningPeer(store, $0) }
+  /// - Throws: `PeerError` for a socket of another user, for a peer that speaks an unknown protocol, and for
+  ///   a server with several applications of which none is chosen.
+  package static func of(store: String, application: String? = nil) throws -> RunningPeer? {
+    try find(store, application).map { RunningPeer(store, $0) }
   }
 
-  private static func connect(_ store: String) throws -> LineSocket? {
-    let socket = ControlProtocol.socket(in: store)
+  /// The applications of the server that runs with a data directory.
+  ///
+  /// - Parameter directory: The data directory.
+  /// - Returns: `nil` where no server answers.
+  /// - Throws: As ``of(store:application:)``.
+  package static func applications(in directory: String) throws -> [Application]? {
+    try connect(directory, directory)?.applications
+  }
+
+  private static func find(_ store: String, _ application: String?) throws -> Found? {
+    if let (socket, applications) = try connect(store, store) {
+      guard let applications else {
+        guard application == nil else {
+          throw PeerError("\(store): the peer that has it open is no server, and has one application")
+        }
+        return Found(socket: socket, directory: store)
+      }
+      let id = try choose(application, of: applications, store)
+      return Found(socket: socket, directory: store, application: id)
+    }
+    // The store of a server, whose socket is in a directory above.
+    guard application == nil, let path = realPath(store) else { return nil }
+    var directory = path[...]
+    for _ in 0..<levels {
+      guard let end = directory.lastIndex(of: "/"), end > directory.startIndex else { return nil }
+      directory = directory[..<end]
+      guard let (socket, applications) = try connect(String(directory), store),
+        let own = applications?.first(where: { realPath($0.store) == path })
+      else { continue }
+      return Found(socket: socket, directory: String(directory), application: own.id)
+    }
+    return nil
+  }
+
+  private static func choose(
+    _ id: String?, of applications: [Application], _ directory: String
+  ) throws -> String {
+    let ids = applications.map(\.id).joined(separator: ", ")
+    guard let id else {
+      guard applications.count == 1 else {
+        throw PeerError(
+          "\(directory): the server has several applications: say which with --application: \(ids)")
+      }
+      return applications[0].id
+    }
+    guard applications.contains(where: { $0.id == id }) else {
+      throw PeerError("\(directory): the server has no application \(id); it has \(ids)")
+    }
+    return id
+  }
+
+  private static func realPath(_ path: String) -> String? {
+    guard let real = realpath(path, nil) else { return nil }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
+  /// Connects to the socket in a directory.
+  ///
+  /// - Returns: The connection, and the applications if a server answers; `nil` where nobody does.
+  private static func connect(
+    _ directory: String, _ store: String
+  ) throws -> (socket: LineSocket, applications: [Application]?)? {
+    let socket = ControlProtocol.socket(in: directory)
     guard let descriptor = try descriptor(of: socket) ?? socket.substitute.flatMap({ try descriptor(of: $0) })
     else { return nil }
     let lines = LineSocket(descriptor)
@@ -44,7 +133,7 @@ final class RunningPeer: Sendable {
     do {
       first = try lines.next()
     } catch is PeerIsSilent {
-      throw ToolError(
+      throw PeerError(
         "\(store): the peer that has it open has not answered within \(patience) s; it is stopped or overloaded: let it go on, or end it, and try again"
       )
     }
@@ -54,14 +143,14 @@ final class RunningPeer: Sendable {
     let greeting = try ControlProtocol.message(line)
     if let error = greeting.members("error") { throw ControlError(error) }
     guard let version = greeting.integer("protocol") else {
-      throw ToolError("\(store): what answers at its control socket is no peer")
+      throw PeerError("\(store): what answers at its control socket is no peer")
     }
     guard version == ControlProtocol.version else {
-      throw ToolError(
+      throw PeerError(
         "\(store): the peer that has it open speaks version \(version) of the control protocol, and this command \(ControlProtocol.version): use the dunlin of that release"
       )
     }
-    return lines
+    return (lines, Application.all(in: greeting))
   }
 
   private static func descriptor(of socket: LocalSocket) throws -> Int32? {
@@ -70,7 +159,7 @@ final class RunningPeer: Sendable {
     } catch {
       // A path that is too long for a socket has none.
       guard error.code != .unreachable else { return nil }
-      throw ToolError(error.message)
+      throw PeerError(error.message)
     }
   }
 
@@ -83,9 +172,9 @@ final class RunningPeer: Sendable {
   ///   - fields: What it needs.
   ///   - take: Takes the parts of the answer before its end; what it throws cancels the request.
   /// - Returns: The end of the answer.
-  /// - Throws: `ControlError` with the peer's reason; `ToolError` when the peer has gone; what `take` throws.
+  /// - Throws: `ControlError` with the peer's reason; `PeerError` when the peer has gone; what `take` throws.
   @discardableResult
-  func ask(
+  package func ask(
     _ action: String, _ fields: [TextKey: Value] = [:],
     _ take: ([TextKey: Value]) throws -> Void = { _ in }
   ) throws -> [TextKey: Value] {
@@ -93,7 +182,7 @@ final class RunningPeer: Sendable {
   }
 
   /// Asks for something in several lines, which get the request's number.
-  func ask(
+  package func ask(
     _ lines: [[TextKey: Value]], _ take: ([TextKey: Value]) throws -> Void = { _ in }
   ) throws -> [TextKey: Value] {
     try state.withLock { state in
@@ -103,8 +192,12 @@ final class RunningPeer: Sendable {
       current.withLock { $0 = (socket, id) }
       defer { current.withLock { $0 = nil } }
       do {
-        for line in lines {
-          try socket.write(ControlProtocol.line(line.merging(["id": .count(id)]) { $1 }))
+        for (index, line) in lines.enumerated() {
+          var line = line
+          line["id"] = .count(id)
+          // What follows the first line belongs to its request.
+          if index == 0, let application { line["application"] = .string(application) }
+          try socket.write(ControlProtocol.line(line))
         }
       } catch {
         // A peer that closes the connection has said why.
@@ -118,8 +211,8 @@ final class RunningPeer: Sendable {
     if let socket = state.socket, !socket.isOver { return socket }
     // Who is idle for long is disconnected.
     state.socket = nil
-    guard let socket = try Self.connect(store) else {
-      throw ToolError("\(store): the peer that had it open has closed it")
+    guard let (socket, _) = try Self.connect(directory, store) else {
+      throw PeerError("\(store): the peer that had it open has closed it")
     }
     state.socket = socket
     return socket
@@ -163,11 +256,11 @@ final class RunningPeer: Sendable {
         cancel()
       }
     }
-    throw failure ?? ToolError("\(store): the peer that has it open has ended the connection")
+    throw failure ?? PeerError("\(store): the peer that has it open has ended the connection")
   }
 
   /// Ends the request at hand soon, from any thread.
-  func cancel() {
+  package func cancel() {
     let request = current.withLock { $0 }
     guard let (socket, id) = request else { return }
     // A peer that has gone need not be told.
@@ -175,9 +268,23 @@ final class RunningPeer: Sendable {
   }
 }
 
+extension RunningPeer.Application {
+  /// Reads a greeting.
+  ///
+  /// - Returns: `nil` for that of a peer that has one database.
+  fileprivate static func all(in greeting: [TextKey: Value]) -> [Self]? {
+    guard case .array(let values)? = greeting["applications"] else { return nil }
+    return values.compactMap { value in
+      guard case .map(let fields) = value, let id = fields.string("id"), let store = fields.string("store")
+      else { return nil }
+      return Self(id: id, store: store)
+    }
+  }
+}
+
 extension [TextKey: Value] {
   /// Passes on what a part of an answer says of progress.
-  func passProgress(to take: (_ done: Int, _ total: Int) throws -> Void) rethrows {
+  package func passProgress(to take: (_ done: Int, _ total: Int) throws -> Void) rethrows {
     guard let progress = members("progress"), let done = progress.integer("done"),
       let total = progress.integer("total")
     else { return }

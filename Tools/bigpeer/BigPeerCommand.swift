@@ -27,9 +27,9 @@ import ArgumentParser
         configuration.
         """, version: "bigpeer \(Dunlin.version)",
       subcommands: [
-        RunCommand.self, CheckCommand.self, KeyCommand.self, DevicesCommand.self, RevokeCommand.self,
-        AuditCommand.self, BackupCommand.self, RestoreCommand.self, ResumeCommand.self, VerifyCommand.self,
-        ReloadCommand.self,
+        RunCommand.self, CheckCommand.self, StatusCommand.self, KeyCommand.self, DevicesCommand.self,
+        RevokeCommand.self, AuditCommand.self, BackupCommand.self, RestoreCommand.self, ResumeCommand.self,
+        VerifyCommand.self, ReloadCommand.self,
       ])
 
     static func main() async {
@@ -78,6 +78,10 @@ import ArgumentParser
     @Option(
       help: ArgumentHelp("The certificate's private key (PEM).", valueName: "file"), completion: .file())
     var key: String?
+    @Option(
+      help: ArgumentHelp(
+        "Web proxies that end TLS before the HTTP API: addresses and networks.", valueName: "address,…"))
+    var proxies: String?
     @Option(help: ArgumentHelp("Where the admin listens, which is loopback, or off.", valueName: "host:port"))
     var admin: String?
     @Option(
@@ -114,6 +118,7 @@ import ArgumentParser
       settings.set(.http, flag: http)
       settings.set(.certificate, flag: certificate)
       settings.set(.key, flag: key)
+      settings.set(.proxies, flag: proxies)
       settings.set(.admin, flag: admin)
       settings.set(.monitor, flag: monitor)
       settings.set(.logLevel, flag: logLevel)

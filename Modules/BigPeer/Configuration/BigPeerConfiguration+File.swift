@@ -176,6 +176,16 @@
         }
       }
       mistakes.collect { proxies = try object.ipAddresses("proxies") ?? [] }
+      if let text = mistakes.collect({ try object.text("proxyHeader") }) ?? nil {
+        let header = BigPeerConfiguration.ProxyHeader.allCases.first {
+          $0.rawValue.lowercased() == text.lowercased()
+        }
+        if let header {
+          proxyHeader = header
+        } else {
+          mistakes.add(object.fault("proxyHeader", "must be X-Forwarded-For or Forwarded"))
+        }
+      }
       if let limits = mistakes.collect({ try object.object("limits") }) ?? nil {
         self.limits = HTTPLimits(limits, mistakes)
       }
@@ -212,6 +222,7 @@
     fileprivate init(_ object: ConfigurationObject, _ mistakes: Mistakes) {
       var object = object
       mistakes.collect { listen = try object.listener(listen) }
+      mistakes.collect { hasControlSocket = try object.flag("controlSocket") ?? hasControlSocket }
       object.leftovers.forEach(mistakes.add)
     }
   }

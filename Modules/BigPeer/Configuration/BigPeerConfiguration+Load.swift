@@ -1,5 +1,6 @@
 #if Server
   import Foundation
+  import Links
   import Logging
 
   extension BigPeerConfiguration {
@@ -96,6 +97,12 @@
           places.record("http.listen", flag: setting.source)
         }
       }
+      if let setting = settings[.proxies] {
+        mistakes.collect {
+          http.proxies = try Self.proxies(setting)
+          places.record("http.proxies", flag: setting.source)
+        }
+      }
       if let setting = settings[.admin] {
         mistakes.collect {
           admin.listen = try Self.address(setting)
@@ -161,6 +168,20 @@
         addresses.append(address)
       }
       return addresses
+    }
+
+    private static func proxies(
+      _ setting: BigPeerSettings.Setting
+    ) throws(ConfigurationError) -> Set<String> {
+      if setting.text == "off" { return [] }
+      var proxies: Set<String> = []
+      for text in setting.text.split(separator: ",") {
+        guard let proxy = ProxyAddresses.canonical(String(text)) else {
+          throw setting.fault("\(text) is no address: \(ListenAddress.proxyExpectation)")
+        }
+        proxies.insert(proxy)
+      }
+      return proxies
     }
 
     private static func file(_ setting: BigPeerSettings.Setting) throws(ConfigurationError) -> String {

@@ -107,19 +107,33 @@
     public struct HTTP: Sendable {
       /// Where it listens; `nil` means nowhere.
       public var listen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8_080)
-      /// The server's certificate; without one, the server listens only on loopback.
+      /// The server's certificate.
+      ///
+      /// Without one, the server listens only on loopback, or answers only the ``proxies``.
       public var tls: TLS?
       /// The origins of web pages that may call the API from a browser, such as `https://example.org`.
       ///
       /// None by default.
       public var origins: Set<String> = []
-      /// The addresses of web proxies whose `X-Forwarded-For` is trusted.
+      /// The addresses and networks of web proxies that are trusted to report the address of a client.
+      ///
+      /// On an address beyond loopback, without a certificate, nobody else may connect.
       public var proxies: Set<String> = []
+      /// The header in which the proxies report it.
+      public var proxyHeader = ProxyHeader.forwardedFor
       /// Limits for its clients.
       public var limits = HTTPLimits()
 
       /// Makes a listener on port 8080 of this machine only.
       public init() {}
+    }
+
+    /// The header in which web proxies report a client's address; another one may be the client's own.
+    public enum ProxyHeader: String, Sendable, Hashable, CaseIterable {
+      /// `X-Forwarded-For`, and `X-Forwarded-Proto` with the scheme.
+      case forwardedFor = "X-Forwarded-For"
+      /// `Forwarded` (RFC 7239).
+      case forwarded = "Forwarded"
     }
 
     /// The certificate of a listener.
@@ -140,6 +154,8 @@
     public struct Admin: Sendable {
       /// Where it listens, which must be loopback; `nil` means nowhere.
       public var listen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8_081)
+      /// Whether processes of the same user work on the applications over a socket in the data directory.
+      public var hasControlSocket = true
     }
 
     /// The listener for monitoring: `/healthz`, `/readyz` and `/metrics` alone, without a token.

@@ -13,7 +13,7 @@
     public enum Name: String, Sendable, CaseIterable {
       case config, data, application, devices
       case webSocket = "websocket"
-      case http, certificate, key, admin, monitor
+      case http, certificate, key, proxies, admin, monitor
       case logLevel = "log-level"
 
       /// The flag.

@@ -27,6 +27,10 @@
     static let permission = Problem(
       .forbidden, "permission", "the API key may only read", headers: challenge("insufficient_scope"))
 
+    /// The proxy says that the request, with its key, came to it in the clear.
+    static let insecure = Problem(
+      .forbidden, "insecure", "the request came to the web proxy without TLS: use https there")
+
     /// The request exceeds the rate limit.
     static func rateLimit(_ whose: String, _ wait: Duration) -> Problem {
       Problem(

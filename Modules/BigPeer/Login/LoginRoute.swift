@@ -9,8 +9,8 @@
   /// The login endpoints of the applications, each at the path of its public address.
   struct LoginRoute: ServerRoute {
     let endpoints: [LoginEndpoint]
-    /// The addresses of web proxies that are trusted to report the source of a request.
-    let proxies: Set<String>
+    /// The web proxies that are trusted to report the source of a request.
+    let proxies: TrustedProxies
 
     func add(to router: Router<ServerContext>) {
       for endpoint in endpoints {

@@ -25,7 +25,7 @@
     }
 
     private let applications: HostedApplications
-    private let proxies: Set<String>
+    private let proxies: TrustedProxies
     private let now: @Sendable () -> Int64
     private let rates: Mutex<Rates>
     let limits: HTTPLimits
@@ -36,7 +36,7 @@
       now: @escaping @Sendable () -> Int64
     ) {
       self.applications = applications
-      proxies = configuration.proxies
+      proxies = TrustedProxies(configuration)
       limits = configuration.limits
       ledger = RequestLedger(limits)
       self.now = now
@@ -50,8 +50,9 @@
 
     /// Counts a request of an address, whatever it requests.
     ///
-    /// - Throws: `rateLimit`.
+    /// - Throws: `rateLimit`; `insecure` for one that came to a proxy without TLS.
     func count(_ address: ClientAddress) throws(Problem) {
+      if proxies.requiresTLS, address.isPlain { throw Problem.insecure }
       let wait = rates.withLock { $0.byAddress.take(address.origin, at: $0.now) }
       if let wait { throw Problem.rateLimit("the address", wait) }
     }
