@@ -132,7 +132,8 @@
       let (limits, feed, clients) = (application.limits, application.feed, http.limits)
       let login = BigPeerConfiguration.Login(url: "", webhook: "", authority: .file(""))
       var expected: [String: String] = [
-        "logLevel": "`\(configuration.logLevel)`", "stopTime": time(configuration.stopTime),
+        "logLevel": "`\(configuration.logLevel)`", "logFormat": "`\(configuration.logFormat)`",
+        "stopTime": time(configuration.stopTime),
         "admin.controlSocket": "\(configuration.admin.hasControlSocket)", "admin.on": "true",
         "admin.listen": "`\(try #require(configuration.admin.listen))`",
         "http.proxyHeader": "`\(http.proxyHeader.rawValue)`",

@@ -92,10 +92,11 @@
       }
     }
 
-    @Test func `the socket is one that an earlier server has left`() async throws {
+    @Test func `a file in the place of the socket is left alone, and the server runs without one`()
+      async throws
+    {
       let configuration = RunningBigPeer.configuration(in: folder)
       let lines = LogLines()
-      // A file that is no socket is left alone: the server runs without one.
       let file = "\(configuration.data)/control.sock"
       try "x".write(toFile: file, atomically: true, encoding: .utf8)
       try await RunningBigPeer.with(configuration, logger: lines.logger) { running in

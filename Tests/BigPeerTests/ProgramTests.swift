@@ -168,6 +168,34 @@
       }
     }
 
+    @Test func `each line of the log is a JSON object where that is said, with the request that it is of`()
+      async throws
+    {
+      let data = folder.file("data")
+      let settings = ["--data", data, "--devices", "off", "--http", "off", "--admin", "127.0.0.1:0"]
+      let (output, errors) = (Pipe(), Pipe())
+      let server = process(["run", "--log-format", "json"] + settings, output: output, errors: errors)
+      try server.run()
+      _ = try await lines(untilServing: output)
+      #expect(try await run(["key", "make", "--name", "x", "--data", data]).status == 0)
+      server.terminate()
+      let text = try await offTasks {
+        String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      }
+      let all = try text.split(separator: "\n").map { try JSON.parse(String($0)) }
+      let request = try #require(all.first { $0["route"] != nil }, "\(text)")
+      #expect(request["status"] == .int(201))
+      #expect(request["method"] == .string("POST"))
+      // What is logged on the way has the id of the request.
+      let made = try #require(all.first { $0["message"] == .string("An API key was made") }, "\(text)")
+      #expect(made["request"]?.text?.count == 32)
+      #expect(made["request"] == request["request"])
+      #expect(made["application"] == .string("default"))
+      for line in all {
+        expect(line["time"]?.text != nil && line["level"]?.text != nil && line["message"]?.text != nil)
+      }
+    }
+
     @Test func `a mistake ends it before anything is started`() async throws {
       let file = folder.file("bigpeer.json")
       try "{\n  \"data\": \"d\",\n  \"http\": { \"listen\": \"0.0.0.0:80\" }\n}".write(

@@ -87,7 +87,8 @@ package final class RunningPeer: Sendable {
     for _ in 0..<levels {
       guard let end = directory.lastIndex(of: "/"), end > directory.startIndex else { return nil }
       directory = directory[..<end]
-      guard let (socket, applications) = try connect(String(directory), store),
+      // What else listens above a store, such as a program of another user, is not this store's peer.
+      guard let (socket, applications) = try? connect(String(directory), store),
         let own = applications?.first(where: { realPath($0.store) == path })
       else { continue }
       return Found(socket: socket, directory: String(directory), application: own.id)

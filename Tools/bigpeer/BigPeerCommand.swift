@@ -91,6 +91,8 @@ import ArgumentParser
     var monitor: String?
     @Option(help: "Log lines below this level are not written.")
     var logLevel: String?
+    @Option(help: ArgumentHelp("How log lines are written: for people, or as JSON.", valueName: "text|json"))
+    var logFormat: String?
 
     /// What the settings say.
     var configuration: BigPeerConfiguration { get throws { try configuration(naming: application) } }
@@ -122,6 +124,7 @@ import ArgumentParser
       settings.set(.admin, flag: admin)
       settings.set(.monitor, flag: monitor)
       settings.set(.logLevel, flag: logLevel)
+      settings.set(.logFormat, flag: logFormat)
       return try BigPeerConfiguration.load(settings)
     }
   }
@@ -139,7 +142,9 @@ import ArgumentParser
       let configuration = try settings.configuration
       // A pipe whose reader has gone is an error of the write, and not the end of the process.
       signal(SIGPIPE, SIG_IGN)
-      LoggingSystem.bootstrap { ServerLog(label: $0) }
+      LoggingSystem.bootstrap(
+        { _, provider in ServerLog(configuration.logFormat, provider) },
+        metadataProvider: RequestTrace.metadataProvider)
       var logger = Logger(label: "bigpeer")
       logger.logLevel = configuration.logLevel
       let bigPeer = BigPeer(configuration, logger: logger) { addresses in

@@ -41,10 +41,22 @@
           mistakes.add(object.fault("logLevel", Self.levelExpectation))
         }
       }
+      if let text = mistakes.collect({ try object.text("logFormat") }) ?? nil {
+        if let format = LogFormat(rawValue: text) {
+          logFormat = format
+        } else {
+          mistakes.add(object.fault("logFormat", Self.formatExpectation))
+        }
+      }
       mistakes.collect {
         stopTime = try object.duration("stopTime", in: .seconds(0) ... .seconds(600)) ?? stopTime
       }
       object.leftovers.forEach(mistakes.add)
+    }
+
+    /// The message that lists the valid log formats.
+    static var formatExpectation: String {
+      "must be one of \(LogFormat.allCases.map(\.rawValue).joined(separator: ", "))"
     }
 
     /// The message that lists the valid log levels.

@@ -91,6 +91,7 @@
         }
       }
       mistakes.collect { try applyCertificate(settings) }
+      mistakes.collect { try applyLogFormat(settings) }
       if let setting = settings[.http] {
         mistakes.collect {
           http.listen = try Self.address(setting)
@@ -122,6 +123,14 @@
           mistakes.add(setting.fault(Self.levelExpectation))
         }
       }
+    }
+
+    private mutating func applyLogFormat(_ settings: BigPeerSettings) throws(ConfigurationError) {
+      guard let setting = settings[.logFormat] else { return }
+      guard let format = LogFormat(rawValue: setting.text) else {
+        throw setting.fault(Self.formatExpectation)
+      }
+      logFormat = format
     }
 
     private mutating func applyCertificate(_ settings: BigPeerSettings) throws(ConfigurationError) {

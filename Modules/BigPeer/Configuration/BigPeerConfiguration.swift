@@ -17,6 +17,8 @@
     public var monitor = Monitor()
     /// Log lines below this level are not written.
     public var logLevel = Logger.Level.info
+    /// How the program writes log lines; in an application its own logger decides.
+    public var logFormat = LogFormat.text
     /// How long requests in flight may take to finish at a stop.
     public var stopTime = Duration.seconds(10)
     var places = SettingPlaces()
@@ -126,6 +128,14 @@
 
       /// Makes a listener on port 8080 of this machine only.
       public init() {}
+    }
+
+    /// How log lines are written.
+    public enum LogFormat: String, Sendable, Hashable, CaseIterable {
+      /// Time, level, message, and fields as `name=value`.
+      case text
+      /// A JSON object.
+      case json
     }
 
     /// The header in which web proxies report a client's address; another one may be the client's own.

@@ -15,6 +15,7 @@
       case webSocket = "websocket"
       case http, certificate, key, proxies, admin, monitor
       case logLevel = "log-level"
+      case logFormat = "log-format"
 
       /// The flag.
       public var flag: String { "--\(rawValue)" }

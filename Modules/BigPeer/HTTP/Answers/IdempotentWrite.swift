@@ -37,6 +37,8 @@
       _ body: @escaping @Sendable (WriteTransaction, inout Answer) throws -> [Value]
     ) async throws -> Response {
       let (admission, key, now) = (admission, key, now)
+      let note = CommitNote(RequestTrace.current?.context, admission.application.feed.traces)
+      defer { note.end() }
       let outcome = try await withTaskCancellationHandler {
         try await admission.application.parts.store.write(hint: "HTTP") { transaction -> Outcome in
           let time = now()
@@ -53,11 +55,13 @@
             throw Problem.answerTooLarge(admission.limits)
           }
           try key?.keep(bytes, in: transaction, at: time)
+          note.make(transaction.sequence)
           return .done(bytes, answer.transaction)
         }.0
       } onCancel: {
         context.cancel()
       }
+      note.confirm()
       switch outcome {
       case .done(let bytes, let token): return .json(bytes, transaction: token.description)
       case .replayed(let bytes):
