@@ -87,7 +87,7 @@
         while receiver.requests.count < 2 { await pause() }
       }
       let heads = receiver.requests.map { $0.head.lowercased() }
-      #expect(heads.first?.contains("traceparent: \(Self.parent)\r\n") == true, "\(heads)")
+      #expect(heads.first?.contains("traceparent: \(Self.parent)") == true, "\(heads)")
       #expect(heads.dropFirst().allSatisfy { !$0.contains("traceparent") }, "\(heads)")
     }
 
