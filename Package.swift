@@ -200,7 +200,8 @@ let package = Package(
       ],
       path: "Tools/bigpeer", exclude: ["check-api"], swiftSettings: settings),
     .target(
-      name: "PeerControl", dependencies: ["CRDTCore", .product(name: "Logging", package: "swift-log")],
+      name: "PeerControl",
+      dependencies: ["CRDTCore", "DunlinControl", "Links", .product(name: "Logging", package: "swift-log")],
       path: "Tools/PeerControl", swiftSettings: settings),
     .target(
       name: "TestKit", dependencies: ["CRDTCore", "Failpoints"], path: "Tests/TestKit",
@@ -247,8 +248,7 @@ let package = Package(
       "BigPeerTests",
       using: [
         "Platform", "BigPeer", "BigPeerProgram", "CRDTCore", "DocStore", "DunlinFeed", "Facade", "Links",
-        "LoginKit",
-        "TestKit", "Transports",
+        "LoginKit", "PeerControl", "TestKit", "Transports",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
       ] + security + server),

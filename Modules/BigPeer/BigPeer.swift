@@ -85,6 +85,7 @@
       }
       try await HTTPListener.check(configuration.http.listen, named: "http", configuration.places)
       try await HTTPListener.check(configuration.admin.listen, named: "admin", configuration.places)
+      try await HTTPListener.check(configuration.monitor.listen, named: "monitor", configuration.places)
       let applications = try await HostedApplications.open(
         configuration.applications, material.applications, logger: logger)
       let parts = Parts(configuration, applications, material.certificate, metrics, logger, read)
@@ -147,7 +148,8 @@
         certificate = key.map { ServerCertificate($0) }
         gate = APIGate(applications, configuration.http, now: BigPeer.now)
         ledger = ConnectionLedger(
-          configuration.http.limits, proxies: configuration.http.proxies, logger: logger)
+          configuration.http.limits, proxies: configuration.http.proxies,
+          admitsProxiesOnly: configuration.http.isBehindProxies, logger: logger)
         metrics = ServerMetrics(factories, applications, certificate, gate.ledger, ledger)
         reloader = Reloader(
           configuration,
@@ -159,7 +161,25 @@
 
     private func serve(_ parts: Parts) async throws {
       try Directory.make(configuration.data)
-      let count = [configuration.http.listen, configuration.admin.listen].compactMap(\.self).count
+      tell("The file of the admin's address cannot be removed") {
+        try AdminAddress.remove(in: configuration.data)
+      }
+      defer { try? AdminAddress.remove(in: configuration.data) }
+      guard configuration.admin.hasControlSocket else { return try await serveListeners(parts) }
+      let control = ControlAccess()
+      await control.open(in: configuration.data, parts.applications, logger)
+      do {
+        try await serveListeners(parts)
+      } catch {
+        await control.close()
+        throw error
+      }
+      await control.close()
+    }
+
+    private func serveListeners(_ parts: Parts) async throws {
+      let count = [configuration.http.listen, configuration.admin.listen, configuration.monitor.listen]
+        .compactMap(\.self).count
       let board = StartBoard(BigPeerAddresses(parts.applications), waitingFor: count, started)
       var services = try listeners(parts, board)
       if count == 0 { started(BigPeerAddresses(parts.applications)) }
@@ -180,7 +200,8 @@
             limits: configuration.http.limits, gate: parts.gate,
             crossOrigin: CrossOrigin(origins: configuration.http.origins),
             routes: Self.interfaceRoutes(parts.gate),
-            logins: LoginRoute(parts.applications, proxies: configuration.http.proxies), logger: logger,
+            logins: LoginRoute(parts.applications, proxies: TrustedProxies(configuration.http)),
+            logger: logger,
             report: { [log = RequestLog(logger), metrics = parts.metrics] in
               metrics.record($0)
               log.log($0)
@@ -198,12 +219,37 @@
             routes: try adminRoutes(parts), logger: logger,
             report: { [log = RequestLog(logger)] in if $0.method != .get || $0.error != nil { log.log($0) } },
             ledger: ledger
-          ) { address in board.record { $0.admin = "http://\(address)" } })
+          ) { [self] address in
+            tell("The file of the admin's address cannot be written, so commands need --admin \(address)") {
+              try AdminAddress.write(address, in: configuration.data)
+            }
+            board.record { $0.admin = "http://\(address)" }
+          })
       }
+      if let address = configuration.monitor.listen { listeners.append(monitor(at: address, parts, board)) }
       return listeners
     }
 
+    /// The listener for monitoring, which anybody who reaches it may read.
+    private func monitor(at address: ListenAddress, _ parts: Parts, _ board: StartBoard) -> HTTPListener {
+      var limits = HTTPLimits()
+      (limits.connections, limits.connectionsByAddress) = (Self.adminConnections, Self.adminConnections / 4)
+      let routes = HealthRoutes(
+        applications: parts.applications, metrics: parts.metrics, pace: MonitorPace())
+      return HTTPListener(
+        name: "monitor", address: address, places: configuration.places, limits: limits, routes: [routes],
+        logger: logger,
+        report: { [log = RequestLog(logger)] in if $0.method != .get || $0.error != nil { log.log($0) } },
+        ledger: ConnectionLedger(limits, proxies: [], logger: logger)
+      ) { address in board.record { $0.monitor = "http://\(address)" } }
+    }
+
     private static let adminConnections = 64
+
+    /// Does something without which the server can run, and logs a failure.
+    private func tell(_ failure: String, _ body: () throws -> Void) {
+      do { try body() } catch { logger.warning("\(failure): \(error)") }
+    }
 
     /// Milliseconds since 1970.
     private static let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1_000) }
@@ -239,6 +285,8 @@
     public internal(set) var http: String?
     /// The administrator's listener.
     public internal(set) var admin: String?
+    /// The listener for monitoring.
+    public internal(set) var monitor: String?
 
     init(_ applications: HostedApplications) {
       devices = Dictionary(applications.all.map { ($0.id, $0.deviceAddresses) }) { $1 }
@@ -250,6 +298,7 @@
       }
       if let http { lines.append("HTTP API at \(http)") }
       if let admin { lines.append("admin at \(admin)") }
+      if let monitor { lines.append("monitor at \(monitor)") }
       return lines.joined(separator: "\n")
     }
   }

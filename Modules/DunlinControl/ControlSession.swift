@@ -31,14 +31,14 @@ final class ControlSession: Sendable {
   }
 
   private let connection: LocalConnection
-  private let actions: ControlActions
+  private let targets: any ControlTargets
   private let idleTime: Duration
   private let state = Mutex(State())
   /// How often within the idle time the session checks whether the client is idle.
   private static let checks = 20
 
-  init(_ connection: LocalConnection, _ actions: ControlActions, idleTime: Duration) {
-    (self.connection, self.actions, self.idleTime) = (connection, actions, idleTime)
+  init(_ connection: LocalConnection, _ targets: any ControlTargets, idleTime: Duration) {
+    (self.connection, self.targets, self.idleTime) = (connection, targets, idleTime)
   }
 
   // MARK: - The course of it
@@ -49,9 +49,7 @@ final class ControlSession: Sendable {
       await withDiscardingTaskGroup { group in
         group.addTask { await self.closeWhenIdle() }
         do {
-          try await self.send([
-            "dunlin": .string(actions.database.release), "protocol": .count(ControlProtocol.version),
-          ])
+          try await self.send(targets.greeting)
           try await lines.forEach { line in
             guard let (request, documents) = await self.take(line) else { return }
             self.begin(request, documents, &group)
@@ -179,8 +177,13 @@ final class ControlSession: Sendable {
   private func begin(
     _ request: ControlRequest, _ documents: [Value], _ group: inout DiscardingTaskGroup
   ) {
-    let work = Task { [actions] in
-      try await actions.perform(request, documents) { try await self.send($0, about: request.id) }
+    let work = Task { [targets] in
+      let actions = try targets.actions(for: request.application)
+      do {
+        return try await actions.perform(request, documents) { try await self.send($0, about: request.id) }
+      } catch {
+        throw error as? ControlError ?? actions.database.controlError(for: error)
+      }
     }
     let isEnding = state.withLock { state in
       state.requests[request.id] = .running(work)
@@ -206,7 +209,7 @@ final class ControlSession: Sendable {
   }
 
   private func meaning(_ error: any Error) -> ControlError {
-    let error = error as? ControlError ?? actions.database.controlError(for: error)
+    let error = error as? ControlError ?? ControlError(.other, "\(error)")
     guard error.code == .cancelled, state.withLock({ $0.isEnding }) else { return error }
     return ControlError(.closed, "the database was closed")
   }

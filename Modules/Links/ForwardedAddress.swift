@@ -7,44 +7,40 @@ package struct ForwardedAddress {
   package let text: String
   package let origin: ConnectionOrigin
 
-  /// Reads what the trusted proxies report: the last address in `X-Forwarded-For` that is not a proxy's.
+  /// The place in the elements at which it stands.
+  package let index: Int
+
+  /// Reads what the trusted proxies report: the last address that is not a proxy's.
   ///
   /// Anybody may have written what precedes that address. The result is `nil` when the other end is not one
-  /// of the proxies, or reports nothing.
+  /// of the proxies, or when the last of them reports nothing.
   ///
   /// - Parameters:
   ///   - elements: The elements of all of these headers, without surrounding spaces.
   ///   - remote: The other end of the connection.
-  ///   - proxies: The addresses of the trusted proxies.
-  package init?(_ elements: [Substring], from remote: SocketAddress?, proxies: Set<String>) {
-    guard Self.isProxy(remote, of: proxies) else { return nil }
-    let addresses = elements.compactMap { Self.address($0) }
-    guard let last = addresses.last(where: { !proxies.contains($0.text) }) else { return nil }
-    text = last.text
-    origin = ConnectionOrigin(last.address)
+  ///   - proxies: The trusted proxies.
+  package init?(_ elements: [Substring], from remote: SocketAddress?, proxies: ProxyAddresses) {
+    guard proxies.contains(remote) else { return nil }
+    for (index, element) in zip(elements.indices, elements).reversed() where !element.isEmpty {
+      // Behind an element that is no address, such as "unknown", stands what anybody may have written.
+      guard let found = Self.address(element) else { return nil }
+      guard !proxies.contains(found.address) else { continue }
+      (text, origin, self.index) = (found.text, ConnectionOrigin(found.address), index)
+      return
+    }
+    return nil
   }
 
   /// Reads the origin from the headers of a request.
   init?(_ head: HTTPRequestHead, over channel: any Channel, _ options: TCPOptions) {
     self.init(
-      head.headers[canonicalForm: "X-Forwarded-For"], from: channel.remoteAddress, proxies: options.proxies)
+      head.headers[canonicalForm: "X-Forwarded-For"], from: channel.remoteAddress,
+      proxies: options.trustedProxies)
   }
 
   /// Whether the other end is one of the proxies.
   static func isProxy(_ channel: any Channel, _ options: TCPOptions) -> Bool {
-    isProxy(channel.remoteAddress, of: options.proxies)
-  }
-
-  /// Whether the other end of a connection is one of the proxies.
-  package static func isProxy(_ remote: SocketAddress?, of proxies: Set<String>) -> Bool {
-    remote?.unmappedIPAddress.map(proxies.contains) ?? false
-  }
-
-  /// The text of an address in the form in which a connection reports its other end.
-  ///
-  /// - Returns: `nil` when the text is not an address.
-  package static func canonical(_ text: String) -> String? {
-    (try? SocketAddress(ipAddress: text, port: 0))?.unmappedIPAddress
+    options.trustedProxies.contains(channel.remoteAddress)
   }
 
   /// Reads an address, which may be followed by a port.

@@ -11,7 +11,10 @@ public struct TCPOptions: Sendable {
   /// The addresses of trusted web proxies in front of this peer's WebSocket listeners.
   ///
   /// Their `X-Forwarded-For` headers are trusted for the origin of a connection. Those of others are ignored.
-  public var proxies: Set<String> = []
+  /// A network such as `10.0.0.0/8` stands for all of its addresses.
+  public var proxies: Set<String> = [] { didSet { trustedProxies = ProxyAddresses(proxies) } }
+  /// The same, read.
+  private(set) var trustedProxies: ProxyAddresses = []
   /// Called when a connection could not be accepted, mostly for want of file descriptors.
   ///
   /// The listener then pauses.

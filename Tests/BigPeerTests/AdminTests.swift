@@ -141,6 +141,68 @@
       #expect(errors.first?.contains(" error=") == true, "\(errors)")
     }
 
+    @Test func `the admin's address stands beside the token while it runs, for its owner alone`()
+      async throws
+    {
+      let configuration = RunningBigPeer.configuration(in: folder)
+      let file = "\(configuration.data)/\(AdminAddress.file)"
+      // That of a server that was killed.
+      try "127.0.0.1:1\n".write(toFile: file, atomically: true, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+      #expect(AdminAddress.read(in: folder.path) == nil, "others can read it")
+      try await RunningBigPeer.with(configuration) { running in
+        let url = try #require(running.addresses.admin)
+        #expect(AdminAddress.read(in: configuration.data)?.description == String(url.dropFirst(7)))
+        let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+      }
+      #expect(!FileManager.default.fileExists(atPath: file))
+      // A token is sent to this machine alone.
+      for text in ["10.0.0.1:80", "nowhere", "", String(repeating: "1", count: 300)] {
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        expect(AdminAddress.read(in: folder.path) == nil, "\(text)")
+      }
+    }
+
+    @Test func `a listener for monitoring has health, readiness and figures, and nothing else`()
+      async throws
+    {
+      var configuration = RunningBigPeer.configuration(in: folder)
+      configuration.monitor.listen = ListenAddress(host: "0.0.0.0", port: 0)
+      configuration.admin.listen = nil
+      try await RunningBigPeer.with(configuration) { running in
+        let url = try #require(running.addresses.monitor)
+        #expect("\(running.addresses)".contains("monitor at \(url)"))
+        let port = try #require(url.split(separator: ":").last.map { String($0) })
+        let nobody = try APIClient("http://127.0.0.1:\(port)", token: nil)
+        #expect(try await nobody.send("GET", "/healthz").text == "ok\n")
+        #expect(try await nobody.send("GET", "/readyz").text == "ready\n")
+        #expect(try await nobody.send("GET", "/metrics").text.contains("bigpeer_documents"))
+        for path in ["/admin/applications", "/admin/reload", "/api/openapi.json", "/"] {
+          for method in ["GET", "POST"] {
+            try await expectEqual(nobody.send(method, path).status, 404, "\(method) \(path)")
+          }
+        }
+        #expect(try await nobody.send("POST", "/metrics").status == 405)
+        // A supervisor asks by any name, and one address does not ask for more than the server can do.
+        let text = try await offTasks {
+          let connection = try nobody.client.connect()
+          let head = "GET /metrics HTTP/1.1\r\nHost: bigpeer.example\r\n"
+          let last = "\(head)Connection: close\r\n\r\n"
+          connection.write(Array((String(repeating: "\(head)\r\n", count: 80) + last).utf8))
+          return String(decoding: try connection.readAll(atMost: 64 << 20), as: UTF8.self)
+        }
+        #expect(text.hasPrefix("HTTP/1.1 200 OK"))
+        #expect(text.contains("HTTP/1.1 429 Too Many Requests"))
+        #expect(try await nobody.send("GET", "/healthz").status == 200)
+      }
+      // Where it is not configured there is none.
+      try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder)) { running in
+        #expect(running.addresses.monitor == nil)
+      }
+    }
+
     @Test func `health, readiness and figures need no token`() async throws {
       try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder)) { running in
         let api = try await running.api()

@@ -57,6 +57,7 @@
     private static let objects = [
       ("", #"{"data": "d", UNKNOWN}"#),
       ("admin", #"{"data": "d", "admin": {UNKNOWN}}"#),
+      ("monitor", #"{"data": "d", "monitor": {UNKNOWN}}"#),
       ("http", #"{"data": "d", "http": {UNKNOWN}}"#),
       ("http.tls", #"{"data": "d", "http": {"tls": {"certificate": "x.pem", "key": "x.pem", UNKNOWN}}}"#),
       ("http.limits", #"{"data": "d", "http": {"limits": {UNKNOWN}}}"#),
@@ -131,8 +132,11 @@
       let (limits, feed, clients) = (application.limits, application.feed, http.limits)
       let login = BigPeerConfiguration.Login(url: "", webhook: "", authority: .file(""))
       var expected: [String: String] = [
-        "logLevel": "`\(configuration.logLevel)`", "stopTime": time(configuration.stopTime),
-        "admin.on": "true", "admin.listen": "`\(try #require(configuration.admin.listen))`",
+        "logLevel": "`\(configuration.logLevel)`", "logFormat": "`\(configuration.logFormat)`",
+        "stopTime": time(configuration.stopTime),
+        "admin.controlSocket": "\(configuration.admin.hasControlSocket)", "admin.on": "true",
+        "admin.listen": "`\(try #require(configuration.admin.listen))`",
+        "http.proxyHeader": "`\(http.proxyHeader.rawValue)`",
         "http.on": "true", "http.listen": "`\(try #require(http.listen))`",
       ]
       for (name, value) in [

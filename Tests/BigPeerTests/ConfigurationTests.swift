@@ -257,23 +257,30 @@
       try text.write(toFile: file, atomically: true, encoding: .utf8)
       var settings = BigPeerSettings(environment: [
         "BIGPEER_CONFIG": file, "BIGPEER_HTTP": "127.0.0.1:3", "BIGPEER_ADMIN": "127.0.0.1:4",
-        "BIGPEER_LOG_LEVEL": "error", "BIGPEER_SERVICE_HOST": "10.0.0.1",
+        "BIGPEER_MONITOR": "0.0.0.0:7", "BIGPEER_LOG_LEVEL": "error", "BIGPEER_LOG_FORMAT": "json",
+        "BIGPEER_SERVICE_HOST": "10.0.0.1",
       ])
       settings.set(.admin, flag: "off")
       settings.set(.devices, flag: "127.0.0.1:5,[::1]:6")
       let configuration = try BigPeerConfiguration.load(settings)
       #expect(configuration.http.listen == ListenAddress(host: "127.0.0.1", port: 3))
       #expect(configuration.admin.listen == nil)
+      #expect(configuration.monitor.listen == ListenAddress(host: "0.0.0.0", port: 7))
       #expect(configuration.applications[0].devices.map(\.port) == [5, 6])
       #expect(configuration.logLevel == .error)
+      #expect(configuration.logFormat == .json)
     }
 
     @Test(arguments: [
       (BigPeerSettings.Name.http, "0.0.0.0:80", "--http: without a certificate"),
       (.http, "x", "--http: x: must be host:port"), (.admin, "0.0.0.0:80", "--admin: must be loopback"),
+      (.proxies, "10.0.0.0/0", "--proxies: 10.0.0.0/0 is no address"),
+      (.monitor, "9090", "--monitor: 9090: must be host:port"),
+      (.monitor, "0.0.0.0:8081", "--monitor: 0.0.0.0:8081 is in use by admin.listen"),
       (.devices, "127.0.0.1:1,x", "--devices: x: must be"),
       (.certificate, "c", "--certificate: a certificate needs"),
       (.key, "c", "--key: a key needs"), (.logLevel, "loud", "--log-level: must be"),
+      (.logFormat, "xml", "--log-format: must be one of text, json"),
       (.application, "a/b", "--application: an application's id"),
     ])
     func `a mistake of a flag is named with the flag`(
@@ -338,6 +345,22 @@
       )
       #expect(await mistake { $0.applications = [] }.hasPrefix("applications: must name"))
       #expect(!FileManager.default.fileExists(atPath: folder.file("applications")))
+    }
+
+    @Test func `the format of the log is text or JSON`() throws {
+      #expect(try load("{\"data\": \"d\"}").logFormat == .text)
+      #expect(try load("{\"data\": \"d\", \"logFormat\": \"json\"}").logFormat == .json)
+      let wrong = mistake("{\"data\": \"d\",\n\"logFormat\": \"xml\"}")
+      #expect(wrong == "FILE:2: logFormat: must be one of text, json")
+    }
+
+    @Test func `plain HTTP beyond loopback needs proxies that are named`() throws {
+      let open = "{\"data\": \"d\", \"http\": {\"listen\": \"0.0.0.0:8080\""
+      #expect(mistake("\(open)}}")?.contains("or proxies that alone may connect") == true)
+      #expect(mistake("\(open), \"proxies\": [\"10.0.0.0/8\"], \"proxyHeader\": \"forwarded\"}}") == nil)
+      #expect(mistake("\(open)}}") { $0.set(.proxies, flag: "10.0.0.0/8,fd00::1") } == nil)
+      let wrong = mistake("\(open), \"proxies\": [\"10.0.0.1\"], \"proxyHeader\": \"Via\"}}")
+      #expect(wrong == "FILE:1: http.proxyHeader: must be X-Forwarded-For or Forwarded")
     }
 
     @Test func `addresses of web proxies are read in any form`() throws {

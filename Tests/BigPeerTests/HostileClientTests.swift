@@ -247,7 +247,7 @@
           return try connection.readAll(atMost: 1 << 20)
         }
         #expect(String(decoding: answers, as: UTF8.self).split(separator: "HTTP/1.1 404").count == 501)
-        let refused = lines.all.count { $0.contains("404") }
+        let refused = lines.all.count { $0.contains("status=404") }
         #expect(50...200 ~= refused)
       }
     }

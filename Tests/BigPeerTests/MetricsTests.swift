@@ -1,5 +1,7 @@
 #if Server
   import BigPeer
+  import CRDTCore
+  import Foundation
   import Metrics
   import TestKit
   import Testing
@@ -52,6 +54,47 @@
       // One name is one kind of figure.
       Meter(label: "time", factory: page).set(9)
       #expect(page.text == text.replacing("# TYPE level gauge\nlevel 1.5\n", with: ""))
+    }
+
+    /// The texts of a JSON document's members of a name, at any depth.
+    private static func texts(_ name: TextKey, in value: Value) -> [String] {
+      switch value {
+      case .map(let fields):
+        fields.flatMap { key, value in
+          (key == name ? value.text.map { [$0] } : nil) ?? texts(name, in: value)
+        }
+      case .array(let values): values.flatMap { texts(name, in: $0) }
+      default: []
+      }
+    }
+
+    @Test func `the dashboard asks for figures that there are`() async throws {
+      let file = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../Documentation/Dashboards/bigpeer.json").standardized
+      let dashboard = try JSON.parse(Array(try Data(contentsOf: file)))
+      let asked = Set(
+        (Self.texts("expr", in: dashboard) + Self.texts("query", in: dashboard)).flatMap { text in
+          text.matches(of: /(?:bigpeer|process)_[a-z_]+/).map {
+            String($0.output.replacing(/_(bucket|sum|count)$/, with: ""))
+          }
+        })
+      let known = Set(FigureHelp.texts.keys)
+      #expect(asked.count > 25)
+      #expect(asked.subtracting(known).sorted() == [], "there are no such figures")
+      // Each figure of the page has a description, and what needs no device, login or certificate is there.
+      let folder = try TemporaryDirectory()
+      let page = try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder)) { running in
+        _ = try await running.api().execute("SELECT * FROM c")
+        return try await APIClient(running.addresses.admin, token: nil).send("GET", "/metrics").text
+      }
+      let types = page.matches(of: /TYPE ([a-z_]+) (?:counter|gauge|histogram)/)
+      let shown = Set(types.map { String($0.output.1) })
+      #expect(shown.subtracting(known).sorted() == [], "these have no description")
+      let others: Set = [
+        "bigpeer_certificate_end_seconds", "bigpeer_device_lag_commits", "bigpeer_login_requests_total",
+      ]
+      let missing = asked.subtracting(shown).subtracting(others).filter { !$0.hasPrefix("process_") }
+      #expect(missing.sorted() == [], "these are not on the page")
     }
 
     @Test func `figures go to each backend that was given, and the page is one of them`() async throws {

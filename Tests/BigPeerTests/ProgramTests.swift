@@ -86,13 +86,18 @@
       let token = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
       let api = try APIClient(String(url), token: token)
       #expect(try await api.execute("INSERT INTO orders DOCUMENTS ({'_id': 1})").status == 200)
-      let listed = try await run(["key", "list"] + ask)
+      // The server has written its address beside the token.
+      let listed = try await run(["key", "list", "--data", data])
       #expect(listed.output.contains("\"name\":\"shop\""))
       // All times that programs print have one form.
       let time = /"created":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/
       #expect(listed.output.contains(time), "\(listed.output)")
       let id = try #require(token.split(separator: ".").dropFirst().first)
       #expect(try await run(["devices"] + ask).status == 0)
+      let status = try await run(["status", "--data", data])
+      #expect(status.output.contains("\"app\":\"default\""), "\(status)")
+      #expect(status.output.contains("\"documents\":1"))
+      #expect(try await run(["status", "--data", data, "--application", "none"]).status == 1)
       #expect(try await run(["verify"] + ask).output.contains("\"isIntact\":true"))
       let backup = try await run(["backup", folder.file("copy")] + ask)
       #expect(backup.status == 0)
@@ -128,9 +133,12 @@
       server.terminate()
       try await offTasks { server.waitUntilExit() }
       #expect(server.terminationStatus == 0)
+      let ended = try await run(["status", "--data", data])
+      #expect(ended.errors.contains("no server answers in \(data)"), "\(ended)")
       let gone = try await run(["key", "list"] + ask)
       #expect(gone.status != 0)
       #expect(gone.errors.contains("nobody answers at \(admin)"))
+      #expect(!FileManager.default.fileExists(atPath: "\(data)/\(AdminAddress.file)"))
     }
 
     @Test func `one event is one line of the log, and the server goes on when nobody reads it`() async throws
@@ -201,6 +209,34 @@
       server.terminate()
       try await offTasks { server.waitUntilExit() }
       #expect(server.terminationStatus == 0)
+    }
+
+    @Test func `each line of the log is a JSON object where that is said, with the request that it is of`()
+      async throws
+    {
+      let data = folder.file("data")
+      let settings = ["--data", data, "--devices", "off", "--http", "off", "--admin", "127.0.0.1:0"]
+      let (output, errors) = (Pipe(), Pipe())
+      let server = process(["run", "--log-format", "json"] + settings, output: output, errors: errors)
+      try server.run()
+      _ = try await lines(untilServing: output)
+      #expect(try await run(["key", "make", "--name", "x", "--data", data]).status == 0)
+      server.terminate()
+      let text = try await offTasks {
+        String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      }
+      let all = try text.split(separator: "\n").map { try JSON.parse(String($0)) }
+      let request = try #require(all.first { $0["route"] != nil }, "\(text)")
+      #expect(request["status"] == .int(201))
+      #expect(request["method"] == .string("POST"))
+      // What is logged on the way has the id of the request.
+      let made = try #require(all.first { $0["message"] == .string("An API key was made") }, "\(text)")
+      #expect(made["request"]?.text?.count == 32)
+      #expect(made["request"] == request["request"])
+      #expect(made["application"] == .string("default"))
+      for line in all {
+        expect(line["time"]?.text != nil && line["level"]?.text != nil && line["message"]?.text != nil)
+      }
     }
 
     @Test func `a mistake ends it before anything is started`() async throws {

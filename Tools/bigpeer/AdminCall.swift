@@ -25,7 +25,9 @@
 
     init(_ settings: SettingsOptions, limit: Duration = .seconds(30)) throws {
       let configuration = try settings.ofServer
-      guard let address = configuration.admin.listen else {
+      // The server has written where it really listens, such as on a free port that the system has chosen.
+      let written = settings.admin == nil ? AdminAddress.read(in: configuration.data) : nil
+      guard let address = written ?? configuration.admin.listen else {
         throw CommandError("the server's configuration switches the admin's listener off")
       }
       let file = "\(configuration.data)/\(AdminToken.file)"

@@ -27,9 +27,9 @@ import ArgumentParser
         configuration.
         """, version: "bigpeer \(Dunlin.version)",
       subcommands: [
-        RunCommand.self, CheckCommand.self, KeyCommand.self, DevicesCommand.self, RevokeCommand.self,
-        AuditCommand.self, BackupCommand.self, RestoreCommand.self, ResumeCommand.self, VerifyCommand.self,
-        ReloadCommand.self, EvictCommand.self,
+        RunCommand.self, CheckCommand.self, StatusCommand.self, KeyCommand.self, DevicesCommand.self,
+        RevokeCommand.self, AuditCommand.self, BackupCommand.self, RestoreCommand.self, ResumeCommand.self,
+        VerifyCommand.self, ReloadCommand.self, EvictCommand.self,
       ])
 
     static func main() async {
@@ -78,10 +78,21 @@ import ArgumentParser
     @Option(
       help: ArgumentHelp("The certificate's private key (PEM).", valueName: "file"), completion: .file())
     var key: String?
+    @Option(
+      help: ArgumentHelp(
+        "Web proxies that end TLS before the HTTP API: addresses and networks.", valueName: "address,…"))
+    var proxies: String?
     @Option(help: ArgumentHelp("Where the admin listens, which is loopback, or off.", valueName: "host:port"))
     var admin: String?
+    @Option(
+      help: ArgumentHelp(
+        "Where health, readiness and figures are read without a token, at any address.",
+        valueName: "host:port"))
+    var monitor: String?
     @Option(help: "Log lines below this level are not written.")
     var logLevel: String?
+    @Option(help: ArgumentHelp("How log lines are written: for people, or as JSON.", valueName: "text|json"))
+    var logFormat: String?
 
     /// What the settings say.
     var configuration: BigPeerConfiguration { get throws { try configuration(naming: application) } }
@@ -116,8 +127,11 @@ import ArgumentParser
       settings.set(.http, flag: http)
       settings.set(.certificate, flag: certificate)
       settings.set(.key, flag: key)
+      settings.set(.proxies, flag: proxies)
       settings.set(.admin, flag: admin)
+      settings.set(.monitor, flag: monitor)
       settings.set(.logLevel, flag: logLevel)
+      settings.set(.logFormat, flag: logFormat)
       return settings
     }
   }
@@ -136,7 +150,9 @@ import ArgumentParser
       let configuration = try settings.configuration
       // A pipe whose reader has gone is an error of the write, and not the end of the process.
       signal(SIGPIPE, SIG_IGN)
-      LoggingSystem.bootstrap { ServerLog(label: $0) }
+      LoggingSystem.bootstrap(
+        { _, provider in ServerLog(configuration.logFormat, provider) },
+        metadataProvider: RequestTrace.metadataProvider)
       var logger = Logger(label: "bigpeer")
       logger.logLevel = configuration.logLevel
       let bigPeer = BigPeer(configuration, rereading: settings.all, logger: logger) { addresses in

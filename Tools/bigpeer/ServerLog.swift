@@ -1,15 +1,19 @@
 #if Server
+  import BigPeer
   import Foundation
-  import Links
   import Logging
 
-  /// Log lines on standard error: time, level, message, and the metadata by name; one event is one line.
+  /// Log lines on standard error, each an event, in the format of the configuration.
   struct ServerLog: LogHandler {
-    let label: String
+    let format: BigPeerConfiguration.LogFormat
     var logLevel = Logger.Level.info
     var metadata: Logger.Metadata = [:]
+    var metadataProvider: Logger.MetadataProvider?
 
-    init(label: String) { self.label = label }
+    init(_ format: BigPeerConfiguration.LogFormat, _ provider: Logger.MetadataProvider?) {
+      self.format = format
+      metadataProvider = provider
+    }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
       get { metadata[key] }
@@ -17,27 +21,11 @@
     }
 
     func log(event: LogEvent) {
-      let all = metadata.merging(event.metadata ?? [:]) { $1 }
-      let values = all.sorted { $0.key < $1.key }.map { " \($0.key)=\(Self.escaped("\($0.value)"))" }.joined()
-      let time = Date().timeText
-      let line = "\(time) \(event.level): \(Self.escaped("\(event.message)"))\(values)\n"
+      let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
+      let line = LogLine(event.level, "\(event.message)", all, at: Date())
+      let text = format == .json ? line.json : line.text
       // Whoever reads the log may have gone; the server goes on.
-      try? FileHandle.standardError.write(contentsOf: Data(line.utf8))
-    }
-
-    /// The text with its control characters and line separators written out.
-    private static func escaped(_ text: String) -> String {
-      guard !text.unicodeScalars.allSatisfy(isPlain) else { return text }
-      return text.unicodeScalars.map { scalar in
-        isPlain(scalar) ? String(scalar) : "\\u{\(String(scalar.value, radix: 16))}"
-      }.joined()
-    }
-
-    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
-      switch scalar.value {
-      case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: false
-      default: true
-      }
+      try? FileHandle.standardError.write(contentsOf: Data("\(text)\n".utf8))
     }
   }
 #endif

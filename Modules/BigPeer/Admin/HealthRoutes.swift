@@ -10,11 +10,14 @@
   struct HealthRoutes: ServerRoute {
     let applications: HostedApplications
     let metrics: ServerMetrics
+    /// Bounds what costs more than an answer; `nil` on a listener that only this machine reaches.
+    var pace: MonitorPace?
 
     func add(to router: Router<ServerContext>) {
       // It only shows that the process answers.
       router.get("/healthz") { _, _ in text("ok\n") }
-      router.get("/readyz") { _, _ in
+      router.get("/readyz") { _, context in
+        try pace?.count(context.remoteAddress)
         let faults =
           applications.missing.map { "\($0.id): not served: \($0.reason)" }
           + applications.all.compactMap { $0.fault }
@@ -23,7 +26,8 @@
         }
         return text("ready\n")
       }
-      router.get("/metrics") { _, _ in
+      router.get("/metrics") { _, context in
+        try pace?.count(context.remoteAddress)
         guard let page = metrics.text else {
           throw Problem(.notFound, "notFound", "the figures go to another backend of metrics")
         }

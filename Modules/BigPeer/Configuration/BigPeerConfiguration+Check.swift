@@ -28,12 +28,16 @@
         }
         check(application, path, mistakes)
       }
-      if let listen = http.listen, !listen.isLoopback, http.tls == nil {
+      if let listen = http.listen, http.isBehindProxies, http.proxies.isEmpty {
         mistakes.add(
           places.fault(
             "http.listen",
-            "without a certificate (tls) it listens on loopback only, such as 127.0.0.1:8080, and not on \(listen)"
+            "without a certificate (tls), or proxies that alone may connect (proxies), it listens on loopback only, such as 127.0.0.1:8080, and not on \(listen)"
           ))
+      }
+      for proxy in http.proxies.sorted() where ProxyAddresses.canonical(proxy) == nil {
+        mistakes.add(
+          places.fault("http.proxies", "\(proxy) is no address: \(ListenAddress.proxyExpectation)"))
       }
       if let listen = admin.listen, !listen.isLoopback {
         mistakes.add(
@@ -113,6 +117,7 @@
       }
       if let address = http.listen { claims.append((address, "http.listen")) }
       if let address = admin.listen { claims.append((address, "admin.listen")) }
+      if let address = monitor.listen { claims.append((address, "monitor.listen")) }
       // Of two addresses in conflict, an explicit setting is reported, not a default.
       claims = claims.filter { !places.isSaid($0.setting) } + claims.filter { places.isSaid($0.setting) }
       for (index, claim) in claims.enumerated() {
@@ -124,6 +129,11 @@
             claim.setting, "\(claim.address) is in use by \(other.setting), which is \(other.address)"))
       }
     }
+  }
+
+  extension BigPeerConfiguration.HTTP {
+    /// Whether it listens beyond loopback without a certificate: then only proxies may connect.
+    var isBehindProxies: Bool { listen.map { !$0.isLoopback && tls == nil } ?? false }
   }
 
   extension ListenAddress {

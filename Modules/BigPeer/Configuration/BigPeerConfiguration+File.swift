@@ -31,6 +31,10 @@
       if let admin = mistakes.collect({ try object.object("admin") }) ?? nil {
         self.admin = Admin(admin, mistakes)
       }
+      if var monitor = mistakes.collect({ try object.object("monitor") }) ?? nil {
+        mistakes.collect { self.monitor.listen = try monitor.address("listen") }
+        monitor.leftovers.forEach(mistakes.add)
+      }
       if let text = mistakes.collect({ try object.text("logLevel") }) ?? nil {
         if let level = Logger.Level(rawValue: text) {
           logLevel = level
@@ -38,10 +42,22 @@
           mistakes.add(object.fault("logLevel", Self.levelExpectation))
         }
       }
+      if let text = mistakes.collect({ try object.text("logFormat") }) ?? nil {
+        if let format = LogFormat(rawValue: text) {
+          logFormat = format
+        } else {
+          mistakes.add(object.fault("logFormat", Self.formatExpectation))
+        }
+      }
       mistakes.collect {
         stopTime = try object.duration("stopTime", in: .seconds(0) ... .seconds(600)) ?? stopTime
       }
       object.leftovers.forEach(mistakes.add)
+    }
+
+    /// The message that lists the valid log formats.
+    static var formatExpectation: String {
+      "must be one of \(LogFormat.allCases.map(\.rawValue).joined(separator: ", "))"
     }
 
     /// The message that lists the valid log levels.
@@ -180,6 +196,16 @@
         }
       }
       mistakes.collect { proxies = try object.ipAddresses("proxies") ?? [] }
+      if let text = mistakes.collect({ try object.text("proxyHeader") }) ?? nil {
+        let header = BigPeerConfiguration.ProxyHeader.allCases.first {
+          $0.rawValue.lowercased() == text.lowercased()
+        }
+        if let header {
+          proxyHeader = header
+        } else {
+          mistakes.add(object.fault("proxyHeader", "must be X-Forwarded-For or Forwarded"))
+        }
+      }
       if let limits = mistakes.collect({ try object.object("limits") }) ?? nil {
         self.limits = HTTPLimits(limits, mistakes)
       }
@@ -216,6 +242,7 @@
     fileprivate init(_ object: ConfigurationObject, _ mistakes: Mistakes) {
       var object = object
       mistakes.collect { listen = try object.listener(listen) }
+      mistakes.collect { hasControlSocket = try object.flag("controlSocket") ?? hasControlSocket }
       object.leftovers.forEach(mistakes.add)
     }
   }

@@ -1,5 +1,6 @@
 #if Server
   import Foundation
+  import Links
   import Logging
 
   extension BigPeerConfiguration {
@@ -90,16 +91,29 @@
         }
       }
       mistakes.collect { try applyCertificate(settings) }
+      mistakes.collect { try applyLogFormat(settings) }
       if let setting = settings[.http] {
         mistakes.collect {
           http.listen = try Self.address(setting)
           places.record("http.listen", flag: setting.source)
         }
       }
+      if let setting = settings[.proxies] {
+        mistakes.collect {
+          http.proxies = try Self.proxies(setting)
+          places.record("http.proxies", flag: setting.source)
+        }
+      }
       if let setting = settings[.admin] {
         mistakes.collect {
           admin.listen = try Self.address(setting)
           places.record("admin.listen", flag: setting.source)
+        }
+      }
+      if let setting = settings[.monitor] {
+        mistakes.collect {
+          monitor.listen = try Self.address(setting)
+          places.record("monitor.listen", flag: setting.source)
         }
       }
       if let setting = settings[.logLevel] {
@@ -109,6 +123,14 @@
           mistakes.add(setting.fault(Self.levelExpectation))
         }
       }
+    }
+
+    private mutating func applyLogFormat(_ settings: BigPeerSettings) throws(ConfigurationError) {
+      guard let setting = settings[.logFormat] else { return }
+      guard let format = LogFormat(rawValue: setting.text) else {
+        throw setting.fault(Self.formatExpectation)
+      }
+      logFormat = format
     }
 
     private mutating func applyCertificate(_ settings: BigPeerSettings) throws(ConfigurationError) {
@@ -155,6 +177,20 @@
         addresses.append(address)
       }
       return addresses
+    }
+
+    private static func proxies(
+      _ setting: BigPeerSettings.Setting
+    ) throws(ConfigurationError) -> Set<String> {
+      if setting.text == "off" { return [] }
+      var proxies: Set<String> = []
+      for text in setting.text.split(separator: ",") {
+        guard let proxy = ProxyAddresses.canonical(String(text)) else {
+          throw setting.fault("\(text) is no address: \(ListenAddress.proxyExpectation)")
+        }
+        proxies.insert(proxy)
+      }
+      return proxies
     }
 
     private static func file(_ setting: BigPeerSettings.Setting) throws(ConfigurationError) -> String {

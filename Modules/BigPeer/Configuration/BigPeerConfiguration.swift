@@ -13,8 +13,12 @@
     public var http = HTTP()
     /// The administrator's listener.
     public var admin = Admin()
+    /// The listener for monitoring.
+    public var monitor = Monitor()
     /// Log lines below this level are not written.
     public var logLevel = Logger.Level.info
+    /// How the program writes log lines; in an application its own logger decides.
+    public var logFormat = LogFormat.text
     /// How long requests in flight may take to finish at a stop.
     public var stopTime = Duration.seconds(10)
     var places = SettingPlaces()
@@ -109,19 +113,41 @@
     public struct HTTP: Sendable, Hashable {
       /// Where it listens; `nil` means nowhere.
       public var listen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8_080)
-      /// The server's certificate; without one, the server listens only on loopback.
+      /// The server's certificate.
+      ///
+      /// Without one, the server listens only on loopback, or answers only the ``proxies``.
       public var tls: TLS?
       /// The origins of web pages that may call the API from a browser, such as `https://example.org`.
       ///
       /// None by default.
       public var origins: Set<String> = []
-      /// The addresses of web proxies whose `X-Forwarded-For` is trusted.
+      /// The addresses and networks of web proxies that are trusted to report the address of a client.
+      ///
+      /// On an address beyond loopback, without a certificate, nobody else may connect.
       public var proxies: Set<String> = []
+      /// The header in which the proxies report it.
+      public var proxyHeader = ProxyHeader.forwardedFor
       /// Limits for its clients.
       public var limits = HTTPLimits()
 
       /// Makes a listener on port 8080 of this machine only.
       public init() {}
+    }
+
+    /// How log lines are written.
+    public enum LogFormat: String, Sendable, Hashable, CaseIterable {
+      /// Time, level, message, and fields as `name=value`.
+      case text
+      /// A JSON object.
+      case json
+    }
+
+    /// The header in which web proxies report a client's address; another one may be the client's own.
+    public enum ProxyHeader: String, Sendable, Hashable, CaseIterable {
+      /// `X-Forwarded-For`, and `X-Forwarded-Proto` with the scheme.
+      case forwardedFor = "X-Forwarded-For"
+      /// `Forwarded` (RFC 7239).
+      case forwarded = "Forwarded"
     }
 
     /// The certificate of a listener.
@@ -142,6 +168,17 @@
     public struct Admin: Sendable, Hashable {
       /// Where it listens, which must be loopback; `nil` means nowhere.
       public var listen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8_081)
+      /// Whether processes of the same user work on the applications over a socket in the data directory.
+      public var hasControlSocket = true
+    }
+
+    /// The listener for monitoring: `/healthz`, `/readyz` and `/metrics` alone, without a token.
+    public struct Monitor: Sendable, Hashable {
+      /// Where it listens, which may be any address; `nil` means nowhere.
+      public var listen: ListenAddress?
+
+      /// Makes one that is off.
+      public init() {}
     }
   }
 #endif

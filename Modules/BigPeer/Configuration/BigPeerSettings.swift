@@ -13,8 +13,9 @@
     public enum Name: String, Sendable, CaseIterable {
       case config, data, application, devices
       case webSocket = "websocket"
-      case http, certificate, key, admin
+      case http, certificate, key, proxies, admin, monitor
       case logLevel = "log-level"
+      case logFormat = "log-format"
 
       /// The flag.
       public var flag: String { "--\(rawValue)" }

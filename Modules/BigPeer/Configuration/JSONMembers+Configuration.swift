@@ -142,13 +142,13 @@
       return addresses
     }
 
-    /// Addresses without ports, as connections report them for their other end.
+    /// Addresses without ports, as connections report them for their other end, and networks.
     package mutating func ipAddresses(_ name: TextKey) throws(ConfigurationError) -> Set<String>? {
       guard let texts = try texts(name) else { return nil }
       var addresses: Set<String> = []
       for text in texts {
-        guard let address = ForwardedAddress.canonical(text) else {
-          throw fault(name, "\(text) is no address: 10.0.0.1 or fd00::1, without a port")
+        guard let address = ProxyAddresses.canonical(text) else {
+          throw fault(name, "\(text) is no address: \(ListenAddress.proxyExpectation)")
         }
         addresses.insert(address)
       }

@@ -19,6 +19,10 @@
     static let expectation =
       "must be host:port with a port from 0 to 65535; an IPv6 address stands in brackets"
 
+    /// The message that describes a valid text of a proxy.
+    static let proxyExpectation =
+      "10.0.0.1 or fd00::1 without a port, or a network such as 10.0.0.0/8, but not of all addresses"
+
     /// Reads `host:port`; an IPv6 address is in brackets.
     ///
     /// - Returns: `nil` for any other text.

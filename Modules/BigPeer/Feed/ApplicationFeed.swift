@@ -13,6 +13,8 @@
     package let settings: FeedSettings
     package let webhooks: Webhooks
     package let history: HistoryKeeper
+    /// The traces of transactions, which deliveries to webhooks carry.
+    package let traces = CommitTraces()
     private let logger: Logger
     private let state = Mutex(State())
 
@@ -37,7 +39,7 @@
       self.parts = parts
       self.settings = settings
       self.logger = logger
-      webhooks = Webhooks(parts, settings, isHeld: holdsDeliveries, logger: logger, now: now)
+      webhooks = Webhooks(parts, settings, isHeld: holdsDeliveries, logger: logger, traces: traces, now: now)
       history = try translatingErrors {
         try HistoryKeeper(store: parts.store, now: parts.wallClock) { logger.error("\($0)") }
       }

@@ -46,6 +46,10 @@
       .forbidden, "permission", "the API key is for some collections alone, and that concerns all of them",
       headers: challenge("insufficient_scope"))
 
+    /// The proxy says that the request, with its key, came to it in the clear.
+    static let insecure = Problem(
+      .forbidden, "insecure", "the request came to the web proxy without TLS: use https there")
+
     /// The request exceeds the rate limit.
     static func rateLimit(_ whose: String, _ wait: Duration) -> Problem {
       Problem(

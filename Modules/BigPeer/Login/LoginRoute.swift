@@ -28,12 +28,12 @@
     static let methods: Set<HTTPRequest.Method> = [.post]
 
     private let applications: HostedApplications
-    /// The addresses of web proxies that are trusted to report the source of a request.
-    private let proxies: Set<String>
+    /// The web proxies that are trusted to report the source of a request.
+    private let proxies: TrustedProxies
     /// The numbers of the paths so far.
     private let numbers = Mutex<[String: Int]>([:])
 
-    init(_ applications: HostedApplications, proxies: Set<String>) {
+    init(_ applications: HostedApplications, proxies: TrustedProxies) {
       self.applications = applications
       self.proxies = proxies
     }

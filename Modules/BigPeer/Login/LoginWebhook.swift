@@ -1,6 +1,7 @@
 #if Server
   import CRDTCore
   import Foundation
+  import HTTPTypes
   package import Links
   import Synchronization
 
@@ -55,8 +56,10 @@
       let signature = secret.map {
         (name: WebhookSignature.header, value: WebhookSignature.value(body, secret: $0, at: Date()))
       }
+      let trace = RequestTrace.current?.headers.map { (name: $0.name.rawName, value: $0.value) } ?? []
+      let headers = (signature.map { [$0] } ?? []) + trace
       do {
-        return verdict(on: try await client.post(body, headers: signature.map { [$0] } ?? [], to: address))
+        return verdict(on: try await client.post(body, headers: headers, to: address))
       } catch {
         return .faulty(why: error.message, retryAfter: nil)
       }

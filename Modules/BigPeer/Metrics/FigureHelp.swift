@@ -1,7 +1,8 @@
 #if Server
   /// The descriptions of the big peer's figures, by name, for `/metrics`.
-  enum FigureHelp {
-    static let texts: [String: String] = [
+  package enum FigureHelp {
+    /// One sentence for each figure.
+    package static let texts: [String: String] = [
       "bigpeer_http_requests_total": "Requests answered by the HTTP API.",
       "bigpeer_http_answers_broken_total": "Answers that ended before their end.",
       "bigpeer_http_request_seconds": "Time from a request's headers to its answer's end.",

@@ -24,6 +24,8 @@ struct ControlRequest: Sendable {
 
   /// The number that identifies the request in its answers.
   let id: Int
+  /// The application of a server that it is for; `nil` where the peer has one.
+  var application: String?
   let action: Action
 }
 
@@ -56,7 +58,8 @@ enum ControlLine {
       return
     }
     var fields = ControlFields(message, of: name)
-    let request = ControlRequest(id: id, action: try ControlRequest.Action(name, &fields))
+    let request = ControlRequest(
+      id: id, application: try fields.text("application"), action: try ControlRequest.Action(name, &fields))
     guard case .insert = request.action else {
       self = .request(request, [], isLast: true)
       return

@@ -1,5 +1,5 @@
 import DocStore
-import DunlinControl
+package import DunlinControl
 
 extension Dunlin {
   /// Opens the control socket, so that other processes of the same user can send requests to this peer.
@@ -22,4 +22,12 @@ extension Dunlin {
 
   /// Closes the control socket, and cancels the requests that run.
   public func closeControlSocket() { core.control.stop() }
+
+  /// This database, for the control socket of a server that has several.
+  ///
+  /// - Parameter id: The id by which requests choose it.
+  /// - Returns: The database, which has to be closed as ever.
+  package func controlled(as id: String) -> ControlledApplication {
+    ControlledApplication(id: id, database: core, control: core.control)
+  }
 }

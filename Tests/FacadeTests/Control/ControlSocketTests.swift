@@ -158,6 +158,7 @@ import Testing
       (#"{"id":1,"documents":[{}]}"#, "argument"), (#"{"id":1,"do":"backup","target":"here"}"#, "argument"),
       (#"{"id":1,"do":"insert","collection":"c","strategy":"no","documents":[{}]}"#, "argument"),
       (#"{"id":1,"do":"watch","query":"SHOW ALL"}"#, "unsupported"),
+      (#"{"id":1,"do":"status","application":"shop"}"#, "argument"),
     ])
   func `what makes no sense is answered with an error, and the connection goes on`(
     _ line: String, _ code: String
@@ -175,6 +176,7 @@ import Testing
     arguments: [
       (#"{"cancel":"1"}"#, "cancel"), (#"{"id":"1","do":"status"}"#, "id"),
       (#"{"id":1.5,"do":"status"}"#, "id"), (#"{"id":1,"do":7}"#, "do"),
+      (#"{"id":1,"do":"status","application":7}"#, "application"),
       (#"{"id":1,"do":"query","query":7}"#, "query"),
       (#"{"id":1,"do":"query","query":"SELECT 1","arguments":[1]}"#, "arguments"),
       (#"{"id":1,"do":"watch","query":["SELECT 1"]}"#, "query"),

@@ -27,8 +27,11 @@ struct QueryCommand: ParsableCommand {
         dunlin query store
       """)
 
-  @Argument(help: "The store's directory.", completion: .directory)
+  @Argument(
+    help: "The store's directory, or the data directory of a big peer that runs.", completion: .directory)
   var store: String
+  @OptionGroup
+  var choice: ApplicationChoice
   @Argument(help: "A statement, or several with semicolons; without one they are read from standard input.")
   var statement: String?
   @Option(
@@ -60,7 +63,7 @@ struct QueryCommand: ParsableCommand {
 
   func run() throws {
     // Peers are connected to a peer that runs, and not to a store.
-    let access = try at == nil ? StoreAccess.open(store) : .peer(StoreAccess.peer(of: store))
+    let access = try at == nil ? StoreAccess.open(store, choice) : .peer(StoreAccess.peer(of: store, choice))
     defer { access.close() }
     let arguments = Dictionary(arg.map { (TextKey($0.name), $0.value) }, uniquingKeysWith: { $1 })
     let runner = StatementRunner(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CRDTCore
 import Facade
+import PeerControl
 
 struct StatusCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -12,13 +13,17 @@ struct StatusCommand: ParsableCommand {
       """
   )
 
-  @Argument(help: "The directory of a store that a peer has open.", completion: .directory)
+  @Argument(
+    help: "The directory of a store that a peer has open, or the data directory of a big peer that runs.",
+    completion: .directory)
   var store: String
+  @OptionGroup
+  var choice: ApplicationChoice
   @Flag(help: "Print one JSON object.")
   var json = false
 
   func run() throws {
-    let status = try StoreAccess.peer(of: store).ask("status")
+    let status = try StoreAccess.peer(of: store, choice).ask("status")
     try Output.print(json ? JSON.text(of: .map(status)) : PeerStatus(status).text)
   }
 }

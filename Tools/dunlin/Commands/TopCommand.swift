@@ -2,6 +2,7 @@ import ArgumentParser
 import CRDTCore
 import Facade
 import Foundation
+import PeerControl
 
 struct TopCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -13,8 +14,12 @@ struct TopCommand: ParsableCommand {
       Example: dunlin top store --once
       """)
 
-  @Argument(help: "The directory of a store that a peer has open.", completion: .directory)
+  @Argument(
+    help: "The directory of a store that a peer has open, or the data directory of a big peer that runs.",
+    completion: .directory)
   var store: String
+  @OptionGroup
+  var choice: ApplicationChoice
   @Flag(help: "Show one screen, with the rates of one interval, and end: for scripts.")
   var once = false
   @Option(help: ArgumentHelp("How long between two screens.", valueName: "seconds"))
@@ -27,7 +32,7 @@ struct TopCommand: ParsableCommand {
   }
 
   func run() throws {
-    let peer = try StoreAccess.peer(of: store)
+    let peer = try StoreAccess.peer(of: store, choice)
     // There is nothing to clean up, and whoever started the program may have kept Control-C from arriving.
     let interruption = Interruption {}
     defer { interruption.cancel() }

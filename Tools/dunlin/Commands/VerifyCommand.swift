@@ -4,6 +4,7 @@ import DocStore
 import DunlinControl
 import Facade
 import Foundation
+import PeerControl
 
 struct VerifyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

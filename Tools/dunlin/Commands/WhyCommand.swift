@@ -1,6 +1,7 @@
 import ArgumentParser
 import CRDTCore
 import Facade
+import PeerControl
 
 struct WhyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -13,8 +14,12 @@ struct WhyCommand: ParsableCommand {
         dunlin why store cars c1 --from depot
       """)
 
-  @Argument(help: "The directory of a store that a peer has open.", completion: .directory)
+  @Argument(
+    help: "The directory of a store that a peer has open, or the data directory of a big peer that runs.",
+    completion: .directory)
   var store: String
+  @OptionGroup
+  var choice: ApplicationChoice
   @Argument(help: "The collection's name.")
   var collection: String
   @Argument(help: "The document's id: JSON, or plain text for a string.")
@@ -31,7 +36,7 @@ struct WhyCommand: ParsableCommand {
   }
 
   func run() throws {
-    let answer = try StoreAccess.peer(of: store).ask(
+    let answer = try StoreAccess.peer(of: store, choice).ask(
       "why",
       [
         "collection": .string(collection), "document": .string(id), "peer": .string(at ?? from ?? ""),

@@ -1,6 +1,7 @@
 import CRDTCore
 import DunlinControl
 import Facade
+import PeerControl
 
 /// Has statements run by the peer that has the store open, or by another one that is connected to it.
 final class PeerStatements: StatementSource {

@@ -2,6 +2,7 @@ import CRDTCore
 import DocStore
 import DunlinControl
 import Facade
+import PeerControl
 
 /// A store that a running peer has open, which writes what is imported.
 struct PeerSink: DocumentSink {

@@ -3,6 +3,7 @@ import DocStore
 import DunlinControl
 import Facade
 import Foundation
+import PeerControl
 
 /// What became of a batch of documents.
 struct InsertedBatch: Hashable, Sendable {

@@ -3,6 +3,7 @@ import DocStore
 import DunlinControl
 import Facade
 import Foundation
+import PeerControl
 
 /// How a command reaches a store: it opens it, or asks the peer that has it open.
 enum StoreAccess {
@@ -17,8 +18,9 @@ enum StoreAccess {
   ///
   /// - Throws: `ToolError` if there is no store, or if the process that has it open does not answer; what
   ///   opening throws.
-  static func open(_ path: String) throws -> StoreAccess {
-    if let peer = try RunningPeer.of(store: path) { return .peer(peer) }
+  static func open(_ path: String, _ choice: ApplicationChoice = ApplicationChoice()) throws -> StoreAccess {
+    if let peer = try RunningPeer.of(store: path, application: choice.application) { return .peer(peer) }
+    guard choice.application == nil else { throw ToolError("\(path): no server answers in this directory") }
     for attempt in 1... {
       do {
         return .own(try Store.open(reading: path))
@@ -44,8 +46,8 @@ enum StoreAccess {
   /// The peer that runs.
   ///
   /// - Throws: `ToolError` when there is none, since the command is about one.
-  static func peer(of path: String) throws -> RunningPeer {
-    if let peer = try RunningPeer.of(store: path) { return peer }
+  static func peer(of path: String, _ choice: ApplicationChoice = ApplicationChoice()) throws -> RunningPeer {
+    if let peer = try RunningPeer.of(store: path, application: choice.application) { return peer }
     guard FileManager.default.fileExists(atPath: path + "/data.mdb") else {
       throw ToolError("\(path): there is no store")
     }

@@ -3,6 +3,7 @@ import DocStore
 import DunlinControl
 import Facade
 import Foundation
+import PeerControl
 
 extension Store {
   /// Opens a store that must be there already, so that a mistyped path makes no new one.

@@ -4,6 +4,7 @@
   import DunlinFeed
   import Facade
   import Foundation
+  import HTTPTypes
 
   /// Events that are delivered together.
   struct WebhookDelivery: Sendable {
@@ -102,12 +103,20 @@
     }
 
     /// The headers of a request.
-    func headers(_ webhook: Webhook, at time: Date) -> [(name: String, value: String)] {
+    ///
+    /// The trace is that of the last change that a request with a trace has made.
+    func headers(
+      _ webhook: Webhook, at time: Date, _ traces: CommitTraces
+    ) -> [(name: String, value: String)] {
+      let trace = events.reversed().lazy.compactMap { event -> TraceContext? in
+        guard case .change(let change) = event.item.event else { return nil }
+        return traces[change.transaction.sequence]
+      }.first
       let secrets = webhook.secrets(at: UInt64(max(time.timeIntervalSince1970, 0) * 1_000))
       return [
         ("Dunlin-Webhook-Id", webhook.id), ("Dunlin-Delivery-Id", id),
         (WebhookSignature.header, WebhookSignature.value(body, secrets: secrets, at: time)),
-      ]
+      ] + (trace.map { [(name: HTTPField.Name.traceParent.rawName, value: $0.description)] } ?? [])
     }
   }
 #endif

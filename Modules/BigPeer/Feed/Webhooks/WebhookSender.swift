@@ -33,16 +33,18 @@
     private let parts: DunlinParts
     private let settings: FeedSettings
     private let client: WebhookClient
+    private let traces: CommitTraces
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let state: Mutex<State>
 
     init(
       _ webhook: Webhook, _ progress: WebhookProgress, _ parts: DunlinParts, _ settings: FeedSettings,
-      logger: Logger, now: @escaping @Sendable () -> Date
+      _ traces: CommitTraces, logger: Logger, now: @escaping @Sendable () -> Date
     ) {
       self.parts = parts
       self.settings = settings
+      self.traces = traces
       client = WebhookClient(
         allowsPrivateAddresses: settings.allowsPrivateAddresses, authorityFile: settings.webhookAuthorities,
         limit: settings.deliveryTime)
@@ -218,7 +220,7 @@
         do {
           let address = try WebhookAddress(webhook.url, allowsPlain: settings.allowsPrivateAddresses)
           try await client.post(
-            delivery.body, headers: delivery.headers(webhook, at: now()), to: address)
+            delivery.body, headers: delivery.headers(webhook, at: now(), traces), to: address)
           try await acknowledge(delivery)
           return true
         } catch let error as WebhookFailure {

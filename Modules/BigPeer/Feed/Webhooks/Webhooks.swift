@@ -21,6 +21,7 @@
     private let parts: DunlinParts
     private let settings: FeedSettings
     private let logger: Logger
+    private let traces: CommitTraces
     private let now: @Sendable () -> Date
     private let state: Mutex<State>
 
@@ -35,12 +36,13 @@
 
     package init(
       _ parts: DunlinParts, _ settings: FeedSettings, isHeld: Bool = false, logger: Logger,
-      now: @escaping @Sendable () -> Date = { Date() }
+      traces: CommitTraces = CommitTraces(), now: @escaping @Sendable () -> Date = { Date() }
     ) {
       state = Mutex(State(isHeld: isHeld))
       self.parts = parts
       self.settings = settings
       self.logger = logger
+      self.traces = traces
       self.now = now
     }
 
@@ -60,7 +62,7 @@
     }
 
     private func begin(_ webhook: Webhook, _ progress: WebhookProgress) {
-      let sender = WebhookSender(webhook, progress, parts, settings, logger: logger, now: now)
+      let sender = WebhookSender(webhook, progress, parts, settings, traces, logger: logger, now: now)
       let isNew = state.withLock { state in
         guard !state.isOver, state.senders[webhook.id] == nil else { return false }
         state.senders[webhook.id] = sender

@@ -27,7 +27,7 @@
     }
 
     private let applications: HostedApplications
-    private let proxies: Set<String>
+    private let proxies: TrustedProxies
     private let now: @Sendable () -> Int64
     private let rates: Mutex<Rates>
     private let live: Mutex<HTTPLimits>
@@ -40,7 +40,7 @@
       now: @escaping @Sendable () -> Int64
     ) {
       self.applications = applications
-      proxies = configuration.proxies
+      proxies = TrustedProxies(configuration)
       live = Mutex(configuration.limits)
       ledger = RequestLedger(configuration.limits)
       self.now = now
@@ -68,8 +68,9 @@
 
     /// Counts a request of an address, whatever it requests.
     ///
-    /// - Throws: `rateLimit`.
+    /// - Throws: `rateLimit`; `insecure` for one that came to a proxy without TLS.
     func count(_ address: ClientAddress) throws(Problem) {
+      if proxies.requiresTLS, address.isPlain { throw Problem.insecure }
       let wait = rates.withLock { $0.byAddress.take(address.origin, at: $0.now) }
       if let wait { throw Problem.rateLimit("the address", wait) }
     }

@@ -9,24 +9,20 @@
     let origin: ConnectionOrigin
     /// The text for logs.
     let text: String
+    /// Whether a trusted proxy reports that the client has sent the request without TLS.
+    let isPlain: Bool
 
-    init(_ remote: SocketAddress?, _ headers: HTTPFields, proxies: Set<String>) {
-      var elements: [Substring] = []
-      for line in headers[values: Self.forwardedFor] {
-        for element in line.split(separator: ",") {
-          elements.append(element.drop { $0 == " " }.prefix { $0 != " " })
-        }
-      }
-      if let forwarded = ForwardedAddress(elements, from: remote, proxies: proxies) {
+    init(_ remote: SocketAddress?, _ headers: HTTPFields, proxies: TrustedProxies) {
+      let isProxy = proxies.addresses.contains(remote)
+      let elements = isProxy ? proxies.elements(of: headers) : []
+      let forwarded = ForwardedAddress(elements.map(\.client), from: remote, proxies: proxies.addresses)
+      let scheme = forwarded.map { elements[$0.index].scheme } ?? elements.last?.scheme
+      isPlain = scheme?.lowercased() == "http"
+      if let forwarded {
         (origin, text) = (forwarded.origin, forwarded.text)
       } else {
         (origin, text) = (ConnectionOrigin(remote), remote?.unmappedIPAddress ?? "unknown")
       }
     }
-
-    private static let forwardedFor: HTTPField.Name = {
-      guard let name = HTTPField.Name("X-Forwarded-For") else { preconditionFailure("a header has no name") }
-      return name
-    }()
   }
 #endif

@@ -56,6 +56,8 @@
       _ body: @escaping @Sendable (WriteTransaction, inout Answer) throws -> [Value]
     ) async throws -> Response {
       let (admission, key, now) = (admission, key, now)
+      let note = CommitNote(RequestTrace.current?.context, admission.application.feed.traces)
+      defer { note.end() }
       let outcome = try await withTaskCancellationHandler {
         try await admission.application.parts.store.write(hint: "HTTP") { transaction -> Outcome in
           let time = now()
@@ -75,11 +77,13 @@
           // Without room for the response the write fails as a whole.
           try admission.reserveAnswer(bytes.count)
           try key?.keep(bytes, in: transaction, at: time)
+          note.make(transaction.sequence)
           return .done(bytes, answer.transaction)
         }.0
       } onCancel: {
         context.cancel()
       }
+      note.confirm()
       switch outcome {
       case .done(let bytes, let token):
         return .json(bytes, headers: Response.jsonHeaders(transaction: token.description), admission)

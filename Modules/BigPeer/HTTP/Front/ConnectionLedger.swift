@@ -61,13 +61,18 @@
     /// The limits now: a reload may change them.
     var limits: HTTPLimits { live.withLock { $0 } }
     /// Web proxies, whose connections carry many clients.
-    private let proxies: Set<String>
+    private let proxies: ProxyAddresses
+    /// Whether nobody else may connect.
+    private let admitsProxiesOnly: Bool
     private let logger: Logger
     private let state = Mutex(State())
 
-    init(_ limits: HTTPLimits, proxies: Set<String>, logger: Logger) {
+    init(
+      _ limits: HTTPLimits, proxies: Set<String>, admitsProxiesOnly: Bool = false, logger: Logger
+    ) {
       live = Mutex(limits)
-      self.proxies = proxies
+      self.proxies = ProxyAddresses(proxies)
+      self.admitsProxiesOnly = admitsProxiesOnly
       self.logger = logger
     }
 
@@ -90,10 +95,12 @@
     /// - Returns: Whether there is room for it.
     func open(_ channel: any Channel) -> Bool {
       let origin = ConnectionOrigin(channel.remoteAddress)
-      let isProxy = ForwardedAddress.isProxy(channel.remoteAddress, of: proxies)
+      let isProxy = proxies.contains(channel.remoteAddress)
+      let isForeign = admitsProxiesOnly && !isProxy
       let (isOpen, replaced, refused) = state.withLock { state -> (Bool, (any Channel)?, UInt64?) in
         var replaced: (any Channel)?
-        let mayOpen = isProxy || state.byOrigin[origin, default: 0] < limits.connectionsByAddress
+        let hasRoom = isProxy || state.byOrigin[origin, default: 0] < limits.connectionsByAddress
+        let mayOpen = hasRoom && !isForeign
         if mayOpen, state.connections.count >= limits.connections {
           replaced = state.removeExpendable()?.channel
         }
@@ -111,8 +118,12 @@
       }
       replaced?.close(promise: nil)
       if let refused {
+        let reason =
+          isForeign
+          ? "without TLS only the web proxies of http.proxies may connect"
+          : "there are as many as may be, of all addresses or of one"
         logger.warning(
-          "Connections are refused: there are as many as may be, of all addresses or of one",
+          "Connections are refused: \(reason)",
           metadata: [
             "address": "\(channel.remoteAddress?.unmappedIPAddress ?? "unknown")", "refused": "\(refused)",
           ])

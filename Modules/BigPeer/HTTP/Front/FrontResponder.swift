@@ -27,15 +27,19 @@
       connections.begin(context.record, on: context.channel)
       let route = routes.route(of: request.uri.path)
       let login = route == nil ? logins?.match(request.uri.path) : nil
+      let trace = RequestTrace(request.headers)
       var response: Response
       do {
-        response = try await answer(request, context, route?.methods, login)
+        response = try await RequestTrace.$current.withValue(trace) {
+          try await answer(request, context, route?.methods, login)
+        }
       } catch {
         response = Problem(any: error).response(from: request, context: context)
       }
       // Problems have no body in a response to HEAD either.
       if request.method == .head { response = response.createHeadResponse() }
       crossOrigin.complete(&response, for: request)
+      for (name, value) in trace.headers { response.headers[name] = value }
       let status = response.status.code
       let finish: @Sendable (String?) -> Void = { [connections] failure in
         connections.end(context.record, on: context.channel)
@@ -47,7 +51,7 @@
               ?? (context.endpointPath == nil ? RouteList.none : route?.number ?? RouteList.none),
             status: status, address: address,
             application: content.application, key: content.key, failure: content.failure ?? failure,
-            error: content.error, time: .now - start))
+            error: content.error, time: .now - start, trace: trace))
       }
       guard response.body.contentLength == nil else {
         finish(nil)
@@ -121,6 +125,8 @@
     /// The server's error.
     let error: (any Error)?
     let time: Duration
+    /// `nil` for a request that could not be read.
+    var trace: RequestTrace?
   }
 
   extension RequestReport {
@@ -133,7 +139,9 @@
       let milliseconds = (time / .milliseconds(1) * 10).rounded() / 10
       var metadata: Logger.Metadata = [
         "status": "\(status)", "address": "\(address)", "milliseconds": "\(milliseconds)",
+        "method": "\(method?.rawValue ?? "-")", "route": "\(route)",
       ]
+      if let trace { metadata.merge(trace.metadata) { $1 } }
       if let application { metadata["application"] = "\(application)" }
       if let key { metadata["key"] = "\(key)" }
       if let failure { metadata["failure"] = "\(failure)" }

@@ -67,7 +67,7 @@ final class LineSocket: @unchecked Sendable {
       // Whoever closes a socket that has not been read to its end breaks it.
       if number == ECONNRESET { return false }
       guard number != EAGAIN, number != EWOULDBLOCK else { throw PeerIsSilent() }
-      throw ToolError("the running peer cannot be heard: \(String(cString: strerror(number)))")
+      throw PeerError("the running peer cannot be heard: \(String(cString: strerror(number)))")
     }
   }
 
@@ -88,7 +88,7 @@ final class LineSocket: @unchecked Sendable {
       if sent >= 0 {
         done += sent
       } else if errno != EINTR {
-        throw ToolError("the running peer cannot be asked: \(String(cString: strerror(errno)))")
+        throw PeerError("the running peer cannot be asked: \(String(cString: strerror(errno)))")
       }
     }
   }
