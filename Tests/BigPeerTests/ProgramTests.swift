@@ -101,6 +101,18 @@
       let again = try await run(["backup", folder.file("copy")] + ask)
       #expect(again.status != 0)
       #expect(again.errors.contains("copy"))
+      let point = try await run(["backup", "--series", folder.file("series")] + ask)
+      #expect(point.status == 0 && point.output.contains("\"isBase\":true"), "\(point)")
+      #expect(try await run(["backups", folder.file("series"), "--check"]).output.contains("\"point\":1"))
+      #expect(try await run(["backup", "--base", folder.file("other")] + ask).status == 64)
+      let exported = try await run(["export", folder.file("orders.jsonl"), "--collection", "orders"] + ask)
+      #expect(exported.status == 0, "\(exported.errors)")
+      let orders = try String(contentsOfFile: folder.file("orders.jsonl"), encoding: .utf8)
+      #expect(orders == "{\"_id\":1}\n")
+      #expect(
+        try await run(["export"] + ask).output == "{\"collection\":\"orders\",\"document\":{\"_id\":1}}\n")
+      #expect(try await run(["export", folder.file("orders.jsonl")] + ask).errors.contains("--force"))
+      #expect(try await run(["export", "--collection", "none"] + ask).errors.contains("no collection"))
       let device = "\(DeviceKey().peerKey)"
       let revoked = try await run(["revoke", device, "--reason", "stolen"] + ask)
       #expect(revoked.output.contains("\"reason\":\"stolen\""), "\(revoked)")

@@ -28,7 +28,8 @@ import ArgumentParser
         """, version: "bigpeer \(Dunlin.version)",
       subcommands: [
         RunCommand.self, CheckCommand.self, KeyCommand.self, DevicesCommand.self, RevokeCommand.self,
-        AuditCommand.self, BackupCommand.self, RestoreCommand.self, ResumeCommand.self, VerifyCommand.self,
+        AuditCommand.self, BackupCommand.self, BackupsCommand.self, ExportCommand.self, RestoreCommand.self,
+        ResumeCommand.self, VerifyCommand.self,
         ReloadCommand.self,
       ])
 
