@@ -198,7 +198,7 @@ let package = Package(
         .product(
           name: "UnixSignals", package: "swift-service-lifecycle", condition: .when(traits: ["Server"])),
       ],
-      path: "Tools/bigpeer", exclude: ["check-api"],
+      path: "Tools/bigpeer", exclude: ["Containerfile", "bigpeer.service", "check-api"],
       swiftSettings: settings),
     .target(
       name: "PeerControl", dependencies: ["CRDTCore", .product(name: "Logging", package: "swift-log")],

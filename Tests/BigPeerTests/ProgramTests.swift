@@ -113,6 +113,8 @@
         try await run(["export"] + ask).output == "{\"collection\":\"orders\",\"document\":{\"_id\":1}}\n")
       #expect(try await run(["export", folder.file("orders.jsonl")] + ask).errors.contains("--force"))
       #expect(try await run(["export", "--collection", "none"] + ask).errors.contains("no collection"))
+      #expect(try await run(["health"] + ask).status == 0)
+      #expect(try await run(["health", "--ready"] + ask).status == 0)
       let device = "\(DeviceKey().peerKey)"
       let revoked = try await run(["revoke", device, "--reason", "stolen"] + ask)
       #expect(revoked.output.contains("\"reason\":\"stolen\""), "\(revoked)")

@@ -30,7 +30,7 @@ import ArgumentParser
         RunCommand.self, CheckCommand.self, KeyCommand.self, DevicesCommand.self, RevokeCommand.self,
         AuditCommand.self, BackupCommand.self, BackupsCommand.self, ExportCommand.self, RestoreCommand.self,
         ResumeCommand.self, VerifyCommand.self,
-        ReloadCommand.self,
+        ReloadCommand.self, HealthCommand.self,
       ])
 
     static func main() async {
