@@ -23,7 +23,7 @@
         for number in 1...3 {
           _ = try await api.execute("INSERT INTO orders DOCUMENTS ({'_id': \(number)})")
           let made = try await admin.post("\(path)/backup", "{\"directory\":\"\(series)\",\"series\":true}")
-          expectEqual(made.status, 200, "\(made.text)")
+          expectEqual(made.status, 200, "\(made.fields)")
           expectEqual(made.fields["point"], .int(Int64(number)))
           expectEqual(made.fields["isBase"], .bool(number == 1))
           expectEqual(made.fields["label"], .string("default"))
@@ -74,6 +74,13 @@
       #expect(refusal(series, .sequence(0)).contains("does not have"))
       #expect(refusal(series, .number(9)).contains("has no point 9"))
       #expect(refusal(copy, .number(1)).contains("is no series"))
+      var other = application
+      other.id = "shop"
+      #expect {
+        try StoreRestore(series, other, asOriginal: true).carryOut()
+      } throws: {
+        "\($0)".contains("is of the application default")
+      }
       let file = URL(filePath: series + "/00000001.base")
       var bytes = try Data(contentsOf: file)
       bytes[bytes.count / 2] ^= 1

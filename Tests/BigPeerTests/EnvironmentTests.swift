@@ -1,6 +1,7 @@
 #if Server
   import BigPeer
   import Foundation
+  import Logging
   import TestKit
   import Testing
 

@@ -46,6 +46,7 @@
       now: Date = Date(), progress: @escaping (MaintenanceProgress) throws -> Void = { _ in }
     ) throws -> String? {
       if try isSeries {
+        try checkLabel()
         try Directory.make(application.folder)
         return try Store.withBackup(
           inSeries: backup, at: moment, scratch: "\(application.storePath).image", progress: progress
@@ -60,6 +61,16 @@
       }
       try Directory.make(application.folder)
       return try replace(by: backup, now, progress)
+    }
+
+    /// Refuses the series of another application as the original.
+    private func checkLabel() throws {
+      guard isOriginal, let label = try Store.backups(inSeries: backup).last?.label, !label.isEmpty,
+        label != application.id
+      else { return }
+      throw BigPeerError(
+        "the series \(backup) is of the application \(label), and does not take the place of \(application.id): without --as-original it is a copy that keeps quiet"
+      )
     }
 
     private func replace(
