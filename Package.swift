@@ -190,7 +190,7 @@ let package = Package(
     .executableTarget(
       name: "BigPeerProgram",
       dependencies: [
-        "BigPeer", "CRDTCore", "Facade", "Links", "PeerControl",
+        "BigPeer", "CRDTCore", "DocStore", "DunlinControl", "Facade", "Links", "PeerControl",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(
@@ -198,7 +198,8 @@ let package = Package(
         .product(
           name: "UnixSignals", package: "swift-service-lifecycle", condition: .when(traits: ["Server"])),
       ],
-      path: "Tools/bigpeer", exclude: ["check-api"], swiftSettings: settings),
+      path: "Tools/bigpeer", exclude: ["Containerfile", "bigpeer.service", "check-api"],
+      swiftSettings: settings),
     .target(
       name: "PeerControl",
       dependencies: ["CRDTCore", "DunlinControl", "Links", .product(name: "Logging", package: "swift-log")],

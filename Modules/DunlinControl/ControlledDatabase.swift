@@ -55,6 +55,9 @@ public protocol ControlledDatabase: AnyObject, Sendable {
     to path: String, progress: @escaping @Sendable (MaintenanceProgress) -> Void
   ) async throws
 
+  /// The names of small files in the store's directory that each backup keeps along; none by default.
+  var carriedFiles: [String] { get }
+
   /// What the peer knows of itself and of its connections.
   var peerReport: PeerReport { get }
 
@@ -91,6 +94,8 @@ public protocol ControlledDatabase: AnyObject, Sendable {
 }
 
 extension ControlledDatabase {
+  public var carriedFiles: [String] { [] }
+
   /// Refuses: a database that has no remote queries.
   ///
   /// - Throws: `argument`.

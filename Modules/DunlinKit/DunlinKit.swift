@@ -4,6 +4,8 @@
 @_exported public import enum CRDTCore.WriteStrategy
 @_exported public import enum SyncProtocol.PeerKind
 @_exported public import struct SyncProtocol.PullProgress
+@_exported public import enum DocStore.BackupMoment
+@_exported public import struct DocStore.BackupPoint
 @_exported public import struct DocStore.MaintenanceProgress
 @_exported public import struct DocStore.VerificationReport
 @_exported public import class Links.DatagramLink

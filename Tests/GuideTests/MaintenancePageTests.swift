@@ -27,6 +27,33 @@ import Testing
     #expect(rescued.documentCount == 1 && rescued.damage.isIntact)
   }
 
+  @Test func `a series of backups goes on, and is restored to a moment`() async throws {
+    let files = try TemporaryDirectory()
+    let directory = files.file("data")
+    let meals = try Dunlin(path: directory + "/db", identity: .unsafeDevelopment(appID: "meals"))
+    try await meals.store["orders"].upsert(["_id": "o1", "seat": "12A"])
+
+    let series = directory + "/series"
+    let first = try await meals.store.backup(toSeries: series)
+    try await meals.store["orders"].upsert(["_id": "o2", "seat": "12B"])
+    let second = try await meals.store.backup(toSeries: series)
+    print(second.number, second.pageCount, "pages of", second.storePageCount)
+
+    for point in try Dunlin.backups(inSeries: series) { print(point.number, point.sequence, point.fileBytes) }
+    _ = try await Dunlin.verifyBackups(inSeries: series)
+    _ = try await Dunlin.restore(fromSeries: series, at: .time(first.time), to: directory + "/restored")
+
+    #expect(first.isBase && !second.isBase && second.number == 2)
+    // Both may have been made in one millisecond, so the number is asked for as well.
+    let restored = try await Dunlin.restore(fromSeries: series, at: .number(1), to: directory + "/first")
+    #expect(restored == first)
+    let copy = try Dunlin(path: directory + "/first", identity: .unsafeDevelopment(appID: "meals"))
+    #expect(try await copy.store.execute(query: "SELECT * FROM orders").items.count == 1)
+    try copy.close()
+    #expect(try Dunlin.pruneBackups(inSeries: series, before: 0).isEmpty)
+    try meals.close()
+  }
+
   @Test func `a database that is only read is opened where it is, and a backup is restored`() async throws {
     let files = try TemporaryDirectory()
     let directory = files.file("data")

@@ -97,6 +97,7 @@ import Testing
 
   @Test(arguments: [
     "demo", "bench", "serve", "import", "export", "query", "inspect", "stats", "verify", "rescue", "backup",
+    "backups", "restore",
     "compact", "evict", "status", "top", "why",
   ])
   func `every command explains itself, and makes nothing`(command: String) throws {
@@ -178,6 +179,39 @@ import Testing
     #expect(try run("verify", copy).status == 0)
     #expect(try run("export", copy, "things").output.contains("the number 321 in it"))
     #expect(try run("rescue", store, copy).errors.contains("something at the path already"))
+  }
+
+  @Test func `a series of backups is made, listed, checked, restored to a moment and pruned`() throws {
+    let series = directory.file("series")
+    let first = try run("backup", "--series", store, series)
+    #expect(first.status == 0 && first.output.contains("point 1, base, "), "\(first)")
+    #expect(try run("query", store, "INSERT INTO things DOCUMENTS ({'_id': 'late'})").status == 0)
+    let second = try run("backup", "--series", store, series, "--json")
+    #expect(second.status == 0 && second.output.contains("\"isBase\":false"), "\(second)")
+    #expect(try run("backup", "--series", "--base", store, series).output.contains("point 3, base, "))
+    let listed = try run("backups", series)
+    #expect(listed.output.split(separator: "\n").count == 3, "\(listed)")
+    #expect(try run("backups", series, "--check").output.contains("3 points, all intact"))
+    let count = "SELECT COUNT(*) AS n FROM things"
+    let (early, late) = (directory.file("early"), directory.file("late"))
+    #expect(try run("restore", series, early, "--point", "1").status == 0)
+    #expect(try run("query", early, count).output == "{\"n\":500}\n")
+    #expect(try run("restore", series, late).output.contains("point 3 of "))
+    #expect(try run("query", late, count).output == "{\"n\":501}\n")
+    let exists = try run("restore", series, late)
+    #expect(exists.status == 1 && exists.errors.contains("something at the path already"))
+    let before = try run("restore", series, directory.file("none"), "--at", "1999-01-01T00:00:00Z")
+    #expect(before.status == 1 && before.errors.contains("does not have"), "\(before)")
+    #expect(try run("restore", series, late, "--at", "yesterday").status == 64)
+    #expect(try run("backup", "--base", store, directory.file("copy")).status == 64)
+    #expect(try run("backups", series, "--prune-before", "2100-01-01T00:00:00Z").output.contains("2 points"))
+    #expect(try run("backups", series).output.hasPrefix("3  base"))
+    let file = URL(fileURLWithPath: series + "/00000003.base")
+    var bytes = try Data(contentsOf: file)
+    bytes[bytes.count / 2] ^= 1
+    try bytes.write(to: file)
+    let damaged = try run("backups", series, "--check")
+    #expect(damaged.status == 3 && damaged.errors.contains("00000003.base is damaged at byte"), "\(damaged)")
   }
 
   @Test func `what is backed up can be read, and nothing is written over`() throws {

@@ -59,6 +59,11 @@
       let folder = archives + "/" + names[2].dropLast(".tar.gz".count)
       let contents = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
       #expect(contents == ["LICENSE", "REQUIREMENTS.txt", "dunlin", "dunlin_dunlin.resources"])
+      let server = archives + "/" + names[1].dropLast(".tar.gz".count)
+      #expect(try run("tar", ["-xzf", names[1]], in: archives).status == 0)
+      #expect(
+        try FileManager.default.contentsOfDirectory(atPath: server).sorted()
+          == ["Containerfile", "LICENSE", "REQUIREMENTS.txt", "bigpeer", "bigpeer.service"])
       let said = try run(folder + "/dunlin", [])
       #expect(said.text == "dunlin 9.8.7\nof a test\n")
       let requirements = try String(contentsOfFile: folder + "/REQUIREMENTS.txt", encoding: .utf8)

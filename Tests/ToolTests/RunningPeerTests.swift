@@ -124,6 +124,8 @@ import Testing
     #expect(copied.status == 0 && copied.output.contains("19 documents"), "\(copied.errors)")
     #expect(!(try FileManager.default.contentsOfDirectory(atPath: copy)).contains("control.sock"))
     #expect(try served.run("query", copy, "SELECT n FROM things WHERE _id = 3").output == "{\"n\":99}\n")
+    let added = try served.run("backup", "--series", served.store, directory.file("series"))
+    #expect(added.status == 0 && added.output.contains("point 1, base"), "\(added)")
     let exists = try served.run("backup", served.store, copy)
     #expect(exists.status == 1 && exists.errors.contains("something at the path"))
   }

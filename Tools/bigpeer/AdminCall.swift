@@ -3,6 +3,7 @@
   import CRDTCore
   import Foundation
   import Links
+  import Synchronization
 
   /// Something that the user of a command must know.
   struct CommandError: Error, CustomStringConvertible {
@@ -17,7 +18,7 @@
     /// Bytes of an answer.
     private static let answerBytes = 256 << 20
 
-    private let client: HTTPSClient
+    private var client: HTTPSClient
     private let address: ListenAddress
     private let token: String
     private let applications: [String]
@@ -80,6 +81,23 @@
         throw CommandError("the server answered with status \(answer.status)")
       }
       return members
+    }
+
+    /// Reads a long answer for the application that is meant, and passes on its bytes as they arrive.
+    ///
+    /// - Throws: Why there is no whole answer; what `take` throws.
+    func receive(_ what: String, _ take: @escaping @Sendable (Data) throws -> Void) async throws {
+      var call = self
+      let failure = Mutex<(any Error)?>(nil)
+      call.client.receive = { bytes in
+        do { try take(Data(bytes)) } catch {
+          failure.withLock { $0 = error }
+          throw error
+        }
+      }
+      do { _ = try await call.send("GET", what) } catch {
+        throw failure.withLock { $0 } ?? error
+      }
     }
 
     private func ask(_ method: String, _ url: String, _ body: [UInt8]) async throws -> HTTPSAnswer {

@@ -21,15 +21,17 @@ import ArgumentParser
           bigpeer check --config bigpeer.json
           bigpeer key make --data /var/lib/bigpeer --name shop --right write
 
-        Settings come from flags, then from the environment (BIGPEER_DATA, BIGPEER_HTTP and so on), then from the configuration.
+        Settings come from flags, then from the environment (BIGPEER_DATA, BIGPEER_HTTP and so on; each other one by BIGPEER__ and its path, \
+        such as BIGPEER__http__limits__rows), then from the configuration.
 
         Status: 0 done, 1 not done, 3 something is damaged (verify), 64 a command line that cannot be understood, 78 a mistake in the \
         configuration.
         """, version: "bigpeer \(Dunlin.version)",
       subcommands: [
         RunCommand.self, CheckCommand.self, StatusCommand.self, KeyCommand.self, DevicesCommand.self,
-        RevokeCommand.self, AuditCommand.self, BackupCommand.self, RestoreCommand.self, ResumeCommand.self,
-        VerifyCommand.self, ReloadCommand.self, EvictCommand.self,
+        RevokeCommand.self, AuditCommand.self, BackupCommand.self, BackupsCommand.self, ExportCommand.self,
+        RestoreCommand.self, ResumeCommand.self, VerifyCommand.self, ReloadCommand.self, EvictCommand.self,
+        HealthCommand.self,
       ])
 
     static func main() async {

@@ -151,24 +151,6 @@
     }
   }
 
-  struct BackupCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-      commandName: "backup",
-      abstract: "Copy an application's store into a new directory while the server runs.")
-
-    @OptionGroup
-    var settings: SettingsOptions
-    @Argument(help: "A directory that does not exist yet.", completion: .directory)
-    var directory: String
-
-    func run() async throws {
-      let path = URL(filePath: directory).absoluteURL.path(percentEncoded: false)
-      let answer = try await AdminCall(settings, limit: AdminCall.longest).send(
-        "POST", "backup", ["directory": .string(path)])
-      print(JSON.text(of: .map(answer)))
-    }
-  }
-
   struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "verify",

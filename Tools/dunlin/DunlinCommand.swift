@@ -19,6 +19,7 @@ struct DunlinCommand: AsyncParsableCommand {
       DemoCommand.self, BenchCommand.self, ServeCommand.self, ImportCommand.self, ExportCommand.self,
       QueryCommand.self,
       InspectCommand.self, StatsCommand.self, VerifyCommand.self, RescueCommand.self, BackupCommand.self,
+      BackupsCommand.self, RestoreCommand.self,
       CompactCommand.self, EvictCommand.self, ClockCommand.self, PeersCommand.self, StatusCommand.self,
       TopCommand.self,
       WhyCommand.self,

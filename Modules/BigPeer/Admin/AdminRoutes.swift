@@ -47,6 +47,7 @@
       }
       addKeys(to: router)
       addMaintenance(to: router)
+      addExport(to: router)
     }
 
     /// The application that a path names; the request must have the token.
@@ -226,11 +227,15 @@
         let application = try application(request, context)
         var fields = try await fields(request)
         let path = try fields.requiredText("directory", bytes: 4_096)
+        let isSeries = try fields.flag("series") ?? false
+        let asBase = try fields.flag("base") ?? false
         try fields.finish()
+        guard isSeries || !asBase else { throw Problem.request("base is for a series") }
         guard path.hasPrefix("/") else {
           throw Problem.request("directory must be an absolute path on the server; it must not exist yet")
         }
         do {
+          if isSeries { return try json(try await application.addBackup(to: path, asBase: asBase)) }
           try await application.dunlin.store.backup(to: path)
         } catch {
           throw Self.maintenance(error)

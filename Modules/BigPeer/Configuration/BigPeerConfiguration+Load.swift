@@ -9,6 +9,8 @@
 
     /// Reads the configuration: defaults, overridden by the file, then the environment, then the flags.
     ///
+    /// Of the environment, `BIGPEER__…` comes before the variables that have a flag.
+    ///
     /// If no file is named, `bigpeer.json` in the data directory is read if it exists.
     /// - Parameter settings: The settings of flags and environment.
     /// - Returns: The configuration, checked.
@@ -18,12 +20,16 @@
       let mistakes = Mistakes()
       var configuration: BigPeerConfiguration
       if let config = settings[.config] {
-        configuration = try read(absolute(config.text), data: data, mistakes) {
+        configuration = try read(absolute(config.text), settings, mistakes) {
           config.fault("\(config.text): \($0)")
         }
       } else if let data, FileManager.default.fileExists(atPath: "\(data)/bigpeer.json") {
         let file = "\(data)/bigpeer.json"
-        configuration = try read(file, data: data, mistakes) { ConfigurationError(file, $0) }
+        configuration = try read(file, settings, mistakes) { ConfigurationError(file, $0) }
+      } else if !settings.overrides.isEmpty {
+        let object = try ConfigurationObject(
+          text: Array("{}".utf8), file: "the environment", overriding: settings.overrides)
+        configuration = BigPeerConfiguration(object, data: data, mistakes)
       } else if let data {
         configuration = BigPeerConfiguration(data: data)
       } else {
@@ -44,7 +50,8 @@
     }
 
     private static func read(
-      _ file: String, data: String?, _ mistakes: Mistakes, _ fault: (String) -> ConfigurationError
+      _ file: String, _ settings: BigPeerSettings, _ mistakes: Mistakes,
+      _ fault: (String) -> ConfigurationError
     ) throws(ConfigurationError) -> BigPeerConfiguration {
       let text: Data
       do {
@@ -55,7 +62,8 @@
       }
       guard text.count <= fileBytes else { throw fault("the file has more than \(fileBytes) bytes") }
       return BigPeerConfiguration(
-        try ConfigurationObject(text: Array(text), file: file), data: data, mistakes)
+        try ConfigurationObject(text: Array(text), file: file, overriding: settings.overrides),
+        data: settings[.data].map { absolute($0.text) }, mistakes)
     }
 
     // MARK: - Flags and environment

@@ -27,11 +27,13 @@
     }
 
     private var settings: [Name: Setting] = [:]
+    /// Settings of the file that variables override, in the order in which they apply.
+    private(set) var overrides: [SettingOverride] = []
 
     /// Makes settings without any value.
     public init() {}
 
-    /// Reads the environment variables `BIGPEER_…`; empty ones are ignored.
+    /// Reads the environment variables `BIGPEER_…` and `BIGPEER__…`; empty ones are ignored.
     ///
     /// - Parameter environment: The environment, by names of variables.
     public init(environment: [String: String]) {
@@ -39,6 +41,7 @@
         guard let text = environment[name.variable], !text.isEmpty else { continue }
         settings[name] = Setting(source: name.variable, text: text)
       }
+      overrides = SettingOverride.all(in: environment)
     }
 
     /// Sets the value of a flag; `nil` changes nothing.

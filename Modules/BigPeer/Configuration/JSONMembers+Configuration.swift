@@ -23,7 +23,8 @@
         case .kind(.list): "\(mistake.path): must be a list of objects: [ { … } ]"
         case .missing, .kind, .bounds, .words: "\(mistake.path): \(mistake.sentence)"
         }
-      self.init("\(mistake.source):\(mistake.line ?? 1)", sentence)
+      // A setting from a variable has no line.
+      self.init(mistake.line.map { "\(mistake.source):\($0)" } ?? mistake.source, sentence)
     }
   }
 
@@ -33,15 +34,23 @@
     /// - Parameters:
     ///   - text: The file's bytes.
     ///   - file: Its path. Messages name it, and paths in the file are relative to its folder.
-    /// - Throws: Why the text is not JSON, or not an object.
-    package init(text: [UInt8], file: String) throws(ConfigurationError) {
-      let (value, lines): (Value, JSONTextLines)
+    ///   - overrides: Settings from variables, which override those of the file.
+    /// - Throws: Why the text is not JSON, or not an object; all overrides that cannot be read.
+    package init(
+      text: [UInt8], file: String, overriding overrides: [SettingOverride] = []
+    ) throws(ConfigurationError) {
+      var (value, lines): (Value, JSONTextLines)
       do {
         (value, lines) = try JSON.parseWithLines(text)
       } catch {
         let line = 1 + text.prefix(error.offset).count { $0 == 0x0A }
         throw ConfigurationError("\(file):\(line)", "this is not JSON: \(error.message)")
       }
+      let mistakes = Mistakes()
+      for override in overrides {
+        mistakes.collect { (value, lines) = try override.applied(to: value, lines) }
+      }
+      try mistakes.check()
       try self.init(value, of: file, lines: lines)
     }
 
@@ -166,8 +175,12 @@
     }
 
     /// A path, made absolute: paths in a file are relative to the file's folder.
+    ///
+    /// A path in a variable is relative to the working directory, like one in a flag.
     package mutating func filePath(_ name: TextKey) throws(ConfigurationError) -> String? {
+      let origin = lines?.members[name]?.origin
       guard let text = try text(name) else { return nil }
+      if origin != nil { return URL(filePath: text).absoluteURL.path(percentEncoded: false) }
       let folder = URL(filePath: source).deletingLastPathComponent().path(percentEncoded: false)
       return URL(filePath: text, relativeTo: URL(filePath: folder, directoryHint: .isDirectory))
         .absoluteURL.path(percentEncoded: false)
@@ -204,7 +217,11 @@
     }
 
     private func record(_ lines: JSONTextLines, _ path: String?, in places: inout SettingPlaces) {
-      places.record(path ?? "", file: source, line: lines.line)
+      if let origin = lines.origin, let path {
+        places.record(path, flag: origin)
+      } else {
+        places.record(path ?? "", file: source, line: lines.line)
+      }
       for (index, element) in lines.elements.enumerated() {
         record(element, "\(path ?? "")[\(index)]", in: &places)
       }

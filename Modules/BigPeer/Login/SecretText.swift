@@ -46,10 +46,14 @@
           path, atMost: Webhook.secretBytes.upperBound + 64, "the secret of the login webhook")
       case .environment(let name):
         place = "the secret of the login webhook in the variable \(name)"
-        guard let value = environment[name] else {
-          throw BigPeerError("\(place): there is no such variable")
+        if let value = environment[name] {
+          read = value
+        } else if let path = environment["\(name)_FILE"], !path.isEmpty {
+          read = try SecretText.read(
+            path, atMost: Webhook.secretBytes.upperBound + 64, "the secret of the login webhook")
+        } else {
+          throw BigPeerError("\(place): there is no such variable, and no \(name)_FILE")
         }
-        read = value
       }
       let secret = read?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
       guard Webhook.secretBytes.contains(secret.utf8.count),

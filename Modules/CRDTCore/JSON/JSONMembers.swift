@@ -35,7 +35,9 @@ package struct JSONMembers<Failure: JSONMemberError> {
   ) throws(Failure) {
     guard case .map(let members) = value else {
       throw Failure(
-        JSONMistake(source: source, path: path, name: "", line: lines?.line, reason: .noObject))
+        JSONMistake(
+          source: lines?.origin ?? source, path: path, name: "",
+          line: lines?.origin == nil ? lines?.line : nil, reason: .noObject))
     }
     (unread, self.source, self.path, self.lines) = (members, source, path, lines)
   }
@@ -53,10 +55,11 @@ package struct JSONMembers<Failure: JSONMemberError> {
   ///   - line: The line; by default the one on which its value begins, or else the object.
   /// - Returns: The error, to throw.
   package func fault(_ name: TextKey, _ reason: JSONMistake.Reason, line: Int? = nil) -> Failure {
-    Failure(
+    let place = lines?.members[name] ?? lines
+    return Failure(
       JSONMistake(
-        source: source, path: path(to: name), name: name,
-        line: line ?? lines?.members[name]?.line ?? lines?.line, reason: reason))
+        source: place?.origin ?? source, path: path(to: name), name: name,
+        line: place?.origin == nil ? line ?? place?.line : nil, reason: reason))
   }
 
   /// The error for a member that breaks a rule of the caller.

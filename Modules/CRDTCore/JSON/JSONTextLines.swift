@@ -8,11 +8,47 @@ package struct JSONTextLines: Sendable {
   package let members: [TextKey: JSONTextLines]
   /// The lines of the elements, if the value is a list.
   package let elements: [JSONTextLines]
+  /// What the value was read from in place of the text, such as a variable; `nil` for the text itself.
+  package let origin: String?
 
   fileprivate init(
-    line: Int, nameLine: Int, members: [TextKey: JSONTextLines] = [:], elements: [JSONTextLines] = []
+    line: Int, nameLine: Int, members: [TextKey: JSONTextLines] = [:], elements: [JSONTextLines] = [],
+    origin: String? = nil
   ) {
     (self.line, self.nameLine, self.members, self.elements) = (line, nameLine, members, elements)
+    self.origin = origin
+  }
+}
+
+extension JSONTextLines {
+  /// The place of a value, and of all values in it, that was read from something else than the text.
+  ///
+  /// - Parameters:
+  ///   - value: The value.
+  ///   - origin: What it was read from.
+  package init(_ value: Value, from origin: String) {
+    var (members, elements): ([TextKey: JSONTextLines], [JSONTextLines]) = ([:], [])
+    switch value {
+    case .map(let map): members = map.mapValues { JSONTextLines($0, from: origin) }
+    case .array(let array): elements = array.map { JSONTextLines($0, from: origin) }
+    default: break
+    }
+    self.init(line: 1, nameLine: 1, members: members, elements: elements, origin: origin)
+  }
+
+  /// The lines of the value after one of its members was set.
+  package func setting(_ name: TextKey, to member: JSONTextLines) -> JSONTextLines {
+    JSONTextLines(
+      line: line, nameLine: nameLine, members: members.merging([name: member]) { $1 }, elements: elements,
+      origin: origin)
+  }
+
+  /// The lines of the value after one of its elements was set, or one was added behind the last.
+  package func setting(_ index: Int, to element: JSONTextLines) -> JSONTextLines {
+    var elements = elements
+    if index < elements.count { elements[index] = element } else { elements.append(element) }
+    return JSONTextLines(
+      line: line, nameLine: nameLine, members: members, elements: elements, origin: origin)
   }
 }
 

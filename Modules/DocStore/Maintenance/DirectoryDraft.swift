@@ -68,13 +68,21 @@ struct DirectoryDraft {
   /// Copies files with other names from a directory.
   func carry(_ names: [String], from directory: HeldDirectory) throws(StoreError) {
     for name in names {
-      guard let bytes = try SecretFile(name, in: directory).read(atMost: Self.carriedBytes) else { continue }
-      guard bytes.count <= Self.carriedBytes else {
-        throw StoreError(
-          .limit, "\(directory.name)/\(name) has more than \(Self.carriedBytes) bytes", operation: "copy")
-      }
+      guard let bytes = try Self.carriedBytes(name, in: directory) else { continue }
       try SecretFile(name, in: files.held).replace(by: bytes)
     }
+  }
+
+  /// The contents of a small file that is copied along; `nil` if there is none.
+  ///
+  /// - Throws: `permission` if others can read it; `limit` if it has more than 1 MiB; `io`.
+  static func carriedBytes(_ name: String, in directory: HeldDirectory) throws(StoreError) -> [UInt8]? {
+    guard let bytes = try SecretFile(name, in: directory).read(atMost: carriedBytes) else { return nil }
+    guard bytes.count <= carriedBytes else {
+      throw StoreError(
+        .limit, "\(directory.name)/\(name) has more than \(carriedBytes) bytes", operation: "copy")
+    }
+    return bytes
   }
 
   /// Renames the draft to its final path; fails if something is there now.

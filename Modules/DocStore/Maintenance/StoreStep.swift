@@ -8,6 +8,8 @@ package enum StoreStep: String, CaseIterable, Codable, Sendable {
   case nonceCommitted, nonceMarked
   // Backup.
   case backupCopied, backupSynced, backupRenamed
+  // A point of a series of backups.
+  case pointWritten, pointSynced, pointRenamed
   // Compaction.
   case compactionCopied, compactionOpened, compactionMarked, compactionRenamed, compactionSynced
   // A larger map.

@@ -9,6 +9,8 @@ struct TreeWalk {
   private var budget: Int
   /// Whether long values are read whole, not only their headers.
   var readsLongValues: Bool
+  /// Gets each page that is read and intact.
+  var receiver: (any PageReceiver)?
 
   /// A subtree to walk.
   private struct Step {
@@ -106,6 +108,7 @@ struct TreeWalk {
     }
     let page = try TreePage(bytes, number: step.page, isLeaf: isLeaf, step.bounds, use)
     pageCount += 1
+    receiver?.receive(bytes, from: step.page)
     return page
   }
 
@@ -169,6 +172,7 @@ struct TreeWalk {
     else { throw PageDamage(page: page, what: "the head of a long value is wrong") }
     for next in page + 1..<page + count { try take(next) }
     pageCount += count
+    receiver?.receive(bytes, from: page)
     let end = readsLongValues ? PageFile.headerBytes + byteCount : PageFile.headerBytes
     return (bytes[PageFile.headerBytes..<end], count)
   }

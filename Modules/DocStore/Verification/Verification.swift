@@ -2,7 +2,7 @@ import CRDTCore
 
 /// Reads everything in a snapshot and reports what is damaged.
 struct Verification {
-  private let walk: TreeWalk
+  private var walk: TreeWalk
   private var checks = EntryChecks()
   private let progress: (MaintenanceProgress) throws -> Void
   private var damagedTables: Set<TextKey> = []
@@ -16,10 +16,17 @@ struct Verification {
       { transaction, report in try transaction.checkLog { report.note(.index, $0) } },
     ]
 
+  /// - Parameters:
+  ///   - file: The commit's pages.
+  ///   - progress: Called now and then with the entries done.
+  ///   - found: Damage that is known already.
+  ///   - receiver: Gets the pages of all tables and of their list.
   init(
-    _ file: PageFile, _ progress: @escaping (MaintenanceProgress) throws -> Void, found: [PageDamage] = []
+    _ file: PageFile, _ progress: @escaping (MaintenanceProgress) throws -> Void, found: [PageDamage] = [],
+    receiver: (any PageReceiver)? = nil
   ) {
     walk = TreeWalk(file)
+    walk.receiver = receiver
     self.progress = progress
     for damage in found { checks.report.note(.page, damage.message) }
   }
@@ -83,6 +90,7 @@ struct Verification {
   ///
   /// - Returns: The number of free pages.
   private mutating func checkFreePages(_ walk: inout TreeWalk) -> Int {
+    walk.receiver = nil
     let free = walk.freePages(damaged: { note($0, "free pages") })
     let clashes = free.filter { !walk.meet($0) }
     if !clashes.isEmpty {

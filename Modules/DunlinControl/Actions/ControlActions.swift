@@ -44,6 +44,7 @@ struct ControlActions: Sendable {
       }
     case .verify: return try await verify(send)
     case .backup(let target): return try await backup(to: target, send)
+    case .addBackup(let series, let asBase): return try await addBackup(to: series, asBase: asBase, send)
     case .status: return try status()
     case .clock(let isTrusted):
       return try await database.runBlocking { _ in try StoreReport.clock(of: store, isTrusted: isTrusted) }
@@ -68,6 +69,24 @@ struct ControlActions: Sendable {
     return try await reporting(send) { report in
       try await database.backup(to: target, progress: report)
       return ["documents": .count(try database.store.statistics().documentCount)]
+    }
+  }
+
+  private func addBackup(to series: String, asBase: Bool, _ send: @escaping Send) async throws
+    -> [TextKey: Value]
+  {
+    guard series.hasPrefix("/") else {
+      throw ControlError(.argument, "addBackup needs the absolute path of a directory as \"series\"")
+    }
+    return try await reporting(send) { report in
+      try await database.runBlocking { [database] check in
+        try withoutActuallyEscaping(check) { check in
+          try database.store.backup(toSeries: series, asBase: asBase, carrying: database.carriedFiles) {
+            try check()
+            report($0)
+          }.values
+        }
+      }
     }
   }
 

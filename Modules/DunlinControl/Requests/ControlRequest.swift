@@ -14,6 +14,7 @@ struct ControlRequest: Sendable {
     case inspect(collection: String?, document: String?)
     case verify
     case backup(target: String)
+    case addBackup(series: String, asBase: Bool)
     case status
     case clock(isTrusted: Bool)
     case why(collection: String, document: String, peer: String, isIncoming: Bool)
@@ -99,6 +100,9 @@ extension ControlRequest.Action {
         collection: try fields.text("collection"), document: try fields.text("document"))
     case "verify": self = .verify
     case "backup": self = .backup(target: try fields.requiredText("target"))
+    case "addBackup":
+      self = .addBackup(
+        series: try fields.requiredText("series"), asBase: try fields.flag("asBase") ?? false)
     case "status": self = .status
     case "clock": self = .clock(isTrusted: try fields.flag("trust") ?? false)
     case "why":

@@ -48,6 +48,8 @@ extension Core: ControlledDatabase {
     try await DunlinStore(local: local).backup(to: path, progress: progress)
   }
 
+  var carriedFiles: [String] { Dunlin.carriedFiles }
+
   var peerReport: PeerReport {
     let graph = presence.graph
     let standings = sync.network.standings.filter(\.isConnected)

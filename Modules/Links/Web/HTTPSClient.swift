@@ -31,6 +31,11 @@
     ///
     /// If not, it is returned after its head, with an empty body.
     package var readsBody = true
+    /// Gets the body of an answer with a status of success piece by piece; its own body is empty then.
+    ///
+    /// It is called on the connection's thread, and the next piece is not read before it returns. If it
+    /// throws, the request ends.
+    package var receive: (@Sendable ([UInt8]) throws -> Void)?
     /// Decides which addresses of a name may be connected to; `nil` allows all.
     package var admits: (@Sendable (SocketAddress) -> Bool)?
     private let trust: WebTrust
@@ -84,7 +89,7 @@
                 try attempt.begin(on: channel)
                 return try prepare(channel, context, address) { tls in
                   HTTPSExchange(
-                    head, body, address, limits, until: deadline, readsBody: readsBody, tls,
+                    head, body, address, limits, until: deadline, readsBody: readsBody, receive, tls,
                     channel.eventLoop.makePromise(of: HTTPSAnswer.self))
                 }
               }

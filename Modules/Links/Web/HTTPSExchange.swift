@@ -21,6 +21,7 @@
     private let limits: HTTPSClient.Limits
     private let deadline: NIODeadline
     private let readsBody: Bool
+    private let receive: (@Sendable ([UInt8]) throws -> Void)?
     /// The TLS handler; `nil` without TLS.
     private let tls: NIOSSLClientHandler?
     private var phase = Phase.connecting
@@ -39,12 +40,13 @@
 
     init(
       _ head: HTTPRequestHead, _ body: [UInt8], _ address: HTTPSAddress, _ limits: HTTPSClient.Limits,
-      until deadline: NIODeadline, readsBody: Bool, _ tls: NIOSSLClientHandler?,
+      until deadline: NIODeadline, readsBody: Bool, _ receive: (@Sendable ([UInt8]) throws -> Void)?,
+      _ tls: NIOSSLClientHandler?,
       _ promise: EventLoopPromise<HTTPSAnswer>
     ) {
       (self.head, self.body, self.address) = (head, body, address)
       (self.limits, self.deadline, self.readsBody) = (limits, deadline, readsBody)
-      (self.tls, self.promise) = (tls, promise)
+      (self.receive, self.tls, self.promise) = (receive, tls, promise)
     }
 
     // MARK: - The course of it
@@ -97,8 +99,13 @@
         guard head.status.code >= 200 else { return }
         guard readsBody else { return end(.success(HTTPSAnswer(head)), context) }
         let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
-        guard length <= limits.bodyBytes else { return tooLong(context) }
-        phase = .answering(HTTPSAnswer(head))
+        let answer = HTTPSAnswer(head)
+        guard passesOn(answer) || length <= limits.bodyBytes else { return tooLong(context) }
+        phase = .answering(answer)
+      case (.answering(let answer), .body(let buffer)) where passesOn(answer):
+        do { try receive?(Array(buffer.readableBytesView)) } catch {
+          fail(WebError(.answer, "What \(address) answers cannot be kept: \(error)"), context)
+        }
       case (.answering(var answer), .body(let buffer)):
         guard answer.body.count + buffer.readableBytes <= limits.bodyBytes else { return tooLong(context) }
         answer.body += buffer.readableBytesView
@@ -110,6 +117,9 @@
         fail(WebError(.answer, "\(address) does not answer as HTTP says"), context)
       }
     }
+
+    /// Whether the answer's body is passed on as it arrives.
+    private func passesOn(_ answer: HTTPSAnswer) -> Bool { receive != nil && 200..<300 ~= answer.status }
 
     private func tooLong(_ context: ChannelHandlerContext) {
       fail(WebError(.answer, "\(address) answers with more than \(limits.bodyBytes) bytes"), context)

@@ -99,6 +99,26 @@ enum StoreAccess {
     }
   }
 
+  /// Adds the store's present state to a series of backups.
+  ///
+  /// - Returns: The new point, as reports show it.
+  func addBackup(
+    to series: String, asBase: Bool, progress: @escaping (MaintenanceProgress) throws -> Void
+  ) throws -> [TextKey: Value] {
+    switch self {
+    case .own(let store):
+      return try store.backup(
+        toSeries: series, asBase: asBase, carrying: Dunlin.carriedFiles, progress: progress
+      ).values
+    case .peer(let peer):
+      // The other process may be in another directory.
+      let path = series.isEmpty ? "" : URL(fileURLWithPath: series).path
+      return try peer.ask("addBackup", ["series": .string(path), "asBase": .bool(asBase)]) {
+        try $0.passProgress { try progress(MaintenanceProgress(done: $0, total: $1)) }
+      }
+    }
+  }
+
   /// Copies the store.
   ///
   /// - Returns: How many documents it has.

@@ -13,7 +13,8 @@ enum Target {
     #"{"id":4,"do":"evict","collection":"cars","document":"hex:0363"}"#, #"{"id":5,"do":"statistics"}"#,
     #"{"id":6,"do":"collections"}"#, #"{"id":7,"do":"schema","collection":"cars","documents":100}"#,
     #"{"id":8,"do":"inspect","collection":null,"document":null}"#, #"{"id":9,"do":"verify"}"#,
-    #"{"id":10,"do":"backup","target":"/tmp/copy"}"#, #"{"id":11,"do":"status"}"#,
+    #"{"id":10,"do":"backup","target":"/tmp/copy"}"#,
+    #"{"id":13,"do":"addBackup","series":"/tmp/series","asBase":true}"#, #"{"id":11,"do":"status"}"#,
     #"{"id":14,"do":"ask","query":"SELECT * FROM cars","peer":"tablet"}"#,
     #"{"id":12,"do":"why","collection":"cars","document":"c1","peer":"tablet","isIncoming":true}"#,
     #"{"cancel":1}"#,
@@ -58,6 +59,8 @@ enum Target {
     switch action {
     case .query(let query, let arguments):
       precondition(isText("query", query) && isMap("arguments", arguments))
+    case .ask(let query, let arguments, let peer):
+      precondition(isText("query", query) && isMap("arguments", arguments) && isText("peer", peer))
     case .watch(let query, let arguments, let limit):
       precondition(isText("query", query) && isMap("arguments", arguments) && limit >= 0)
     case .insert(let collection, _): precondition(isText("collection", collection))
@@ -68,6 +71,7 @@ enum Target {
     case .inspect(let collection, let document):
       precondition(isText("collection", collection) && isText("document", document))
     case .backup(let target): precondition(isText("target", target))
+    case .addBackup(let series, _): precondition(isText("series", series))
     case .why(let collection, let document, let peer, _):
       precondition(isText("collection", collection) && isText("document", document) && isText("peer", peer))
     case .clock(let isTrusted): precondition((message["trust"] == .bool(true)) == isTrusted)
