@@ -52,7 +52,9 @@
       let reader = try admission.read { statement throws(DunlinError) in
         try application.parts.rows.begin(select, arguments, within: statement) { row, _ in
           var bytes: [UInt8] = []
-          JSON.write(Self.document(row.id, try row.values()), to: &bytes, options: options)
+          try Self.writeDocument(row.id, to: &bytes, options) {
+            try row.writeJSON(to: &$0, options: options, namesDocument: false)
+          }
           return bytes
         }
       }
@@ -67,23 +69,31 @@
       guard let id else { throw Problem.request("id is missing") }
       let application = admission.application
       let answer = Answer(transaction: application.transactions.newest)
-      let found = try application.parts.store.read { transaction -> [TextKey: Value]? in
-        guard let collection = try transaction.collection(collection),
-          let record = try transaction.record(collection, id)
-        else { return nil }
-        return try record.withView { try $0.isAlive ? $0.fields(collection.keys) : nil }
-      }
+      let options = JSON.WriteOptions.answer(areCountersTagged: isDescribing)
       var bytes = answer.opening("documents")
-      if let found {
-        JSON.write(Self.document(id, found), to: &bytes, options: .answer(areCountersTagged: isDescribing))
+      try application.parts.store.read { transaction in
+        guard let collection = try transaction.collection(collection) else { return }
+        _ = try transaction.withRecord(collection, id) { record, _ in
+          guard record.isAlive else { return }
+          var fields: [UInt8] = []
+          try JSON.write(record, id: nil, keys: collection.keys, to: &fields, options: options)
+          Self.writeDocument(id, to: &bytes, options) { $0 += fields }
+        }
       }
       bytes.append(contentsOf: answer.closing())
       return .json(bytes, transaction: answer.transaction.description)
     }
 
-    /// The form of a document in responses.
-    private static func document(_ id: DocumentID?, _ fields: [TextKey: Value]) -> Value {
-      .map(["id": id?.value ?? .null, "fields": .map(fields.filter { $0.key != "_id" })])
+    /// Appends a document in the form that it has in responses.
+    private static func writeDocument(
+      _ id: DocumentID?, to bytes: inout [UInt8], _ options: JSON.WriteOptions,
+      fields: (inout [UInt8]) throws -> Void
+    ) rethrows {
+      bytes.append(contentsOf: "{\"fields\":".utf8)
+      try fields(&bytes)
+      bytes.append(contentsOf: ",\"id\":".utf8)
+      JSON.write(id?.value ?? .null, to: &bytes, options: options)
+      bytes.append(UInt8(ascii: "}"))
     }
 
     private func count(_ fields: inout RequestFields, _ admission: Admission) async throws -> Response {

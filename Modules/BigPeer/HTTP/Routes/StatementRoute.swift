@@ -61,9 +61,10 @@
       let application = admission.application
       let answer = Answer(transaction: application.transactions.newest, queryType: type)
       let reader = try admission.read { statement throws(DunlinError) in
-        try application.parts.rows.begin(prepared, arguments, within: statement) { row, _ in
+        try application.parts.rows.begin(prepared, arguments, within: statement, readsAtOnce: true) {
+          row, _ in
           var bytes: [UInt8] = []
-          JSON.write(.map(try row.values()), to: &bytes, options: .answer())
+          try row.writeJSON(to: &bytes, options: .answer())
           return bytes
         }
       }
