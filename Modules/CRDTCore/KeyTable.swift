@@ -20,7 +20,7 @@ public struct KeyTable: Sendable {
     /// All ids in the order of their names' bytes.
     var order: [UInt16] = []
     /// The position of each id in that order.
-    var ranks: [UInt16] = []
+    @exclusivity(unchecked) var ranks: [UInt16] = []
     /// Open addressing by hash; 0 is a free slot, any other number is id + 1.
     @exclusivity(unchecked) var slots: [UInt16] = Array(repeating: 0, count: 64)
 
@@ -117,6 +117,31 @@ public struct KeyTable: Sendable {
   /// Returns the hash of a name; `nil` for an unknown id.
   func hash(of id: UInt16) -> HashLanes? {
     Int(id) < storage.hashes.count ? storage.hashes[Int(id)] : nil
+  }
+
+  /// The bytes of a name in place, and its position in the order of all names; `nil` for an unknown id.
+  @inline(__always)
+  @_lifetime(borrow self)
+  func nameInOrder(_ id: UInt16) -> NameInOrder? {
+    let id = Int(id)
+    guard id < storage.ends.count else { return nil }
+    let start = id == 0 ? 0 : storage.ends[id - 1]
+    // SAFETY: shared storage never changes, and `self` keeps it in place; the range is one of its names.
+    guard let first = unsafe storage.bytes.withUnsafeBufferPointer({ $0.baseAddress }) else {
+      return nil
+    }
+    let name = unsafe RawSpan(
+      _unsafeStart: UnsafeRawPointer(first) + start, byteCount: storage.ends[id] - start)
+    return unsafe NameInOrder(bytes: _overrideLifetime(name, borrowing: self), rank: storage.ranks[id])
+  }
+
+  /// A name in place, and its position in the order of all names of its table.
+  struct NameInOrder: ~Escapable {
+    let bytes: RawSpan
+    let rank: UInt16
+
+    @_lifetime(copy bytes)
+    init(bytes: RawSpan, rank: UInt16) { (self.bytes, self.rank) = (bytes, rank) }
   }
 
   /// Calls `body` with the name's bytes; does nothing for an unknown id.

@@ -23,9 +23,21 @@
     func log(event: LogEvent) {
       let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
       let line = LogLine(event.level, "\(event.message)", all, at: Date())
-      let text = format == .json ? line.json : line.text
-      // Whoever reads the log may have gone; the server goes on.
-      try? FileHandle.standardError.write(contentsOf: Data("\(text)\n".utf8))
+      var text = format == .json ? line.json : line.text
+      text.append("\n")
+      text.withUTF8 { Self.write(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Writes bytes to standard error; whoever reads the log may have gone, and the server goes on.
+    private static func write(_ bytes: UnsafeRawBufferPointer) {
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let part = UnsafeRawBufferPointer(rebasing: rest)
+        let count = Foundation.write(FileHandle.standardError.fileDescriptor, part.baseAddress, part.count)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return }
+        rest = rest.dropFirst(count)
+      }
     }
   }
 #endif

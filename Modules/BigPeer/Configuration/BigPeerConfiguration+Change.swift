@@ -23,7 +23,10 @@
       FixedSetting("http.limits.headers", \.http.limits.headerBytes),
       FixedSetting("http.limits.headerCount", \.http.limits.headerCount),
       FixedSetting("http.limits.idleTime", \.http.limits.idleTime),
-      FixedSetting("admin.listen", \.admin.listen), FixedSetting("logLevel", \.logLevel),
+      FixedSetting("admin.listen", \.admin.listen),
+      FixedSetting("admin.controlSocket", \.admin.hasControlSocket),
+      FixedSetting("monitor.listen", \.monitor.listen), FixedSetting("logLevel", \.logLevel),
+      FixedSetting("logFormat", \.logFormat),
       FixedSetting("stopTime", \.stopTime),
     ]
 

@@ -125,6 +125,46 @@ public enum JSON {
     return count
   }
 
+  /// Appends the JSON text of a document, straight from its record where nothing about it is unusual.
+  ///
+  /// The text is the same as that of its fields as a value.
+  ///
+  /// - Parameters:
+  ///   - record: The record.
+  ///   - id: The id, for the member `_id`; `nil` leaves that out.
+  ///   - keys: The names of the collection's keys.
+  ///   - bytes: The text so far; unchanged if this throws.
+  ///   - options: The form of the text.
+  /// - Throws: A `CodecError` when the record is damaged or `keys` is too old for it.
+  /// - Complexity: O(*n*) in the record's size.
+  package static func write(
+    _ record: borrowing RecordView, id: DocumentID?, keys: KeyTable, to bytes: inout [UInt8],
+    options: WriteOptions = .init()
+  ) throws(CodecError) {
+    if writeDirectly(record, id: id, keys: keys, to: &bytes, options: options) { return }
+    try writeValues(of: record, id: id, keys: keys, to: &bytes, options: options)
+  }
+
+  /// Does the same without values in between, or nothing.
+  ///
+  /// - Returns: `false` for a record that only ``writeValues(of:id:keys:to:options:)`` can write, or refuse.
+  package static func writeDirectly(
+    _ record: borrowing RecordView, id: DocumentID?, keys: KeyTable, to bytes: inout [UInt8],
+    options: WriteOptions = .init()
+  ) -> Bool {
+    RecordTextWriter.append(record, id: id, keys, to: &bytes, options)
+  }
+
+  /// Does the same by the values of the record.
+  package static func writeValues(
+    of record: borrowing RecordView, id: DocumentID?, keys: KeyTable, to bytes: inout [UInt8],
+    options: WriteOptions = .init()
+  ) throws(CodecError) {
+    var fields = try record.fields(keys)
+    fields["_id"] = id?.value
+    write(.map(fields), to: &bytes, options: options)
+  }
+
   /// Encodes binary data as in a tag: base64 with padding.
   package static func base64(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []

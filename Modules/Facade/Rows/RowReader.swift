@@ -45,6 +45,7 @@ package final class RowReader<Element: Sendable>: Sendable {
   /// - Returns: The rows; none after the last ones.
   /// - Throws: The error that has ended the reading; `cancelled` when the task is cancelled.
   package func take() async throws(DunlinError) -> [Element] {
+    if !Task.isCancelled, state.withLock({ $0.isOver || !$0.rows.isEmpty }) { return try takeNow() }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isThere = state.withLock { state in
@@ -57,6 +58,10 @@ package final class RowReader<Element: Sendable>: Sendable {
     } onCancel: {
       stop(DunlinError(.cancelled, "the task was cancelled"))
     }
+    return try takeNow()
+  }
+
+  private func takeNow() throws(DunlinError) -> [Element] {
     let (rows, failure, wasFull) = state.withLock { state in
       let (rows, wasFull) = (state.rows, state.isFull)
       (state.rows, state.bytes, state.isFull) = ([], 0, false)
@@ -89,6 +94,32 @@ package final class RowReader<Element: Sendable>: Sendable {
   /// Finds rows, and passes each to a closure that returns whether more are wanted.
   typealias Finder =
     @Sendable (StatementContext, (Row, SnapshotDeadline?) throws -> Bool) throws -> Void
+
+  /// Reads a result of one row at most, before anybody takes it.
+  ///
+  /// - Parameters:
+  ///   - make: Makes the element.
+  ///   - find: Passes the row on; returns `false` if it has done nothing.
+  /// - Returns: What `find` returns; `true` if it throws, and the error is for the taker.
+  func runAtOnce(
+    _ make: @escaping Make, _ find: (StatementContext, (Row) throws -> Void) throws -> Bool
+  ) -> Bool {
+    var (rows, bytes): ([Element], Int) = ([], 0)
+    var failure: DunlinError?
+    do {
+      let isDone = try find(context) { row in
+        guard let element = try make(row, 0) else { return }
+        rows.append(element)
+        bytes = row.memoryBytes
+      }
+      guard isDone else { return false }
+    } catch {
+      failure = DunlinError(any: error)
+    }
+    let found = (rows, bytes, failure)
+    state.withLock { ($0.rows, $0.bytes, $0.failure, $0.isOver) = (found.0, found.1, found.2, true) }
+    return true
+  }
 
   /// Reads all rows, on the caller's thread.
   func run(_ find: Finder, _ make: @escaping Make) {

@@ -42,14 +42,24 @@ package final class RowReaders: Sendable {
   ///   - prepared: A statement that changes nothing.
   ///   - arguments: The values of its parameters.
   ///   - context: Limits how long the statement may run; `nil` for the limits of the engine.
+  ///   - readsAtOnce: Whether a query for one document by its id is done when this returns, on the caller's
+  ///     thread: another thread would take longer to begin than such a query takes.
   ///   - make: Turns a row into the element that is returned; it runs on the thread of the reader.
   /// - Returns: The rows. A caller that wants no more of them must stop the reader.
   /// - Throws: `limit` when too many are being read; `noMemory` when the system gives no thread; `closed`.
   package func begin<Element>(
     _ prepared: PreparedStatement, _ arguments: Arguments, within context: StatementContext? = nil,
-    _ make: @escaping RowReader<Element>.Make
+    readsAtOnce: Bool = false, _ make: @escaping RowReader<Element>.Make
   ) throws(DunlinError) -> RowReader<Element> {
-    try begin(within: context ?? engine.makeContext(), make) { [engine] context, body in
+    let context = context ?? engine.makeContext()
+    if readsAtOnce {
+      let reader = RowReader<Element>(context)
+      let isDone = reader.runAtOnce(make) { [engine] context, body in
+        try engine.forOnlyRow(of: prepared, arguments: arguments, context: context, body)
+      }
+      if isDone { return reader }
+    }
+    return try begin(within: context, make) { [engine] context, body in
       try engine.forEachRow(of: prepared, arguments: arguments, context: context, body)
     }
   }

@@ -63,6 +63,48 @@ extension Engine {
     }
   }
 
+  /// Calls `body` with the row of a prepared query for one whole document by its id, if there is one.
+  ///
+  /// Such a query reads so little that it needs no thread of its own.
+  ///
+  /// - Parameters:
+  ///   - prepared: Any statement.
+  ///   - arguments: The values of its parameters.
+  ///   - context: Its bounds of time and memory.
+  ///   - body: Receives the row; it is called once at most.
+  /// - Returns: `false`, with nothing done, for any other statement, and where the query must fail.
+  /// - Throws: As executing the statement; what `body` throws.
+  package func forOnlyRow(
+    of prepared: PreparedStatement, arguments: [TextKey: Value], context: StatementContext,
+    _ body: (Row) throws -> Void
+  ) throws -> Bool {
+    guard let program = prepared.program, program.asksForOneDocument else { return false }
+    var request: UInt64?
+    var count = 0
+    do {
+      let isDone = try store.read { transaction in
+        // Who plans a query that cannot be planned reports it; that is not done twice.
+        guard let plan = try? streamingPlan(program, arguments, for: transaction, noting: context),
+          case .ids(let ids) = plan.access, ids.count <= 1
+        else { return false }
+        let number = requests.begin(prepared)
+        request = number
+        try plan.forEachRow(in: transaction, context.numbered(number)) { row in
+          count += 1
+          try body(row)
+          return true
+        }
+        return true
+      }
+      if let request { requests.end(request, rowCount: count, error: nil) }
+      return isDone
+    } catch {
+      guard let request else { return false }
+      requests.end(request, rowCount: count, error: error)
+      throw prepared.locating(error)
+    }
+  }
+
   private func stream(
     _ prepared: PreparedStatement, _ arguments: [TextKey: Value], _ context: StatementContext,
     _ body: (Row, SnapshotDeadline?) throws -> Bool

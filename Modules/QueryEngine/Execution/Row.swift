@@ -94,6 +94,34 @@ public struct Row: Sendable {
     }
   }
 
+  /// Appends the row's JSON text, a document's straight from its record.
+  ///
+  /// - Parameters:
+  ///   - bytes: The text so far; unchanged if this throws.
+  ///   - options: The form of the text.
+  ///   - namesDocument: Whether the `_id` of a document is a member.
+  ///   - limit: The number of bytes after which it may stop, with a text that is longer and not whole.
+  /// - Throws: `runtime` when a stored record is damaged.
+  /// - Complexity: O(*n*) in the document's size.
+  package func writeJSON(
+    to bytes: inout [UInt8], options: JSON.WriteOptions, namesDocument: Bool = true, atMost limit: Int = .max
+  ) throws(QueryError) {
+    // A character of a text takes up to six bytes in JSON.
+    guard case .record(let record, let keys) = content, let id, record.bytes.count <= limit / 8 else {
+      var values = try values()
+      if !namesDocument { values["_id"] = nil }
+      _ = JSON.write(.map(values), to: &bytes, atMost: limit, options: options)
+      return
+    }
+    do {
+      try record.withView { (view) throws(CodecError) in
+        try JSON.write(view, id: namesDocument ? id : nil, keys: keys, to: &bytes, options: options)
+      }
+    } catch {
+      throw .unreadable(error)
+    }
+  }
+
   /// The values of the columns in the order of the projection; `nil` for rows that have other contents.
   var columns: [Value?]? {
     switch content {

@@ -22,8 +22,8 @@
 
     func respond(to request: Request, context: ServerContext) async throws -> Response {
       let start = ContinuousClock.now
-      let address =
-        gate?.address(of: request, context).text ?? context.remoteAddress?.unmappedIPAddress ?? "unknown"
+      let client = gate?.address(of: request, context)
+      let address = client?.text ?? context.remoteAddress?.unmappedIPAddress ?? "unknown"
       connections.begin(context.record, on: context.channel)
       let route = routes.route(of: request.uri.path)
       let login = route == nil ? logins?.match(request.uri.path) : nil
@@ -31,7 +31,7 @@
       var response: Response
       do {
         response = try await RequestTrace.$current.withValue(trace) {
-          try await answer(request, context, route?.methods, login)
+          try await answer(request, context, client, route?.methods, login)
         }
       } catch {
         response = Problem(any: error).response(from: request, context: context)
@@ -83,11 +83,11 @@
     }
 
     private func answer(
-      _ request: Request, _ context: ServerContext, _ methods: Set<HTTPRequest.Method>?,
-      _ login: LoginRoute.Match?
+      _ request: Request, _ context: ServerContext, _ client: ClientAddress?,
+      _ methods: Set<HTTPRequest.Method>?, _ login: LoginRoute.Match?
     ) async throws -> Response {
       let methods = methods ?? login.map { _ in LoginRoute.methods }
-      if let gate { try gate.count(gate.address(of: request, context)) }
+      if let gate, let client { try gate.count(client) }
       if isLocal { try checkHost(of: request) }
       if let preflight = crossOrigin.preflight(request, methods) { return preflight }
       // A route that fails with an error of the library's responds without a body.
@@ -136,6 +136,8 @@
     ///   - logger: Where to.
     ///   - leftOut: The number of refused requests before this one that have no line.
     func log(to logger: Logger, leftOut: UInt64 = 0) {
+      let level: Logger.Level = error != nil ? .error : status >= 500 ? .warning : .info
+      guard level >= logger.logLevel else { return }
       let milliseconds = (time / .milliseconds(1) * 10).rounded() / 10
       var metadata: Logger.Metadata = [
         "status": "\(status)", "address": "\(address)", "milliseconds": "\(milliseconds)",
@@ -147,7 +149,6 @@
       if let failure { metadata["failure"] = "\(failure)" }
       if let error { metadata["error"] = "\(error)" }
       if leftOut > 0 { metadata["leftOut"] = "\(leftOut)" }
-      let level: Logger.Level = error != nil ? .error : status >= 500 ? .warning : .info
       logger.log(level: level, "\(method?.rawValue ?? "-") \(route)", metadata: metadata)
     }
   }
@@ -170,6 +171,8 @@
     static let none = -1
 
     private var routes: [Route] = []
+    /// The routes without variable parts, by their usual path.
+    private var byPath: [String: Int] = [:]
 
     init(_ router: Router<ServerContext>) {
       for route in router.routes {
@@ -184,12 +187,16 @@
       }
       // As in the router: literal parts take precedence.
       routes.sort { $0.variables < $1.variables }
+      for (number, route) in routes.enumerated() where route.variables == 0 {
+        byPath["/" + route.parts.joined(separator: "/")] = number
+      }
     }
 
     private static func parts(of path: String) -> [String] { path.split(separator: "/").map(String.init) }
 
     /// The route of a path, with its methods; `nil` when there is none.
     func route(of path: String) -> (number: Int, methods: Set<HTTPRequest.Method>)? {
+      if let number = byPath[path] { return (number, routes[number].methods) }
       let parts = Self.parts(of: path)
       let found = routes.firstIndex { route in
         route.parts.count == parts.count

@@ -90,12 +90,12 @@
     ///
     /// - Returns: `nil` for anything other than a key.
     init?(_ text: Substring) {
-      let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-      guard parts.count == 3, parts[0].utf8.elementsEqual(Self.prefix.utf8), parts[1].utf8.count == 16,
-        parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }),
-        let secret = Secret(parts[2])
+      let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+      guard parts.count == 3, parts[0].elementsEqual(Self.prefix.utf8), parts[1].count == 16,
+        parts[1].allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }),
+        let secret = Secret(Substring(parts[2]))
       else { return nil }
-      id = String(parts[1])
+      id = String(Substring(parts[1]))
       self.secret = secret
     }
 

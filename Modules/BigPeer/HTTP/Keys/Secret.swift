@@ -20,11 +20,34 @@
     ///
     /// - Returns: `nil` for anything other than a secret.
     init?(_ text: Substring) {
-      guard text.utf8.count == 43,
-        let data = Data(base64Encoded: text.replacing("-", with: "+").replacing("_", with: "/") + "="),
-        data.count == Self.byteCount
-      else { return nil }
-      bytes = Array(data)
+      guard text.utf8.count == 43 else { return nil }
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(Self.byteCount)
+      var bits: UInt32 = 0
+      var count = 0
+      for letter in text.utf8 {
+        guard let digit = Self.digit(letter) else { return nil }
+        bits = bits << 6 | digit
+        count += 6
+        guard count >= 8 else { continue }
+        count -= 8
+        bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+      }
+      // Each secret has one text: the bits that are left over are zero.
+      guard bits & (1 << UInt32(count) - 1) == 0 else { return nil }
+      self.bytes = bytes
+    }
+
+    /// The six bits of a letter, in both alphabets of base64.
+    private static func digit(_ letter: UInt8) -> UInt32? {
+      switch letter {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(letter - UInt8(ascii: "A"))
+      case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(letter - UInt8(ascii: "a")) + 26
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(letter - UInt8(ascii: "0")) + 52
+      case UInt8(ascii: "-"), UInt8(ascii: "+"): 62
+      case UInt8(ascii: "_"), UInt8(ascii: "/"): 63
+      default: nil
+      }
     }
 
     /// The text: base64 for URLs, without padding.

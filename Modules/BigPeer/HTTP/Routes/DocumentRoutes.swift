@@ -53,8 +53,9 @@
       let (reader, share) = try admission.read { statement, share throws(DunlinError) in
         try application.parts.rows.begin(select, arguments, within: statement) { row, _ in
           try share.bytes(of: row, statement) { bytes, limit in
-            let document = Self.document(row.id, try row.values())
-            _ = JSON.write(document, to: &bytes, atMost: limit, options: options)
+            try Self.writeDocument(row.id, to: &bytes, options) {
+              try row.writeJSON(to: &$0, options: options, namesDocument: false, atMost: limit)
+            }
           }
         }
       }
@@ -73,22 +74,19 @@
       try admission.check(.read, in: collection)
       let application = admission.application
       let answer = Answer(transaction: application.transactions.newest)
-      let found = try application.parts.store.read { transaction -> [TextKey: Value]? in
-        guard let collection = try transaction.collection(collection),
-          let record = try transaction.record(collection, id)
-        else { return nil }
-        // Besides its fields, a record has what merging needs.
-        guard record.bytes.count <= admission.limits.rowBytes * 4 else {
-          throw QueryError.rowTooLarge(admission.limits.rowBytes)
-        }
-        return try record.withView { try $0.isAlive ? $0.fields(collection.keys) : nil }
-      }
+      let options = JSON.WriteOptions.answer(areCountersTagged: isDescribing)
+      let limit = admission.limits.rowBytes
       var bytes = answer.opening("documents")
-      if let found {
-        let options = JSON.WriteOptions.answer(areCountersTagged: isDescribing)
-        let limit = bytes.count + admission.limits.rowBytes
-        guard JSON.write(Self.document(id, found), to: &bytes, atMost: limit, options: options) else {
-          throw QueryError.rowTooLarge(admission.limits.rowBytes)
+      try application.parts.store.read { transaction in
+        guard let collection = try transaction.collection(collection) else { return }
+        _ = try transaction.withRecord(collection, id) { record, _ in
+          guard record.isAlive else { return }
+          // Besides its fields, a record has what merging needs.
+          guard record.byteCount <= limit * 4 else { throw QueryError.rowTooLarge(limit) }
+          var fields: [UInt8] = []
+          try JSON.write(record, id: nil, keys: collection.keys, to: &fields, options: options)
+          guard fields.count <= limit else { throw QueryError.rowTooLarge(limit) }
+          Self.writeDocument(id, to: &bytes, options) { $0 += fields }
         }
       }
       bytes.append(contentsOf: answer.closing())
@@ -97,9 +95,16 @@
         bytes, headers: Response.jsonHeaders(transaction: answer.transaction.description), admission)
     }
 
-    /// The form of a document in responses.
-    private static func document(_ id: DocumentID?, _ fields: [TextKey: Value]) -> Value {
-      .map(["id": id?.value ?? .null, "fields": .map(fields.filter { $0.key != "_id" })])
+    /// Appends a document in the form that it has in responses.
+    private static func writeDocument(
+      _ id: DocumentID?, to bytes: inout [UInt8], _ options: JSON.WriteOptions,
+      fields: (inout [UInt8]) throws -> Void
+    ) rethrows {
+      bytes.append(contentsOf: "{\"fields\":".utf8)
+      try fields(&bytes)
+      bytes.append(contentsOf: ",\"id\":".utf8)
+      JSON.write(id?.value ?? .null, to: &bytes, options: options)
+      bytes.append(UInt8(ascii: "}"))
     }
 
     private func count(_ fields: inout RequestFields, _ admission: Admission) async throws -> Response {

@@ -89,8 +89,11 @@
     }
 
     private func checkContentType() throws(Problem) {
+      let type = headers[.contentType]
+      // This is what nearly all clients send.
+      if type == "application/json", headers[.contentEncoding] == nil { return }
       let parts =
-        headers[.contentType]?.lowercased().split(separator: ";").map { $0.filter { $0 != " " } } ?? []
+        type?.lowercased().split(separator: ";").map { $0.filter { $0 != " " } } ?? []
       let isUTF8 = parts.dropFirst().allSatisfy { $0 == "charset=utf-8" || $0 == "charset=\"utf-8\"" }
       guard parts.first == "application/json", isUTF8 else {
         throw Problem(

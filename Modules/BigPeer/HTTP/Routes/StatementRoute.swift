@@ -62,9 +62,10 @@
       let application = admission.application
       let answer = Answer(transaction: application.transactions.newest, queryType: type)
       let (reader, share) = try admission.read { statement, share throws(DunlinError) in
-        try application.parts.rows.begin(prepared, arguments, within: statement) { row, _ in
+        try application.parts.rows.begin(prepared, arguments, within: statement, readsAtOnce: true) {
+          row, _ in
           try share.bytes(of: row, statement) { bytes, limit in
-            _ = JSON.write(.map(try row.values()), to: &bytes, atMost: limit, options: .answer())
+            try row.writeJSON(to: &bytes, options: .answer(), atMost: limit)
           }
         }
       }

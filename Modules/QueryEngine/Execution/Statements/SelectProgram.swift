@@ -5,6 +5,8 @@ import Synchronization
 final class SelectProgram: Sendable {
   let select: Select
   let hasQueries: Bool
+  /// Whether it says no more than `SELECT * FROM c WHERE _id = x`.
+  let asksForOneDocument: Bool
   private let hasParameters: Bool
   private let collections: [String]
   private let memory = Mutex<Memory?>(nil)
@@ -25,6 +27,7 @@ final class SelectProgram: Sendable {
     hasQueries = expressions.contains(where: \.hasQuery)
     hasParameters = expressions.contains { !$0.parameters.isEmpty }
     collections = Statement.select(select).collections
+    asksForOneDocument = select.asksForOneDocument
   }
 
   /// The plan for some arguments.
@@ -46,7 +49,9 @@ final class SelectProgram: Sendable {
     let known = try remembered(at: moment, source)
     if let known, known.hints == hints, !hasParameters || known.arguments == arguments { return known.plan }
     let catalogue = try known?.catalogue ?? QueryCatalogue(collections, in: source)
-    let plan = try plan(arguments, hints, catalogue)
+    // Mistakes depend on the collections and not on the arguments.
+    let mistakes = known.flatMap { $0.hints == hints ? $0.plan.mistakes : nil }
+    let plan = try plan(arguments, hints, catalogue, mistakes)
     memory.withLock {
       $0 = Memory(moment: moment, hints: hints, catalogue: catalogue, arguments: arguments, plan: plan)
     }
@@ -65,10 +70,11 @@ final class SelectProgram: Sendable {
   }
 
   private func plan(
-    _ arguments: [TextKey: Value], _ hints: Hints, _ catalogue: QueryCatalogue
+    _ arguments: [TextKey: Value], _ hints: Hints, _ catalogue: QueryCatalogue,
+    _ mistakes: [StatementHint]? = nil
   ) throws(QueryError) -> SelectPlan {
     planCount.add(1, ordering: .relaxed)
-    return try SelectPlan(select.advised(by: hints), arguments, catalogue)
+    return try SelectPlan(select.advised(by: hints), arguments, catalogue, mistakes)
   }
 }
 
@@ -87,9 +93,10 @@ final class SelectPlan: Sendable {
   let textComparisons: [TextComparison]
 
   init(
-    _ select: Select, _ arguments: [TextKey: Value], _ catalogue: QueryCatalogue
+    _ select: Select, _ arguments: [TextKey: Value], _ catalogue: QueryCatalogue,
+    _ mistakes: [StatementHint]? = nil
   ) throws(QueryError) {
-    mistakes = select.mistakes(catalogue)
+    self.mistakes = mistakes ?? select.mistakes(catalogue)
     textComparisons = select.textComparisons(arguments)
     form =
       select.isStaged
@@ -129,6 +136,14 @@ package struct PlanningMoment: Hashable, Sendable {
 }
 
 extension Select {
+  /// Whether the query says no more than `SELECT * FROM c WHERE _id = x`, with a literal or a parameter.
+  fileprivate var asksForOneDocument: Bool {
+    guard joins.isEmpty, groups.isEmpty, having == nil, order.isEmpty, !distinct, projection == .all,
+      case .binary(.equal, let left, let right)? = predicate
+    else { return false }
+    return left.isID && right.isGiven || left.isGiven && right.isID
+  }
+
   /// The query with these hints where it has none itself.
   func advised(by hints: Hints) -> Select {
     guard !hints.isEmpty else { return self }
@@ -138,6 +153,18 @@ extension Select {
       copy.joins[index].source.hints = copy.joins[index].source.hints.or(hints)
     }
     return copy
+  }
+}
+
+extension Expression {
+  fileprivate var isID: Bool { self == .path([.key("_id")]) }
+
+  /// Whether its value is known before the query runs.
+  fileprivate var isGiven: Bool {
+    switch self {
+    case .literal, .parameter: true
+    default: false
+    }
   }
 }
 
