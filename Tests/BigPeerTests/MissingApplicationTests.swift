@@ -115,6 +115,32 @@
       }
     }
 
+    @Test func `an application is missing, too, when its directory or the key in it is damaged`() async throws
+    {
+      let keys = try await keys()
+      let (place, kept) = (folder.file("applications/second"), folder.file("kept"))
+      try FileManager.default.moveItem(atPath: place, toPath: kept)
+      try "no directory".write(toFile: place, atomically: true, encoding: .utf8)
+      try await RunningBigPeer.with(configuration()) { running in
+        let admin = try running.admin()
+        var second = try APIClient(running.addresses.http, token: nil)
+        second.headers["Authorization"] = keys[1]
+        let ready = try await admin.send("GET", "/readyz")
+        #expect(ready.text.contains("second: not served: applications[1].folder: "), "\(ready.text)")
+        #expect(try await second.execute("SELECT * FROM c").status == 503)
+        try FileManager.default.removeItem(atPath: place)
+        try FileManager.default.moveItem(atPath: kept, toPath: place)
+        let key = try String(contentsOfFile: "\(place)/shared.key", encoding: .utf8)
+        try "no key".write(toFile: "\(place)/shared.key", atomically: false, encoding: .utf8)
+        #expect(try await running.bigPeer.reload().missing["second"]?.contains("shared key") == true)
+        try key.write(toFile: "\(place)/shared.key", atomically: false, encoding: .utf8)
+        #expect(try await running.bigPeer.reload().repaired == ["second"])
+        #expect(try await second.execute("SELECT * FROM c").fields["items"]?.list?.count == 1)
+        // The key is the one of before.
+        #expect(try String(contentsOfFile: "\(place)/shared.key", encoding: .utf8) == key)
+      }
+    }
+
     @Test func `a server of which no application can be opened does not start`() async throws {
       _ = try await keys()
       let repair = try [damage("default"), damage("second")]

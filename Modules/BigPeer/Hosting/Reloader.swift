@@ -82,7 +82,7 @@
         throw next.places.fault(
           "data", "cannot change while the server runs, which uses \(former.data): restart it")
       }
-      let material = try await StartMaterial(next)
+      let material = try await StartMaterial(next, toleratesDamage: true)
       try material.checkValidity()
       let needsRestart = next.keepFixedSettings(of: former)
       let changes = try await parts.applications.apply(next.applications, material.applications)
