@@ -81,6 +81,9 @@
         let ready = try await admin.send("GET", "/readyz")
         #expect(ready.status == 503)
         #expect(ready.text.contains("second: not served: the application second: "), "\(ready.text)")
+        for (id, status) in [("default", 200), ("second", 503), ("third", 404)] {
+          try await expectEqual(admin.send("GET", "/readyz?application=\(id)").status, status, "\(id)")
+        }
         let listed = try JSON.parse(try await admin.send("GET", "/admin/applications").body)
         let states = try #require(listed["applications"]?.list)
         #expect(states.map { $0["isServed"] } == [.bool(true), .bool(false)])

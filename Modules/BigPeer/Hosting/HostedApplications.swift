@@ -223,10 +223,15 @@
     ) async throws {
       let wanted = Dictionary(all.map { ($0.configuration.id, $0.configuration) }) { $1 }
       let served = self.all
+      var broken: Set<String> = []
       // All that end do so first: what takes their place may need their addresses and directories.
       for application in served {
         let next = wanted[application.id]
-        if let next, application.configuration.canBecome(next), !application.isFailed { continue }
+        let canStay = next.map { application.configuration.canBecome($0) } ?? false
+        let isFailed = application.isFailed
+        if canStay, !isFailed { continue }
+        // Nobody has asked for another one: that it cannot be opened is no mistake of the configuration.
+        if canStay { broken.insert(application.id) }
         work.closed.append((application.configuration, application.material))
         if next == nil { changes.removed.append(application.id) }
         suspend(application.configuration, "it is being \(next == nil ? "removed" : "opened again")")
@@ -241,7 +246,7 @@
           let former = (application, application.configuration, application.material)
           try await application.renew(configuration, material)
           work.renewed.append(former)
-        } else if missing(id) != nil, !closed.contains(id) {
+        } else if broken.contains(id) || missing(id) != nil && !closed.contains(id) {
           do {
             try await begin(configuration, material)
           } catch {
@@ -249,7 +254,7 @@
             continue
           }
           work.opened.append(id)
-          changes.repaired.append(id)
+          if closed.contains(id) { changes.reopened.append(id) } else { changes.repaired.append(id) }
         } else {
           try await begin(configuration, material)
           work.opened.append(id)

@@ -51,7 +51,8 @@
       do {
         try begin()
         defer { isReloading.withLock { $0 = false } }
-        outcome = try await carryOut(given)
+        // It goes on when the client that has asked for it goes away.
+        outcome = try await Task { try await self.carryOut(given) }.value
       } catch {
         parts.metrics.reloaded(isDone: false)
         let mistakes = (error as? ConfigurationError)?.all.map(\.description).joined(separator: "; ")
