@@ -79,7 +79,7 @@
     /// - Throws: `ConfigurationError` for settings that do not go together; `BigPeerError` with what keeps it
     ///   from serving. Then nothing is left open.
     public func run() async throws {
-      let material = try await StartMaterial(configuration)
+      let material = try await StartMaterial(configuration, toleratesDamage: true)
       if let fault = material.certificateFault {
         logger.warning("Clients will refuse the HTTP listener, while devices can sync: \(fault)")
       }

@@ -81,6 +81,9 @@
         let ready = try await admin.send("GET", "/readyz")
         #expect(ready.status == 503)
         #expect(ready.text.contains("second: not served: the application second: "), "\(ready.text)")
+        for (id, status) in [("default", 200), ("second", 503), ("third", 404)] {
+          try await expectEqual(admin.send("GET", "/readyz?application=\(id)").status, status, "\(id)")
+        }
         let listed = try JSON.parse(try await admin.send("GET", "/admin/applications").body)
         let states = try #require(listed["applications"]?.list)
         #expect(states.map { $0["isServed"] } == [.bool(true), .bool(false)])
@@ -112,6 +115,32 @@
         let again = try await admin.send("GET", "/metrics").text
         #expect(again.contains("bigpeer_application_served{application=\"second\"} 1\n"))
         #expect(try await stranger.execute("SELECT * FROM c").status == 401)
+      }
+    }
+
+    @Test func `an application is missing, too, when its directory or the key in it is damaged`() async throws
+    {
+      let keys = try await keys()
+      let (place, kept) = (folder.file("applications/second"), folder.file("kept"))
+      try FileManager.default.moveItem(atPath: place, toPath: kept)
+      try "no directory".write(toFile: place, atomically: true, encoding: .utf8)
+      try await RunningBigPeer.with(configuration()) { running in
+        let admin = try running.admin()
+        var second = try APIClient(running.addresses.http, token: nil)
+        second.headers["Authorization"] = keys[1]
+        let ready = try await admin.send("GET", "/readyz")
+        #expect(ready.text.contains("second: not served: applications[1].folder: "), "\(ready.text)")
+        #expect(try await second.execute("SELECT * FROM c").status == 503)
+        try FileManager.default.removeItem(atPath: place)
+        try FileManager.default.moveItem(atPath: kept, toPath: place)
+        let key = try String(contentsOfFile: "\(place)/shared.key", encoding: .utf8)
+        try "no key".write(toFile: "\(place)/shared.key", atomically: false, encoding: .utf8)
+        #expect(try await running.bigPeer.reload().missing["second"]?.contains("shared key") == true)
+        try key.write(toFile: "\(place)/shared.key", atomically: false, encoding: .utf8)
+        #expect(try await running.bigPeer.reload().repaired == ["second"])
+        #expect(try await second.execute("SELECT * FROM c").fields["items"]?.list?.count == 1)
+        // The key is the one of before.
+        #expect(try String(contentsOfFile: "\(place)/shared.key", encoding: .utf8) == key)
       }
     }
 

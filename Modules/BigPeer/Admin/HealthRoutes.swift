@@ -16,11 +16,9 @@
     func add(to router: Router<ServerContext>) {
       // It only shows that the process answers.
       router.get("/healthz") { _, _ in text("ok\n") }
-      router.get("/readyz") { _, context in
+      router.get("/readyz") { request, context in
         try pace?.count(context.remoteAddress)
-        let faults =
-          applications.missing.map { "\($0.id): not served: \($0.reason)" }
-          + applications.all.compactMap { $0.fault }
+        let faults = try faults(of: try QueryParameters(request)["application"])
         guard faults.isEmpty else {
           throw Problem(.serviceUnavailable, "notReady", faults.joined(separator: "; "))
         }
@@ -35,6 +33,18 @@
         response.headers[.contentType] = "text/plain; version=0.0.4; charset=utf-8"
         return response
       }
+    }
+
+    /// Why the server is not ready, or one application of it.
+    ///
+    /// - Throws: `notFound` if there is no application with that id.
+    private func faults(of id: String?) throws(Problem) -> [String] {
+      let missing = applications.missing.filter { id == nil || $0.id == id }
+      let served = applications.all.filter { id == nil || $0.id == id }
+      guard id == nil || !missing.isEmpty || !served.isEmpty else {
+        throw Problem(.notFound, "notFound", "there is no application with this id")
+      }
+      return missing.map { "\($0.id): not served: \($0.reason)" } + served.compactMap { $0.fault }
     }
 
     private func text(_ text: String) -> Response {

@@ -21,8 +21,13 @@
     /// Checks a whole configuration.
     ///
     /// An HTTP certificate that has ended, or has not begun, does not fail the check: devices do not use it.
+    /// - Parameters:
+    ///   - configuration: The configuration.
+    ///   - toleratesDamage: Whether an application may have ``ApplicationMaterial/damage``.
     /// - Throws: All mistakes as one error, each with the place of the setting.
-    init(_ configuration: BigPeerConfiguration) async throws(ConfigurationError) {
+    init(
+      _ configuration: BigPeerConfiguration, toleratesDamage: Bool = false
+    ) async throws(ConfigurationError) {
       let (places, mistakes) = (configuration.places, Mistakes())
       try configuration.check()
       let adminFault = configuration.admin.listen == nil ? nil : AdminToken.fault(in: configuration.data)
@@ -43,7 +48,7 @@
       for (index, application) in configuration.applications.enumerated() {
         let places = ApplicationPlaces(places, BigPeerConfiguration.path(index))
         let material = await mistakes.collecting { () async throws(ConfigurationError) in
-          try await ApplicationMaterial(application, places)
+          try await ApplicationMaterial(application, places, toleratesDamage: toleratesDamage)
         }
         if let material { applications.append(material) }
       }
@@ -110,6 +115,8 @@
     /// Signs requests to the login webhook.
     let webhookSecret: String?
     let places: ApplicationPlaces
+    /// What is wrong with the application's own directory: then the application cannot be opened.
+    let damage: ConfigurationError?
 
     /// When each certificate ends, by its use: `identity` or `login`.
     var certificateEnds: [String: Date] {
@@ -133,12 +140,15 @@
     }
 
     init(
-      _ application: BigPeerConfiguration.Application, _ places: ApplicationPlaces
+      _ application: BigPeerConfiguration.Application, _ places: ApplicationPlaces,
+      toleratesDamage: Bool = false
     ) async throws(ConfigurationError) {
       self.places = places
       let mistakes = Mistakes()
+      // What the server keeps itself is no mistake of the configuration's author.
+      let damages = toleratesDamage ? Mistakes() : mistakes
       let folderFault = Directory.fault(application.folder)
-      if let folderFault { mistakes.add(places.fault("folder", folderFault)) }
+      if let folderFault { damages.add(places.fault("folder", folderFault)) }
       let login = await mistakes.collecting { () async throws(ConfigurationError) in
         try await Self.login(application, places)
       }
@@ -146,9 +156,10 @@
       let identity =
         folderFault != nil || login == nil
         ? nil
-        : await mistakes.collecting { () async throws(ConfigurationError) in
-          try await Self.identity(application, login?.0, places)
-        }
+        : await (application.identity == .sharedKey(file: nil) ? damages : mistakes)
+          .collecting { () async throws(ConfigurationError) in
+            try await Self.identity(application, login?.0, places)
+          }
       if let path = application.feed.webhookAuthorities {
         await mistakes.collecting { () async throws(ConfigurationError) in
           try await places.reading("feed.webhookAuthorities") { try Self.checkAuthorities(path) }
@@ -167,6 +178,12 @@
         }
       }
       try mistakes.check()
+      do throws(ConfigurationError) {
+        try damages.check()
+        damage = nil
+      } catch {
+        damage = error
+      }
       (issuer, webhookSecret) = login ?? (nil, nil)
       self.identity = identity ?? .development
     }

@@ -16,6 +16,8 @@
       var missing: [String: MissingApplication] = [:]
       /// The applications, in the configuration's order; kept, since each request reads it.
       var all: [HostedApplication] = []
+      /// Whether the server stops, so that a reload in flight opens nothing more.
+      var isOver = false
 
       mutating func settle() { all = order.compactMap { served[$0] } }
     }
@@ -33,7 +35,8 @@
     ///   - materials: The contents of the files of each, in the same order.
     ///   - logger: Gets log lines.
     /// - Returns: The applications.
-    /// - Throws: `BigPeerError` that names the application, if none can be served; then nothing is open.
+    /// - Throws: `BigPeerError` that names the application, or the damage of its directory, if none can be
+    ///   served; then nothing is open.
     package static func open(
       _ configurations: [BigPeerConfiguration.Application], _ materials: [ApplicationMaterial],
       logger: Logger
@@ -71,7 +74,10 @@
 
     /// Closes all applications; the devices of all are disconnected first.
     package func close() async {
-      let all = all
+      let all = state.withLock { state in
+        state.isOver = true
+        return state.all
+      }
       for application in all { application.dunlin.stopSync() }
       for application in all { await application.close() }
     }
@@ -94,11 +100,17 @@
         await application.close()
         throw error
       }
-      state.withLock { state in
+      let isServed = state.withLock { state in
+        guard !state.isOver else { return false }
         if !state.order.contains(application.id) { state.order.append(application.id) }
         state.served[application.id] = application
         state.missing[application.id] = nil
         state.settle()
+        return true
+      }
+      guard isServed else {
+        await end(application)
+        throw BigPeerError("the server stops")
       }
     }
 
@@ -108,6 +120,7 @@
     private func open(
       _ configuration: BigPeerConfiguration.Application, _ material: ApplicationMaterial
     ) async throws -> HostedApplication {
+      if let damage = material.damage { throw damage }
       let end = ContinuousClock.now + (isChanging.load(ordering: .relaxed) ? Self.lockTime : .zero)
       while true {
         do {
@@ -210,10 +223,15 @@
     ) async throws {
       let wanted = Dictionary(all.map { ($0.configuration.id, $0.configuration) }) { $1 }
       let served = self.all
+      var broken: Set<String> = []
       // All that end do so first: what takes their place may need their addresses and directories.
       for application in served {
         let next = wanted[application.id]
-        if let next, application.configuration.canBecome(next), !application.isFailed { continue }
+        let canStay = next.map { application.configuration.canBecome($0) } ?? false
+        let isFailed = application.isFailed
+        if canStay, !isFailed { continue }
+        // Nobody has asked for another one: that it cannot be opened is no mistake of the configuration.
+        if canStay { broken.insert(application.id) }
         work.closed.append((application.configuration, application.material))
         if next == nil { changes.removed.append(application.id) }
         suspend(application.configuration, "it is being \(next == nil ? "removed" : "opened again")")
@@ -223,10 +241,12 @@
       for (configuration, material) in all {
         let id = configuration.id
         if let application = self[id] {
+          // It is open, and has no use for what is damaged.
+          guard material.damage == nil else { continue }
           let former = (application, application.configuration, application.material)
           try await application.renew(configuration, material)
           work.renewed.append(former)
-        } else if missing(id) != nil, !closed.contains(id) {
+        } else if broken.contains(id) || missing(id) != nil && !closed.contains(id) {
           do {
             try await begin(configuration, material)
           } catch {
@@ -234,7 +254,7 @@
             continue
           }
           work.opened.append(id)
-          changes.repaired.append(id)
+          if closed.contains(id) { changes.reopened.append(id) } else { changes.repaired.append(id) }
         } else {
           try await begin(configuration, material)
           work.opened.append(id)

@@ -51,7 +51,8 @@
       do {
         try begin()
         defer { isReloading.withLock { $0 = false } }
-        outcome = try await carryOut(given)
+        // It goes on when the client that has asked for it goes away.
+        outcome = try await Task { try await self.carryOut(given) }.value
       } catch {
         parts.metrics.reloaded(isDone: false)
         let mistakes = (error as? ConfigurationError)?.all.map(\.description).joined(separator: "; ")
@@ -82,7 +83,7 @@
         throw next.places.fault(
           "data", "cannot change while the server runs, which uses \(former.data): restart it")
       }
-      let material = try await StartMaterial(next)
+      let material = try await StartMaterial(next, toleratesDamage: true)
       try material.checkValidity()
       let needsRestart = next.keepFixedSettings(of: former)
       let changes = try await parts.applications.apply(next.applications, material.applications)

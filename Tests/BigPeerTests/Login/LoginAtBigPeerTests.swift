@@ -3,6 +3,7 @@
   import CRDTCore
   import Facade
   import Foundation
+  import Links
   import LoginKit
   import Logging
   import TestKit
@@ -85,6 +86,28 @@
     private func wait(_ dunlin: Dunlin, forOrders count: Int) async throws {
       for await diff in try dunlin.store.changes(of: "SELECT * FROM orders") where diff.items.count == count {
         return
+      }
+    }
+
+    @Test func `logins of an application that cannot be served are asked to wait`() async throws {
+      var configuration = configuration
+      var second = RunningBigPeer.configuration(in: folder).applications[0]
+      second.id = "second"
+      second.folder = folder.file("applications/second")
+      configuration.applications.append(second)
+      let store = folder.file("applications/default/store")
+      try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: true)
+      try Data(repeating: 0x5A, count: 1 << 16).write(to: URL(filePath: "\(store)/data.mdb"))
+      try await RunningBigPeer.with(configuration) { [self] running in
+        #expect(running.addresses.devices.keys.sorted() == ["second"])
+        let client = HTTPSClient(authorityFile: folder.file("roots.pem"))
+        for step in ["challenge", "login"] {
+          let answer = try await client.post(Array("{}".utf8), to: HTTPSAddress("\(url)/\(step)"))
+          expectEqual(answer.status, 503)
+          expectEqual(answer.retryAfter, .seconds(30))
+        }
+        let other = try await client.post(Array("{}".utf8), to: HTTPSAddress("\(url)/other"))
+        #expect(other.status == 404)
       }
     }
 
