@@ -244,6 +244,7 @@ let package = Package(
       using: [
         "dunlin", "toplevel-waiting", "toplevel-awaiting", "meal-orders", "sensor-logger", "DunlinKit",
         "DocStore", "CRDTCore", "DunlinControl", "Links", "LoginKit", "PeerControl", "TestKit", "Transports",
+        .product(name: "Logging", package: "swift-log"),
       ]),
     tests(
       "BigPeerTests",

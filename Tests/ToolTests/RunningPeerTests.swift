@@ -3,6 +3,7 @@ import DunlinControl
 import DunlinKit
 import Facade
 import Foundation
+import PeerControl
 import TestKit
 import Testing
 
