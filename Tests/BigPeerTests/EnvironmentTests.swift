@@ -81,7 +81,7 @@
         [
           "BIGPEER__applications__0__id": "shop", "BIGPEER__applications__1__id": "bar",
           "BIGPEER__applications__1__devices__listen": "[]", "BIGPEER__admin__on": "false",
-          "BIGPEER__applications__1__name": "second",
+          "BIGPEER__applications__1": #"{"name": "second"}"#,
         ])
       #expect(configuration.applications.map(\.id) == ["shop", "bar"])
       #expect(configuration.applications[1].name == "second")
@@ -113,6 +113,10 @@
       (
         ["BIGPEER__data_FILE": "/nowhere/at/all"],
         "BIGPEER__data_FILE: the file /nowhere/at/all cannot be read"
+      ),
+      (
+        ["BIGPEER__applications__1__devices__listen__0": "5"],
+        "BIGPEER__applications__1__devices__listen__0: applications[1].devices.listen: must be a list of texts"
       ),
       (["BIGPEER__admin__listen": "0.0.0.0:1"], "BIGPEER__admin__listen: must be loopback"),
     ])

@@ -134,6 +134,15 @@ import Testing
     #expect(code { _ = try restored(.number(4)) } == .notFound)
   }
 
+  @Test(arguments: [
+    (0 as UInt64, "1970-01-01T00:00:00.000Z"), (951_782_399_999, "2000-02-28T23:59:59.999Z"),
+    (951_868_799_000, "2000-02-29T23:59:59.000Z"), (1_796_044_966_912, "2026-11-30T13:22:46.912Z"),
+    (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+  ])
+  func `a moment that no point has is named as people write times`(time: UInt64, text: String) {
+    #expect("\(BackupMoment.time(time))" == "a point made at \(text) or before")
+  }
+
   @Test func `small files of a higher layer are kept with each point`() throws {
     let file = SecretFile("extra", in: fixture.path)
     try file.replace(by: Array("first".utf8))
@@ -310,6 +319,22 @@ import Testing
       _ = try Store.restore(fromSeries: series, to: target) { if $0.share > 0.3 { throw Interruption() } }
     }
     #expect(try entries(fixture.directory.path) == ["db", "series"])
+  }
+
+  @Test func `what a killed restore and a killed backup have left is written over and removed`() throws {
+    _ = try point()
+    let target = fixture.directory.file("restored")
+    for name in [target + ".image", target + ".partial"] {
+      try FileManager.default.createDirectory(atPath: name, withIntermediateDirectories: false)
+      try Data("half".utf8).write(to: URL(fileURLWithPath: name + "/data.mdb"))
+    }
+    try Data("half".utf8).write(to: file("00000002.increment.partial"))
+    try Data("mine".utf8).write(to: file("notes.txt"))
+    #expect(try Store.backups(inSeries: series).count == 1)
+    _ = try Store.restore(fromSeries: series, to: target)
+    #expect(try entries(fixture.directory.path) == ["db", "restored", "series"])
+    #expect(try point().number == 2)
+    #expect(try entries(series) == ["00000001.base", "00000002.increment", "lock", "notes.txt"])
   }
 
   @Test(arguments: [StoreStep.pointWritten, .pointSynced, .pointRenamed])

@@ -123,8 +123,10 @@
       var texts: [String] = []
       for (index, element) in elements.enumerated() {
         guard case .string(let text) = element, !text.isEmpty else {
-          let line = lines?.members[name]?.elements[index].line
-          throw fault(name, .words("must be a list of texts that are not empty"), line: line)
+          let place = lines?.members[name]?.elements[index]
+          let fault = fault(
+            name, .words("must be a list of texts that are not empty"), line: place?.line)
+          throw place?.origin.map { ConfigurationError($0, fault.message) } ?? fault
         }
         texts.append(text)
       }

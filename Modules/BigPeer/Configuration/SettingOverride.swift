@@ -31,12 +31,11 @@
     /// All settings of an environment, an object before its members and the elements of a list in order.
     static func all(in environment: [String: String]) -> [SettingOverride] {
       environment.compactMap { SettingOverride($0, $1) }.sorted { a, b in
-        guard a.path.count == b.path.count else { return a.path.count < b.path.count }
         for (one, other) in zip(a.path, b.path) where one != other {
           if let one = Int(one), let other = Int(other) { return one < other }
           return one < other
         }
-        return !a.isFile && b.isFile
+        return (a.path.count, a.isFile ? 1 : 0) < (b.path.count, b.isFile ? 1 : 0)
       }
     }
 

@@ -46,11 +46,11 @@
           path, atMost: Webhook.secretBytes.upperBound + 64, "the secret of the login webhook")
       case .environment(let name):
         place = "the secret of the login webhook in the variable \(name)"
-        if let value = environment[name] {
-          read = value
-        } else if let path = environment["\(name)_FILE"], !path.isEmpty {
+        if let path = environment["\(name)_FILE"], !path.isEmpty {
           read = try SecretText.read(
             path, atMost: Webhook.secretBytes.upperBound + 64, "the secret of the login webhook")
+        } else if let value = environment[name] {
+          read = value
         } else {
           throw BigPeerError("\(place): there is no such variable, and no \(name)_FILE")
         }
