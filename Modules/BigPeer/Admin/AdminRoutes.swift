@@ -18,8 +18,8 @@
     let now: @Sendable () -> Int64
 
     func add(to router: Router<ServerContext>) {
-      router.get("/admin/applications") { request, _ in
-        try token.check(request.headers)
+      router.get("/admin/applications") { request, context in
+        try check(request, context)
         return try json(["applications": .array(try applications.all.map { .map(try $0.summary()) })])
       }
       router.get("/admin/applications/:application") { request, context in
@@ -30,8 +30,8 @@
         await application.askDevices()
         return try json(["devices": .array(try application.devices().map { .map($0) })])
       }
-      router.post("/admin/reload") { request, _ in
-        try token.check(request.headers)
+      router.post("/admin/reload") { request, context in
+        try check(request, context)
         do {
           try await reloader.reload()
         } catch {
@@ -43,9 +43,17 @@
       addMaintenance(to: router)
     }
 
+    /// Checks that a request has the token; its connection then keeps its place.
+    ///
+    /// - Throws: `authentication`.
+    func check(_ request: Request, _ context: ServerContext) throws(Problem) {
+      try token.check(request.headers)
+      context.record.noteToken()
+    }
+
     /// The application that a path names; the request must have the token.
     func application(_ request: Request, _ context: ServerContext) throws -> HostedApplication {
-      try token.check(request.headers)
+      try check(request, context)
       let id = context.parameters.get("application").flatMap { $0.removingPercentEncoding } ?? ""
       guard let application = applications[id] else {
         throw Problem(.notFound, "notFound", "there is no application with this id")
