@@ -311,8 +311,7 @@
       }
     }
 
-    @Test func `one address has so many connections with a key, and no more`() async throws
-    {
+    @Test func `one address has so many connections with a key, and no more`() async throws {
       try await with {
         $0.connectionsByAddress = 4
       } _: { running, api in
