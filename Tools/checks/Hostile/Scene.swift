@@ -19,6 +19,8 @@ final class Scene: Sendable {
     /// The victim's site is then the greater one, so that of two connections the victim keeps the incoming
     /// one.
     var dialsHonest = false
+    /// Whether the victim is a big peer, with its listeners for HTTP.
+    var isBigPeer = false
   }
 
   let victim: ChildPeer
@@ -59,7 +61,8 @@ final class Scene: Sendable {
     (directory, quickDirectory) = try SceneDirectories.make()
     victimPath = directory.appendingPathComponent("victim").path
     victim = try Self.start(
-      "victim", at: victimPath, program, options: setup.answersQueries ? ["--answer-queries"] : [])
+      "victim", at: victimPath, program,
+      options: (setup.answersQueries ? ["--answer-queries"] : []) + (setup.isBigPeer ? ["--big"] : []))
     honest = try Self.start("honest", at: quickDirectory.appendingPathComponent("honest").path, program)
     for query in ["SELECT * FROM beats"] + setup.subscriptions {
       try await victim.ask("subscribe", ["query": .string(query)])
