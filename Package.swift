@@ -296,7 +296,8 @@ let package = Package(
     .executableTarget(
       name: "checks",
       dependencies: [
-        "CLMDB", "CRDTCore", "CRDTModel", "CZlib", "DocStore", "Facade", "Failpoints", "PeerControl",
+        "BigPeer", "CLMDB", "CRDTCore", "CRDTModel", "CZlib", "DocStore", "Facade", "Failpoints",
+        "PeerControl",
         "QueryComparison", "QueryEngine", "SimKit", "SyncProtocol", "TestKit", "Transports",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),

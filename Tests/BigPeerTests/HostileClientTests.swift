@@ -296,29 +296,78 @@
       }
     }
 
-    @Test func `one address has so many connections and no more, and they come back`() async throws {
+    /// Opens so many connections that have each had an answer to a request with the key.
+    private func known(_ api: APIClient, _ count: Int) async throws -> [PlainConnection] {
+      let body = "{\"statement\":\"SELECT * FROM c\"}"
+      let request = Array((head(api, "Content-Length: \(body.utf8.count)\r\n") + body).utf8)
+      let client = api.client
+      return try await offTasks {
+        try (0..<count).map { _ in
+          let connection = try client.connect()
+          connection.write(request)
+          _ = try connection.read()
+          return connection
+        }
+      }
+    }
+
+    @Test func `one address has so many connections with a key, and no more`() async throws {
       try await with {
         $0.connectionsByAddress = 4
       } _: { running, api in
+        let held = try await self.known(api, 4)
         let client = api.client
         try await offTasks {
-          let held = try (0..<4).map { _ in try client.connect() }
           // The system accepts a fifth, and it is closed at once.
-          usleep(200_000)
           let fifth = try client.connect()
           #expect(((try? fifth.read()) ?? []).isEmpty)
           withExtendedLifetime(held) {}
         }
-        var status = 0
-        for _ in 0..<100 where status != 200 {
-          status = (try? await api.execute("SELECT * FROM c").status) ?? 0
-          if status != 200 { try await Task.sleep(for: .milliseconds(50)) }
-        }
-        #expect(status == 200)
         let nobody = try APIClient(running.addresses.admin, token: nil)
         let metrics = try await nobody.send("GET", "/metrics").text
         #expect(metrics.contains("bigpeer_http_connections_refused_total "))
         #expect(!metrics.contains("bigpeer_http_connections_refused_total 0\n"))
+      }
+    }
+
+    @Test func `connections of one address that do nothing make room for others of the address`() async throws
+    {
+      try await with {
+        $0.connectionsByAddress = 4
+      } _: { running, api in
+        let client = api.client
+        let held = try await offTasks { try (0..<12).map { _ in try client.connect() } }
+        #expect(try await api.execute("SELECT * FROM c").status == 200)
+        let first = try await offTasks { try held[0].read() }
+        #expect(first.isEmpty)
+        let nobody = try APIClient(running.addresses.admin, token: nil)
+        let metrics = try await nobody.send("GET", "/metrics").text
+        #expect(metrics.contains("bigpeer_http_connections_refused_total 0\n"))
+        withExtendedLifetime(held) {}
+      }
+    }
+
+    @Test func `one key does not keep all places`() async throws {
+      try await with {
+        $0.connections = 4
+      } _: { running, api in
+        let other = try await running.api()
+        let held = try await self.known(api, 4)
+        #expect(try await other.execute("SELECT * FROM c").status == 200)
+        withExtendedLifetime(held) {}
+      }
+    }
+
+    @Test func `the health of a server can be asked for while all places of its listener are idle`()
+      async throws
+    {
+      try await with { _ in
+      } _: { running, _ in
+        let nobody = try APIClient(running.addresses.admin, token: nil)
+        let client = nobody.client
+        let held = try await offTasks { try (0..<100).map { _ in try client.connect() } }
+        #expect(try await nobody.send("GET", "/healthz").status == 200)
+        withExtendedLifetime(held) {}
       }
     }
 

@@ -19,8 +19,8 @@
     let now: @Sendable () -> Int64
 
     func add(to router: Router<ServerContext>) {
-      router.get("/admin/applications") { request, _ in
-        try token.check(request.headers)
+      router.get("/admin/applications") { request, context in
+        try check(request, context)
         let served = applications.all.map { $0.summaryOrFailure }
         return try json([
           "applications": .array((served + applications.missing.map(\.summary)).map { .map($0) })
@@ -35,8 +35,8 @@
         await application.askDevices()
         return try json(["devices": .array(try application.devices().map { .map($0) })])
       }
-      router.post("/admin/reload") { request, _ in
-        try token.check(request.headers)
+      router.post("/admin/reload") { request, context in
+        try check(request, context)
         let outcome: BigPeerReload
         do {
           outcome = try await reloader.reload()
@@ -48,6 +48,14 @@
       addKeys(to: router)
       addMaintenance(to: router)
       addExport(to: router)
+    }
+
+    /// Checks that a request has the token; its connection then keeps its place.
+    ///
+    /// - Throws: `authentication`.
+    func check(_ request: Request, _ context: ServerContext) throws(Problem) {
+      try token.check(request.headers)
+      context.record.noteToken()
     }
 
     /// The application that a path names; the request must have the token.

@@ -15,6 +15,8 @@
 
     private struct State {
       var content = Content()
+      /// Whether the request was admitted with the administrator's token.
+      var hasToken = false
       var statement: StatementContext?
       /// Why it is not carried out.
       var ending: Problem?
@@ -27,6 +29,12 @@
     func note(application: String, key: String) {
       state.withLock { ($0.content.application, $0.content.key) = (application, key) }
     }
+
+    /// Records that the request was admitted with the administrator's token.
+    func noteToken() { state.withLock { $0.hasToken = true } }
+
+    /// What the request was admitted with: the id of its key, or a word for the token; `nil` if it was not.
+    var credential: String? { state.withLock { $0.content.key ?? ($0.hasToken ? "token" : nil) } }
 
     func note(failure: String) { state.withLock { $0.content.failure = failure } }
 

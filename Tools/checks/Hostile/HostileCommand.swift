@@ -51,8 +51,17 @@ struct AttackCommand: AsyncParsableCommand {
     for name in rows where Rows.named(name) == nil { throw ValidationError("there is no row \(name)") }
   }
 
+  /// Lets this process, and those that it starts, have the connections of all rows.
+  private func allowConnections() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = min(limit.rlim_max, max(limit.rlim_cur, 8_192))
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+
   func run() async throws {
     signal(SIGPIPE, SIG_IGN)
+    allowConnections()
     let sources = SceneDirectories.removeWhenInterrupted()
     defer {
       SceneDirectories.removeAll()

@@ -21,6 +21,8 @@ final class Scene: Sendable {
     var dialsHonest = false
     /// Whether it also listens for WebSockets.
     var listensForWebSockets = false
+    /// Whether the victim is a big peer, with its listeners for HTTP.
+    var isBigPeer = false
   }
 
   let victim: ChildPeer
@@ -63,7 +65,8 @@ final class Scene: Sendable {
     (directory, quickDirectory) = try SceneDirectories.make()
     victimPath = directory.appendingPathComponent("victim").path
     victim = try Self.start(
-      "victim", at: victimPath, program, options: setup.answersQueries ? ["--answer-queries"] : [])
+      "victim", at: victimPath, program,
+      options: (setup.answersQueries ? ["--answer-queries"] : []) + (setup.isBigPeer ? ["--big"] : []))
     honest = try Self.start("honest", at: quickDirectory.appendingPathComponent("honest").path, program)
     for query in ["SELECT * FROM beats"] + setup.subscriptions {
       try await victim.ask("subscribe", ["query": .string(query)])

@@ -14,13 +14,26 @@
       var turn: UInt64
       /// The request in progress.
       var record: RequestRecord?
-      /// Whether a request on it was admitted with a key.
-      var hasShownKey = false
+      /// The key or the token of its latest request that was admitted with one.
+      var credential: String?
       /// Why no further request of it is carried out.
       var ending: Problem?
 
-      /// Whether it may be closed for another one: it has shown no key, and nobody waits for an answer on it.
-      var isExpendable: Bool { record == nil && !hasShownKey }
+      /// Whether somebody waits for an answer on it.
+      var isBusy: Bool { record != nil }
+      /// Whether a request on it was admitted, also the one in progress.
+      var hasShownKey: Bool { credential != nil || record?.credential != nil }
+    }
+
+    /// A connection that may be closed for another one.
+    private struct Candidate {
+      let id: ObjectIdentifier
+      let turn: UInt64
+
+      /// This one, or the other if that is older.
+      func older(than other: Candidate?) -> Candidate {
+        other.map { $0.turn < turn ? $0 : self } ?? self
+      }
     }
 
     private struct State {
@@ -45,12 +58,36 @@
         return connection
       }
 
-      /// Removes the expendable connection that has been idle for longest, to make room.
+      /// Removes a connection to make room for another one.
       ///
-      /// - Complexity: O(*n*) in the connections, of which there are as many as may be.
-      mutating func removeExpendable() -> Connection? {
-        let found = connections.filter { $0.value.isExpendable }.min { $0.value.turn < $1.value.turn }
-        return found.flatMap { remove($0.key) }
+      /// That is the one that has been idle for longest without having shown a key. If all others have shown
+      /// one, it is the one whose request without a key has been in progress for longest. If all have shown a
+      /// key, it is an idle one of the key with the most connections, if these are more than a quarter.
+      ///
+      /// - Parameter origin: The address whose connections are considered; `nil` for those of all.
+      /// - Returns: The connection; `nil` if none may be closed.
+      /// - Complexity: O(*n*) in the connections.
+      mutating func removeExpendable(of origin: ConnectionOrigin? = nil) -> Connection? {
+        var (idle, busy): (Candidate?, Candidate?)
+        var byCredential: [String: (count: Int, oldest: Candidate?)] = [:]
+        for (id, connection) in connections where origin == nil || connection.origin == origin {
+          let candidate = Candidate(id: id, turn: connection.turn)
+          if let credential = connection.credential {
+            var known = byCredential[credential] ?? (0, nil)
+            known.count += 1
+            if !connection.isBusy { known.oldest = candidate.older(than: known.oldest) }
+            byCredential[credential] = known
+          } else if !connection.isBusy {
+            idle = candidate.older(than: idle)
+          } else if !connection.hasShownKey {
+            busy = candidate.older(than: busy)
+          }
+        }
+        if let found = idle ?? busy { return remove(found.id) }
+        guard origin == nil, let most = byCredential.values.max(by: { $0.count < $1.count }),
+          most.count > connections.count / 4
+        else { return nil }
+        return most.oldest.flatMap { remove($0.id) }
       }
     }
 
@@ -89,20 +126,23 @@
 
     /// Counts a connection until ``close(_:)``.
     ///
-    /// When there are as many as may be, the one that has been idle for longest without having shown a key is
-    /// closed for it. So connections that do nothing cannot keep others out.
+    /// When there are as many as may be, of all addresses or of one, another one is closed for it: see
+    /// ``State/removeExpendable(of:)``. So connections that do nothing cannot keep others out.
     ///
     /// - Returns: Whether there is room for it.
     func open(_ channel: any Channel) -> Bool {
       let origin = ConnectionOrigin(channel.remoteAddress)
       let isProxy = proxies.contains(channel.remoteAddress)
       let isForeign = admitsProxiesOnly && !isProxy
-      let (isOpen, replaced, refused) = state.withLock { state -> (Bool, (any Channel)?, UInt64?) in
-        var replaced: (any Channel)?
+      let (isOpen, replaced, refused) = state.withLock { state -> (Bool, Connection?, UInt64?) in
+        var replaced: Connection?
+        if !isProxy, !isForeign, state.byOrigin[origin, default: 0] >= limits.connectionsByAddress {
+          replaced = state.removeExpendable(of: origin)
+        }
         let hasRoom = isProxy || state.byOrigin[origin, default: 0] < limits.connectionsByAddress
         let mayOpen = hasRoom && !isForeign
         if mayOpen, state.connections.count >= limits.connections {
-          replaced = state.removeExpendable()?.channel
+          replaced = state.removeExpendable()
         }
         guard mayOpen, state.connections.count < limits.connections else {
           state.refused += 1
@@ -116,7 +156,8 @@
         state.byOrigin[origin, default: 0] += 1
         return (true, replaced, nil)
       }
-      replaced?.close(promise: nil)
+      replaced?.record?.abandon(.replaced)
+      replaced?.channel.close(promise: nil)
       if let refused {
         let reason =
           isForeign
@@ -153,10 +194,10 @@
     /// Records that the response to a request has ended.
     func end(_ record: RequestRecord, on channel: any Channel) {
       let id = ObjectIdentifier(channel)
-      let hasShownKey = record.content.key != nil
+      let credential = record.credential
       state.withLock { state in
         guard var connection = state.connections[id] else { return }
-        if hasShownKey { connection.hasShownKey = true }
+        if let credential { connection.credential = credential }
         if connection.record === record { connection.record = nil }
         connection.turn = state.nextTurn()
         state.connections[id] = connection
@@ -176,6 +217,9 @@
   extension Problem {
     /// The problem of a request whose connection has ended.
     static let abandoned = Problem(.requestTimeout, "connection", "the connection ended before the answer")
+
+    /// The problem of a request without a key whose connection was closed for another one.
+    static let replaced = Problem(.requestTimeout, "connection", "the connection was closed for another one")
 
     /// The problem of a request whose client takes nothing of the response.
     static let stalled = Problem(.requestTimeout, "stalled", "the client took nothing of the answer in time")

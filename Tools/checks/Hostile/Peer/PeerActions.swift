@@ -20,8 +20,12 @@ final class PeerActions: Sendable {
     var held: [[UInt8]] = []
   }
 
-  init(_ dunlin: Dunlin) {
+  /// Where a big peer is reached over HTTP, and with which keys.
+  private let http: [TextKey: Value]
+
+  init(_ dunlin: Dunlin, http: [TextKey: Value] = [:]) {
     self.dunlin = dunlin
+    self.http = http
     beats = Beats(dunlin)
   }
 
@@ -53,6 +57,7 @@ final class PeerActions: Sendable {
     case "waits":
       return ["waits": .array(beats.takeWaits().map { .int($0) })]
     case "traffic": return traffic()
+    case "http": return http
     case "site": return site()
     case "count": return ["documents": .int(Int64(try count(request.text("collection"))))]
     case "clock": return ["lead": .int(try clockLead())]

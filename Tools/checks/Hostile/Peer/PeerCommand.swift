@@ -21,15 +21,28 @@ struct PeerCommand: ParsableCommand {
   var name: String
   @Flag(help: "Run queries for other peers.")
   var answerQueries = false
+  @Flag(help: "Be a big peer, with its listeners for HTTP.")
+  var big = false
 
   func run() throws {
     // What peers make the log say is part of what they cost.
     LoggingSystem.bootstrap { _ in StandardErrorLog(from: .info) }
     signal(SIGINT, SIG_IGN)
+    #if Server
+      if big {
+        let victim = try BigPeerVictim.start(at: store, name: name)
+        serve(PeerActions(victim.dunlin, http: victim.fields))
+        return victim.stop()
+      }
+    #endif
     let dunlin = try Dunlin(
       path: store, identity: .unsafeDevelopment(appID: Self.appID),
       configuration: .init(peerName: name, answersRemoteQueries: answerQueries))
-    let actions = PeerActions(dunlin)
+    serve(PeerActions(dunlin))
+    try dunlin.close()
+  }
+
+  private func serve(_ actions: PeerActions) {
     while let line = readLine() {
       guard case .map(let request)? = try? JSON.parse(Array(line.utf8), options: .init(interpretsTags: true))
       else { continue }
@@ -42,7 +55,6 @@ struct PeerCommand: ParsableCommand {
       answer["id"] = request["id"] ?? .null
       Self.send(answer)
     }
-    try dunlin.close()
   }
 
   private static func send(_ message: [TextKey: Value]) {
