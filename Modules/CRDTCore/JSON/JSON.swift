@@ -101,11 +101,12 @@ public enum JSON {
   /// About the number of values and keys in a JSON text, without parsing it; it is never too small.
   ///
   /// - Complexity: O(*n*)
-  package static func valueCount(in text: some Sequence<UInt8>) -> Int {
+  package static func valueCount(in text: RawSpan) -> Int {
     var count = 1
     var isInText = false
     var isEscaped = false
-    for byte in text {
+    for offset in text.byteOffsets {
+      let byte = text.byte(at: offset)
       if isInText {
         if isEscaped {
           isEscaped = false

@@ -40,7 +40,8 @@ extension Evaluator {
   }
 
   fileprivate mutating func deserialized(_ text: String) throws(QueryError) -> Value? {
-    try charge(text.utf8.count + JSON.valueCount(in: text.utf8) * MemoryLayout<Value>.stride)
+    let count = text.withUTF8Bytes { JSON.valueCount(in: $0) }
+    try charge(text.utf8.count + count * MemoryLayout<Value>.stride)
     return Self.parsed(text)
   }
 

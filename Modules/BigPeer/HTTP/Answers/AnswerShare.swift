@@ -8,7 +8,7 @@
   ///
   /// Bytes count from when they are made until they are handed to the connection, which takes no more while
   /// the client does not read. The thread that makes rows waits for room; a small response needs none. A row
-  /// that takes much memory is made by one statement of a key at a time.
+  /// that takes much memory is made by one statement of a key at a time, after the one before it was sent.
   final class AnswerShare: StatementMemory {
     /// The bytes of a response that need no room in the account; sending begins before there are more.
     private static let freeBytes = 64 << 10
@@ -76,7 +76,7 @@
           (max(0, Self.needed(state.made) - state.reserved), state.made - bytes < Self.freeBytes)
         }
         guard missing > 0 else { return }
-        // Where room is scarce, a response has no second large row in hand: others of the key need one, too.
+        // Where room is scarce, a response has no more in hand than it is about to send.
         if isAlone || ledger.answers.hasPlenty(for: key) {
           try ledger.answers.reserve(missing, for: key) { () throws(QueryError) in try statement.poll() }
           return state.withLock { $0.reserved += missing }
@@ -93,6 +93,11 @@
 
     func beginLargeRow(_ poll: () throws(QueryError) -> Void) throws(QueryError) {
       guard !state.withLock({ $0.makesLargeRow }) else { return }
+      // The row before is sent first: no values are held while its bytes wait for the client.
+      while state.withLock({ $0.made >= Self.freeBytes }) {
+        _ = progress.wait(timeout: .now() + ByteAccount.checkInterval)
+        try poll()
+      }
       try ledger.makers.reserve(1, for: key, polling: poll)
       state.withLock { $0.makesLargeRow = true }
     }

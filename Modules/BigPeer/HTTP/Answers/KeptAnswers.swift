@@ -65,7 +65,7 @@
     }
 
     private var rows: [([UInt8], Bound)] {
-      let (count, bytes) = (UInt64(limits.keptAnswers), UInt64(limits.keptAnswerBytes))
+      let (count, bytes) = (UInt64(clamping: limits.keptAnswers), UInt64(clamping: limits.keptAnswerBytes))
       return [
         (owner, Bound(count: max(count / 2, 1), bytes: bytes / 2)),
         (Self.all, Bound(count: count, bytes: bytes)),

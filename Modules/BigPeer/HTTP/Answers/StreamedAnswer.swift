@@ -4,6 +4,7 @@
   import HTTPTypes
   import Hummingbird
   import NIOCore
+  import Synchronization
 
   /// A response whose rows are sent as they are read, so that it needs little memory for any number of rows.
   struct StreamedAnswer: Sendable {
@@ -25,6 +26,20 @@
       let reader: RowReader<[UInt8]>
       init(_ reader: RowReader<[UInt8]>) { self.reader = reader }
       deinit { reader.stop(nil) }
+    }
+
+    /// The rows that were read before the response began; they are released as they are sent.
+    private final class FirstRows: Sendable {
+      private let rows: Mutex<[[UInt8]]>
+
+      init(_ rows: [[UInt8]]) { self.rows = Mutex(rows) }
+
+      func take() -> [[UInt8]] {
+        rows.withLock { rows in
+          defer { rows = [] }
+          return rows
+        }
+      }
     }
 
     init(
@@ -56,10 +71,10 @@
         begun.append(contentsOf: more)
         guard begun.count <= admission.limits.rows else { throw Problem.tooManyRows(admission.limits.rows) }
       }
-      let first = begun
+      let first = FirstRows(begun)
       return Response(
         status: .ok, headers: Response.jsonHeaders(transaction: answer.transaction.description),
-        body: ResponseBody { writer in try await send(first, to: &writer) })
+        body: ResponseBody { writer in try await send(first.take(), to: &writer) })
     }
 
     /// The response with the members that are known only at its end.
@@ -70,10 +85,10 @@
     }
 
     @concurrent
-    private func send(_ first: [[UInt8]], to writer: inout any ResponseBodyWriter) async throws {
+    private func send(_ first: consuming [[UInt8]], to writer: inout any ResponseBodyWriter) async throws {
       var text = RowText(bytes: answer.opening(name), limit: admission.limits.rows)
       do {
-        var more = first
+        var more = consume first
         while !more.isEmpty {
           // The rows that are sent are released one by one.
           more.reverse()

@@ -9,6 +9,6 @@
     /// The approximate memory of the values of a text, besides that of its characters, in bytes.
     ///
     /// - Complexity: O(*n*)
-    static func bytes(of text: [UInt8]) -> Int { JSON.valueCount(in: text) * valueBytes }
+    static func bytes(of text: [UInt8]) -> Int { JSON.valueCount(in: text.span.bytes) * valueBytes }
   }
 #endif
