@@ -72,7 +72,7 @@
 
     /// The application that a path names, if it cannot be served; the request must have the token.
     private func missing(_ request: Request, _ context: ServerContext) throws -> MissingApplication? {
-      try token.check(request.headers)
+      try check(request, context)
       return applications.missing(Self.id(context))
     }
 
