@@ -138,6 +138,7 @@ package enum TCP {
       .channelOption(.socketOption(.so_keepalive), value: 1)
       .channelOption(.allowRemoteHalfClosure, value: true)
       .channelOption(.recvAllocator, value: receiveAllocator)
+      .channelOption(.maxMessagesPerRead, value: 1)
       .channelOption(.writeBufferWaterMark, value: waterMark)
   }
 
@@ -169,9 +170,9 @@ package enum TCP {
   /// Receive buffers grow with what the socket holds, so that a fast peer needs few reads.
   ///
   /// They are small at first. Each link keeps its own, and most links of a server with many peers carry
-  /// little.
+  /// little. After each buffer the link says whether it has room for another.
   static var receiveAllocator: AdaptiveRecvByteBufferAllocator {
-    AdaptiveRecvByteBufferAllocator(minimum: 2 << 10, initial: 2 << 10, maximum: 256 << 10)
+    AdaptiveRecvByteBufferAllocator(minimum: 2 << 10, initial: 2 << 10, maximum: 128 << 10)
   }
 
   /// The bounds of the socket's own queue.

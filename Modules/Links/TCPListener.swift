@@ -111,6 +111,7 @@ public final class TCPListener: Sendable {
       .childChannelOption(.socketOption(.so_keepalive), value: 1)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelOption(.recvAllocator, value: TCP.receiveAllocator)
+      .childChannelOption(.maxMessagesPerRead, value: 1)
       .childChannelOption(.writeBufferWaterMark, value: TCP.waterMark)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {

@@ -43,9 +43,10 @@ public struct SessionConfiguration: Sendable {
   /// The bytes of received, unapplied data that a session may hold, and that all sessions may hold.
   ///
   /// The share is only three eighths because a transaction holds its records twice more: for observers and in
-  /// pages. Also, one transaction is accepted whatever the other sessions hold.
+  /// pages. Also, one transaction is accepted whatever the other sessions hold. A third of the share of all
+  /// sessions is for those that hold little, beside the limit (``PeerMemory/mayReceive(_:_:limit:)``).
   package var arrivedBytes: Int { peerMemoryBytes / 8 * 3 }
-  package var allArrivedBytes: Int { allPeersMemoryBytes / 8 * 3 }
+  package var allArrivedBytes: Int { allPeersMemoryBytes / 4 }
 
   /// Whether both ends of the link are on one machine.
   ///

@@ -191,6 +191,24 @@ import Testing
     #expect(stage.transfers(at: .zero).map(\.outline.site.low) == [6])
   }
 
+  @Test func `what sessions have reported takes the room of further beginnings`() throws {
+    let stage = TransferStage()
+    let bytes = SyncLimits.stagedMemoryBytes / 3
+    // As many sessions, of which each has reported what there was when it began.
+    var reported: [[StagedTransfer]] = []
+    for number in 1...20 as ClosedRange<UInt64> {
+      stage.keep(try Self.beginning(bytes, from: number))
+      reported.append(stage.transfers(at: .zero))
+      expect(stage.memoryBytes <= SyncLimits.stagedMemoryBytes, "\(stage.memoryBytes) after \(number)")
+    }
+    #expect(stage.memoryBytes == 3 * bytes && reported.count == 20)
+    reported = []
+    stage.keep(try Self.beginning(bytes, from: 21))
+    #expect(stage.transfers(at: .zero).map(\.outline.site.low).last == 21)
+    for transfer in stage.transfers(at: .zero) { stage.remove(transfer.number) }
+    #expect(stage.memoryBytes == 0)
+  }
+
   @Test func `little of a transfer is handed to the store at once`() throws {
     let raw = try RawPeer { $0.tuning.transfers.stagingSpan = .zero }
     defer { raw.peer.close() }

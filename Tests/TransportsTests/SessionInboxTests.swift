@@ -150,6 +150,38 @@ import Testing
     #expect(seen > 2 * DriverLimits.unseenBytes)
   }
 
+  @Test func `sessions together hold a bound of received bytes, and each of them a few`() {
+    let unseen = UnseenBytes()
+    let piece = [UInt8](repeating: 1, count: 16 << 10)
+    var inboxes = (0..<64).map { _ in SessionInbox(unseen) }
+    for inbox in inboxes {
+      while inbox.hasRoom { _ = inbox.post(chunk: piece) }
+    }
+    let least = inboxes.count * DriverLimits.leastUnseenBytes
+    #expect(unseen.count >= DriverLimits.allUnseenBytes)
+    #expect(unseen.count <= DriverLimits.allUnseenBytes + DriverLimits.unseenBytes + least)
+    // Whoever has processed its own goes on, whatever the others hold.
+    _ = inboxes[63].take(keepingTurn: true)
+    inboxes[63].sawChunks(allBut: [])
+    #expect(inboxes[63].hasRoom)
+    for inbox in inboxes.prefix(32) { inbox.discard() }
+    inboxes.removeAll()
+    #expect(unseen.count == 0)
+  }
+
+  @Test func `an end is known before it is its turn`() {
+    let inbox = SessionInbox()
+    _ = inbox.post { $0.nudged = true }
+    #expect(!inbox.isEnding)
+    _ = inbox.post { $0.linkEnd = LinkError(.disconnected, "gone") }
+    #expect(inbox.isEnding)
+    _ = inbox.take(keepingTurn: true)
+    #expect(inbox.isEnding)
+    let other = SessionInbox()
+    _ = other.post { $0.cancelled = true }
+    #expect(other.isEnding)
+  }
+
   @Test func `one thread at a time has the turn, however many put something in`() async {
     let inbox = SessionInbox()
     let holders = Holders()

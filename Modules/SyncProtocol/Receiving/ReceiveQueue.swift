@@ -77,6 +77,7 @@ final class ReceiveQueue {
     note(packed: content.byteCount, plain: head.plainBytes)
     append(arrival, under: interest)
     acknowledge(frameBytes, plainBytes: head.plainBytes, isSettled: arrival.ranges.isEmpty)
+    noteHeld()
   }
 
   /// Receives a chunk of a large transaction.
@@ -88,6 +89,7 @@ final class ReceiveQueue {
     if !isDropped { note(packed: content.byteCount, plain: head.plainBytes) }
     if let arrival { append(arrival, under: interest) }
     acknowledge(frameBytes, plainBytes: isDropped ? 0 : head.plainBytes, isSettled: arrival == nil)
+    noteHeld()
   }
 
   /// Receives a reference to bytes of a large transaction that an earlier link has delivered.
@@ -97,6 +99,7 @@ final class ReceiveQueue {
     let arrival = try assembly.receive(frame, seen: seen)
     if let arrival { append(arrival, under: interest) }
     acknowledge(frameBytes, plainBytes: 0, isSettled: arrival == nil)
+    noteHeld()
   }
 
   private func note(packed: Int, plain: Int) {
@@ -137,7 +140,7 @@ final class ReceiveQueue {
 
   // MARK: - Bounds
 
-  /// Bytes in memory that are received and not applied.
+  /// Bytes in memory that are received and not applied, with copies that are on their way into the store.
   var heldBytes: Int { pendingBytes + arrived.indexBytes + decodedBytes + assembly.pieceBytes }
 
   /// Returns whether more bytes may be held for this peer.
@@ -167,6 +170,8 @@ final class ReceiveQueue {
   }
 
   /// Reports to the other sessions how much memory this one holds.
+  ///
+  /// Called after each frame of data: a step may receive megabytes, and meanwhile others step.
   func noteHeld() { context.shared.memory.noteArrived(heldBytes, of: context.id) }
 
   // MARK: - Applying
@@ -268,6 +273,7 @@ final class ReceiveQueue {
       throw SyncError(.outOfOrder, "An outcome of a batch that was not handed out")
     }
     self.applying = nil
+    assembly.didStage()
     let transactions = Array(applying.transactions.prefix(count))
     for transaction in applying.transactions[transactions.count...].reversed() {
       ready.prepend(transaction)

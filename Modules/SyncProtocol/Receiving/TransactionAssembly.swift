@@ -51,6 +51,8 @@ final class TransactionAssembly {
   private var staged: [StagedTransfer] = []
   /// Bytes that the next batch writes to the staging table.
   private var pieces: [StagedChunk] = []
+  /// The number of bytes that the current batch writes there.
+  private var stagingBytes = 0
 
   init(_ context: SessionContext) { self.context = context }
 
@@ -61,16 +63,21 @@ final class TransactionAssembly {
   var isEmpty: Bool { transfer == nil && stream.isEmpty }
   /// Uncompressed bytes of partially received transactions.
   var byteCount: Int { stream.count + (transfer?.bytes.count ?? 0) }
-  /// Bytes that wait to be staged.
-  var pieceBytes: Int { pieces.reduce(0) { $0 + $1.bytes.count } }
+  /// Copies of received bytes that wait to be staged, or are being staged.
+  var pieceBytes: Int { waitingPieceBytes + stagingBytes }
+  private var waitingPieceBytes: Int { pieces.reduce(0) { $0 + $1.bytes.count } }
   /// Whether bytes wait to be staged.
   var hasPieces: Bool { !pieces.isEmpty }
 
   /// Removes and returns the bytes to stage.
   func removeChunks() -> [StagedChunk] {
     defer { pieces = [] }
+    stagingBytes = waitingPieceBytes
     return pieces
   }
+
+  /// Records that the current batch is over.
+  func didStage() { stagingBytes = 0 }
 
   // MARK: - Small transactions
 
@@ -264,8 +271,12 @@ final class TransactionAssembly {
   }
 
   /// Queues the received bytes of a slow large transaction for staging.
+  ///
+  /// They are in memory twice until the store has them, so this waits while all sessions hold too much.
   private func stageTransfer(_ transfer: inout IncomingTransfer) {
-    guard let peer = context.peer, pieces.isEmpty,
+    guard let peer = context.peer, pieces.isEmpty, stagingBytes == 0,
+      context.shared.memory.arrivedBytes + SyncLimits.stagedAtOnceBytes
+        <= context.configuration.allArrivedBytes,
       context.now - transfer.keptAt >= context.tuning.transfers.stagingSpan,
       transfer.bytes.count - transfer.keptBytes >= context.tuning.transfers.leastStagedBytes
     else { return }
@@ -279,7 +290,7 @@ final class TransactionAssembly {
       site.write(peer.site)
       pieces.append(StagedChunk(id: id, number: 0, bytes: site.bytes))
     }
-    while transfer.keptBytes < transfer.bytes.count, pieceBytes < SyncLimits.stagedAtOnceBytes {
+    while transfer.keptBytes < transfer.bytes.count, waitingPieceBytes < SyncLimits.stagedAtOnceBytes {
       let end = min(transfer.keptBytes + WriteTransaction.stagedChunkBytes, transfer.bytes.count)
       transfer.keptChunks += 1
       pieces.append(

@@ -54,11 +54,12 @@ final class PeerMemory: Sendable {
   /// Returns whether a session may receive `more` bytes, when all sessions together may hold `limit`.
   ///
   /// Above the limit, the session that holds the most goes on, so that its data is applied and freed. The
-  /// others stop reading, unless they hold less than an equal share.
+  /// others stop reading, unless they hold less than an equal share of half the limit. So all sessions hold
+  /// at most half as much again, and one transaction.
   func mayReceive(_ more: Int, _ session: UInt64, limit: Int) -> Bool {
     state.withLock { state in
       guard state.arrived.total + more > limit, let bytes = state.arrived.held[session] else { return true }
-      return state.arrived.isWithinShare(session, more, limit: limit)
+      return state.arrived.isWithinShare(session, more, limit: limit / 2)
         || state.arrived.held.allSatisfy { $0.value < bytes || $0.value == bytes && $0.key >= session }
     }
   }

@@ -15,10 +15,14 @@ package final class TransferStage: Sendable {
   }
 
   private let state = Mutex(State())
+  private let total = StagedBytes.Total()
   /// Staged data that the store no longer needs to keep.
   let garbage = StagingGarbage()
 
   init() {}
+
+  /// Bytes of beginnings in memory, with those that were dropped and that sessions may still use.
+  var memoryBytes: Int { total.count }
 
   package var isEmpty: Bool { state.withLock { $0.transfers.isEmpty } }
 
@@ -35,6 +39,9 @@ package final class TransferStage: Sendable {
   }
 
   /// Keeps a transfer; the oldest ones are dropped when there are too many.
+  ///
+  /// A session may use what it has reported to its peer, also after it was dropped. While such bytes leave no
+  /// room, nothing is kept: otherwise each of many sessions could hold other transfers in memory.
   func keep(_ transfer: StagedTransfer) {
     state.withLock { state in
       state.lastNumber += 1
@@ -53,6 +60,15 @@ package final class TransferStage: Sendable {
       {
         discard([state.transfers.removeFirst()])
       }
+      guard case .beginning(let staged) = transfer.content else { return }
+      let kept = state.transfers.dropLast().reduce(0) { sum, kept in
+        kept.isSegments ? sum : sum + kept.memoryBytes
+      }
+      guard total.count <= kept || total.count + staged.bytes.count <= SyncLimits.stagedMemoryBytes else {
+        discard([state.transfers.removeLast()])
+        return
+      }
+      staged.count(in: total)
     }
   }
 

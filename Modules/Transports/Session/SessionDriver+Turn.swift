@@ -166,7 +166,18 @@ extension SessionDriver {
   ///
   /// - Returns: Whether the session goes on.
   private func tell(_ commits: ArraySlice<Commit>) -> Bool {
-    commits.batches.allSatisfy { perform(turn.session.committed($0, now: setup.clock.now)) }
+    let (session, clock) = (turn.session, setup.clock)
+    guard session.isDear else {
+      return commits.batches.allSatisfy { perform(session.committed($0, now: clock.now)) }
+    }
+    for commit in commits {
+      // Matching takes long. A session whose peer is gone would end only after all commits that wait.
+      guard !inbox.isEnding else {
+        return perform(session.lostCommits(through: commits.last?.sequence ?? 0, now: clock.now))
+      }
+      guard perform(session.committed([commit], now: clock.now)) else { return false }
+    }
+    return true
   }
 
   /// Carries out `actions` in their order.

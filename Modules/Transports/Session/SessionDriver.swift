@@ -26,6 +26,7 @@ public final class SessionDriver: Sendable {
     let clock: TransportClock
     let shared = SessionShared()
     let nudges = SessionNudges()
+    let unseen = UnseenBytes()
     let bell = StatusBell()
     let engine: (any RemoteQueryRunner)?
 
@@ -65,7 +66,7 @@ public final class SessionDriver: Sendable {
   }
 
   let setup: Setup
-  let inbox = SessionInbox()
+  let inbox: SessionInbox
   let figures = NIOLockedValueBox(SessionFigures())
   let timer: SessionTimer
   /// Used only by the caller that holds the turn.
@@ -104,6 +105,7 @@ public final class SessionDriver: Sendable {
     self.setup = setup
     self.onEvent = onEvent
     self.host = host
+    inbox = SessionInbox(setup.unseen)
     timer = SessionTimer(clock: setup.clock)
     var configuration = setup.configuration
     configuration.isLocal = link.isLocal
@@ -282,6 +284,9 @@ extension SessionDriver: LinkUser {
 enum DriverLimits {
   /// Received bytes that the session has not processed.
   static let unseenBytes = 512 << 10
+  /// The same of one session while all sessions together hold `allUnseenBytes`.
+  static let leastUnseenBytes = 32 << 10
+  static let allUnseenBytes = 4 << 20
   /// Bytes of commits that the session has not processed, besides one commit.
   static let unseenCommitBytes = 16 << 20
   /// Changes in commits that are passed to a session at once.

@@ -4,6 +4,7 @@ package import Links
 import NIOConcurrencyHelpers
 package import QueryLanguage
 package import SyncProtocol
+import Synchronization
 
 /// The mailbox of a session: input that it has not processed, and who may process it.
 ///
@@ -71,18 +72,34 @@ package final class SessionInbox: Sendable {
     var chunkBytes = 0
     var commitBytes = 0
     var discards = false
+    /// Whether an end was posted after which the session has no peer.
+    var isEnding = false
   }
 
   private let state = NIOLockedValueBox(State())
+  private let unseen: UnseenBytes
 
-  package init() {}
+  /// Makes an empty inbox.
+  ///
+  /// - Parameter unseen: Counts the received bytes that all inboxes of a peer hold.
+  package init(_ unseen: UnseenBytes = UnseenBytes()) { self.unseen = unseen }
+
+  deinit { unseen.add(-state.withLockedValue { $0.chunkBytes }) }
 
   /// Posts a change.
   ///
   /// - Returns: Whether the caller now holds the turn, and must make sure that the inbox is drained.
   func post(_ change: (inout Input) -> Void) -> Bool {
-    state.withLockedValue { Self.post(&$0) { change(&$0.input) } }
+    state.withLockedValue { state in
+      Self.post(&state) { state in
+        change(&state.input)
+        state.isEnding = state.isEnding || state.input.linkEnd != nil || state.input.cancelled
+      }
+    }
   }
+
+  /// Whether the link is gone, or the session was cancelled: what the session sends reaches nobody.
+  var isEnding: Bool { state.withLockedValue { $0.isEnding } }
 
   /// Posts bytes that the link received.
   func post(chunk: [UInt8]) -> Bool {
@@ -90,6 +107,7 @@ package final class SessionInbox: Sendable {
       Self.post(&state) { state in
         state.input.chunks.append(chunk)
         state.chunkBytes += chunk.count
+        unseen.add(chunk.count)
       }
     }
   }
@@ -171,7 +189,9 @@ package final class SessionInbox: Sendable {
     state.withLockedValue { state in
       guard !state.discards else { return }
       state.input.chunks = rest + state.input.chunks
+      let before = state.chunkBytes
       state.chunkBytes = state.input.chunks.reduce(0) { $0 + $1.count }
+      unseen.add(state.chunkBytes - before)
     }
   }
 
@@ -183,7 +203,7 @@ package final class SessionInbox: Sendable {
 
   /// Whether more may be received.
   var hasRoom: Bool {
-    state.withLockedValue { $0.discards || $0.chunkBytes < DriverLimits.unseenBytes }
+    state.withLockedValue { $0.discards || $0.chunkBytes < unseen.limit }
   }
 
   /// Drops all input from now on: the session is over, and nobody gets the turn again.
@@ -191,7 +211,29 @@ package final class SessionInbox: Sendable {
     state.withLockedValue { state in
       state.input = Input()
       state.discards = true
+      unseen.add(-state.chunkBytes)
+      state.chunkBytes = 0
     }
+  }
+}
+
+/// The received bytes that all sessions of a peer have not processed.
+package final class UnseenBytes: Sendable {
+  private let total = Atomic(0)
+
+  package init() {}
+
+  /// How many bytes there are.
+  package var count: Int { total.load(ordering: .relaxed) }
+
+  func add(_ bytes: Int) { total.add(bytes, ordering: .relaxed) }
+
+  /// How many bytes one session may hold before its link is not read.
+  ///
+  /// A session that holds fewer can always go on. So the limit needs no wake-up: a session that holds as many
+  /// reads again when it has processed its own.
+  var limit: Int {
+    count < DriverLimits.allUnseenBytes ? DriverLimits.unseenBytes : DriverLimits.leastUnseenBytes
   }
 }
 

@@ -4,12 +4,14 @@ enum Rows {
     [
       HonestPeers.stopAndGo, HonestPeers.stopAndGoLarge, ManyDeltas.row, DenseChunks.empty, DenseChunks.full,
       ManyDocuments.beyondTheWindow, Interests.cache, Interests.wideLists, Interests.ilike, Questions.wants,
-      Bombs.unfinishedTransfers, ManyDocuments.keys, Statements.unreadAnswers, PingFlood.row,
+      Bombs.unfinishedTransfers, Bombs.manyTransfers, Bombs.storedTransfers,
+      ManyDocuments.keys, Statements.unreadAnswers, PingFlood.row,
       Connections.logFlood,
       ManyDocuments.sites, Questions.overlapping, Connections.siteClaim, Connections.idleSessions,
       HonestPeers.narrowNeighbour, HonestPeers.narrowReturn, Shapes.lengths, Bombs.zip, Shapes.nesting,
       Shapes.numbers,
-      ManyDocuments.sameHashKeys, Interests.regex, Statements.expensive, Interests.wideConditions,
+      ManyDocuments.sameHashKeys, Interests.regex, Interests.manyPatterns, Statements.expensive,
+      Interests.wideConditions,
       Connections.partialFrames, WebSockets.beforeHello, WebSockets.afterHello, ManyDocuments.farFuture,
       ManyDocuments.tombstones, ManyDocuments.collections,
     ] + frontDoor

@@ -46,9 +46,16 @@ enum Interests {
 
   /// Patterns that take a backtracking matcher for ever.
   static let regex = subscribers(
-    "regex", "8 peers with 256 subscriptions with patterns that blow up", peers: 8
-  ) {
-    peer, number in
+    "regex", "8 peers with 256 subscriptions with patterns that blow up", peers: 8, condition: blowUp)
+
+  /// The same of more peers than the victim can serve.
+  ///
+  /// Sessions ended only after all commits that waited for them: 75 MiB stayed when all peers had left.
+  static let manyPatterns = subscribers(
+    "many-patterns", "20 peers with 256 subscriptions with patterns that blow up; then they leave", peers: 20,
+    condition: blowUp)
+
+  private static let blowUp: @Sendable (Int, Int) -> String = { peer, number in
     switch number % 3 {
     case 0: "repeated LIKE '\(String(repeating: "%a", count: 30 + peer))%b\(number)'"
     case 1: "regexp_like(repeated, '(a|aa)+\(peer)b\(number)$')"
