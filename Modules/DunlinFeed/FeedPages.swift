@@ -179,7 +179,7 @@ package final class FeedPages<Content: Sendable>: Sendable {
     state.withLock { state in
       state.byteCount += byteCount
       state.pages[ObjectIdentifier(page)] = Known(page: page)
-      guard let key, byteCount <= FeedLimits.keptPageBytes else { return }
+      guard let key, state.byKey[key] == nil, byteCount <= FeedLimits.keptPageBytes else { return }
       state.byKey[key] = Kept(page: page, end: .now + FeedLimits.keptPageTime)
       state.keys.append(key)
       state.keptBytes += byteCount
