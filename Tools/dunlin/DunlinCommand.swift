@@ -19,8 +19,8 @@ struct DunlinCommand: AsyncParsableCommand {
       DemoCommand.self, BenchCommand.self, ServeCommand.self, ImportCommand.self, ExportCommand.self,
       QueryCommand.self,
       InspectCommand.self, StatsCommand.self, VerifyCommand.self, RescueCommand.self, BackupCommand.self,
-      CompactCommand.self, EvictCommand.self, ClockCommand.self, PeersCommand.self, StatusCommand.self,
-      TopCommand.self,
+      CompactCommand.self, EvictCommand.self, EraseCommand.self, ClockCommand.self, PeersCommand.self,
+      StatusCommand.self, TopCommand.self,
       WhyCommand.self,
     ] + keyCommands)
 
