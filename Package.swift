@@ -181,8 +181,8 @@ let package = Package(
     .executableTarget(
       name: "dunlin",
       dependencies: [
-        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Links", "Transports", "DunlinControl",
-        "Facade",
+        "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "Links", "Transports",
+        "DunlinControl", "Facade",
         "CZlib", "PeerControl", .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],

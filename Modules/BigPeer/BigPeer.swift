@@ -272,7 +272,7 @@
         token: try AdminToken(in: configuration.data), now: Self.now)
       return [
         HealthRoutes(applications: parts.applications, metrics: parts.metrics), admin,
-        LoginAdminRoutes(admin: admin),
+        LoginAdminRoutes(admin: admin), EraseAdminRoute(admin: admin),
       ]
     }
   }

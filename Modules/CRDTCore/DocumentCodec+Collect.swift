@@ -4,11 +4,14 @@ package enum CollectOutcome: Sendable {
   case unchanged
   /// The record without its old removals; readers, peers and the summary see no difference.
   case changed(EncodedDocument)
-  /// A compacted tombstone of this stamp may replace the document, which was deleted long enough ago.
+  /// A compacted tombstone of this stamp and this floor may replace the document, which was deleted long
+  /// enough ago.
   case certifiable(Certifiable)
 
   package struct Certifiable: Hashable, Sendable {
     package var life: Stamp
+    /// The document's floor, which the compacted tombstone must keep; zero if it has none.
+    package var floor: Stamp
     /// Whether a site wrote to the document after the deletion, without knowing of it.
     ///
     /// Such writes are reported when the document is compacted.
@@ -31,7 +34,7 @@ extension DocumentCodec {
     if !state.isAlive {
       guard let life = state.certificate(before: horizon) else { return .unchanged }
       let hasLaterWrites = state.vector.latest > life.reading
-      return .certifiable(.init(life: life, hasLaterWrites: hasLaterWrites))
+      return .certifiable(.init(life: life, floor: state.floor, hasLaterWrites: hasLaterWrites))
     }
     guard state.collect(before: horizon) else { return .unchanged }
     return .changed(StateEncoder.encode(state, own: site, tables: &tables))

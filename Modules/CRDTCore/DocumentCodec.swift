@@ -160,6 +160,21 @@ package enum DocumentCodec {
     return StateEncoder.encode(state, own: stamping.site, tables: &tables)
   }
 
+  /// Deletes a document, known or not, and ends everything that was written to it before, at every replica.
+  ///
+  /// A later write that did not know of it starts from nothing.
+  ///
+  /// - Returns: The record, which holds the stamp of the erasure alone.
+  /// - Throws: `corrupt` for a damaged record.
+  package static func erase(
+    existing: StoredDocument?, stamping: Stamping, tables: inout RecordTables
+  ) throws(DocumentError) -> EncodedDocument {
+    var state = DocumentState(life: .zero, lifeBirth: .zero, isAlive: false)
+    if let existing { state = try decode(RecordView(existing.record), own: stamping.site, tables) }
+    state.erase(stamping)
+    return StateEncoder.encode(state, own: stamping.site, tables: &tables)
+  }
+
   /// Merges a wire document, a full state or a delta, into a record or into nothing.
   ///
   /// The result of an operation delta is compared with the result that the delta announces, unless
@@ -179,6 +194,7 @@ package enum DocumentCodec {
       var incoming = try WireReader.read(wire)
       guard incoming.base.isEmpty else { return .missingBase }
       incoming.prune()
+      incoming.dropErased()
       return incoming.merged(own: site, &tables)
     }
     if route != .tree {
@@ -259,8 +275,17 @@ package enum DocumentCodec {
   /// The record of a compacted tombstone: a bare tombstone that holds only the time of the removal.
   ///
   /// Merging with it is the ordinary join. A write over it is a write over a deletion at that stamp.
-  package static func tombstone(of death: Stamp, tables: inout RecordTables) -> EncodedDocument {
-    let state = DocumentState(life: death, lifeBirth: .zero, isAlive: false)
+  ///
+  /// - Parameters:
+  ///   - death: The stamp of the removal.
+  ///   - floor: The document's floor, zero for none; an erased document's is the stamp of its removal.
+  ///   - tables: The tables that the record refers to.
+  /// - Returns: The record.
+  package static func tombstone(
+    of death: Stamp, floor: Stamp = .zero, tables: inout RecordTables
+  ) -> EncodedDocument {
+    var state = DocumentState(life: death, lifeBirth: .zero, isAlive: false)
+    state.floor = floor
     return StateEncoder.encode(state, own: .zero, tables: &tables)
   }
 
@@ -316,6 +341,35 @@ extension RecordView {
         guard element.writer.birth <= reading else { return nil }
         return .init(writer: element.writer, reading: max(element.writer.birth, shown))
       })
+  }
+
+  /// Whether the document has a floor: it was written anew after a deletion, or erased.
+  ///
+  /// - Complexity: O(1).
+  package var hasFloor: Bool {
+    guard !isFresh, metadata.byteCount > 0 else { return false }
+    return RecordMetadata.Parts(rawValue: metadata.byte(at: 0)).contains(.floor)
+  }
+
+  /// Reads the document's floor, without decoding the document: entries at or below it do not exist.
+  ///
+  /// - Returns: The stamp; zero for a document without a floor.
+  /// - Throws: A `CodecError` when the record is damaged or the table is too old for it.
+  package func floor(sites: SiteTable) throws(CodecError) -> Stamp {
+    guard !isFresh else { return .zero }
+    var reader = ByteReader(metadata)
+    return try RecordHead(&reader, base: baseReading, sites: sites).floor
+  }
+
+  /// Whether the document was erased, and not written anew since.
+  ///
+  /// - Throws: A `CodecError` when the record is damaged or the table is too old for it.
+  package func isErased(sites: SiteTable) throws(CodecError) -> Bool {
+    guard !isAlive, !isFresh else { return false }
+    var reader = ByteReader(metadata)
+    let head = try RecordHead(&reader, base: baseReading, sites: sites)
+    guard let life = head.bareLife else { return false }
+    return head.floor >= life
   }
 
   /// Reads the version vector, without decoding the document.

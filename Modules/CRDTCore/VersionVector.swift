@@ -113,6 +113,11 @@ public struct VersionVector: Hashable, Sendable {
     }
   }
 
+  /// Drops the elements whose reading, as a stamp of their site, is not above `stamp`.
+  mutating func drop(through stamp: Stamp) {
+    elements.removeAll { Stamp(reading: $0.reading, site: $0.writer.site) <= stamp }
+  }
+
   /// Whether the newest elements of all sites are the same.
   func agrees(with other: VersionVector) -> Bool {
     if self == other { return true }

@@ -112,9 +112,11 @@ extension FeedCommit.Document {
     // For an evicted document without a known state: it was damaged, and it may have matched.
     let isLost = last.kind == .evict && first.before == nil && first.kind == .evict
     guard old != nil || new != nil || isLost, old != new || isLost else { return nil }
+    // An erasure must not hand out once more what it erases.
+    let isErased = try last.after?.withView { try $0.isErased(sites: last.sites) } ?? false
     return FeedChange(
       method: new == nil ? .remove : old == nil ? .upsert : .update, collection: part.name, id: first.id,
-      oldValue: old.map { .fields($0) } ?? (isLost ? .unknown : .none),
+      oldValue: isErased || isLost && old == nil ? .unknown : old.map { .fields($0) } ?? .none,
       newValue: new.map { .fields($0) } ?? .none, transaction: position, isResumed: false)
   }
 }

@@ -26,7 +26,7 @@ public struct FeedChange: Hashable, Sendable {
   public let collection: String
   /// The document.
   public let id: DocumentID
-  /// The document before the change.
+  /// The document before the change; unknown if the change erases it.
   public let oldValue: Known
   /// The document after the change.
   public let newValue: Known

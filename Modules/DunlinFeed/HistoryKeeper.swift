@@ -5,7 +5,7 @@ import Synchronization
 /// Keeps every version of the documents of some collections.
 ///
 /// It writes a version in the transaction that makes the change. It costs nothing unless a collection has a
-/// policy.
+/// policy. The transaction that erases a document, here or for a peer, removes all of its versions.
 public final class HistoryKeeper: Sendable {
   /// The greatest number of collections of which versions are kept.
   private static let collectionLimit = 1_000
@@ -158,6 +158,14 @@ public final class HistoryKeeper: Sendable {
     for key in order {
       guard let (first, last) = changes[key] else { continue }
       var known = try totals[key.collection] ?? Self.totals(of: key.collection, transaction)
+      if try Self.isErased(last), case .some(.some(let policy)) = wanted[key.collection] {
+        // Nothing stays of an erased document, not even that it was removed.
+        var trim = HistoryTrim(key.collection, policy, now: time, known, transaction)
+        try trim.removeAll(of: last.id)
+        totals[key.collection] = trim.totals
+        added[key.collection, default: 0] += 0
+        continue
+      }
       if try add(first, last, at: time, &known, transaction) { added[key.collection, default: 0] += 1 }
       totals[key.collection] = known
     }
@@ -168,6 +176,10 @@ public final class HistoryKeeper: Sendable {
       try transaction.setSideValue(
         trim.totals.encoded, HistoryEntries.table, key: HistoryEntries.totalsKey(number))
     }
+  }
+
+  private static func isErased(_ change: Change) throws -> Bool {
+    try change.after?.withView { try $0.isErased(sites: change.sites) } ?? false
   }
 
   /// The policy in this transaction; a damaged one does not prevent writes.

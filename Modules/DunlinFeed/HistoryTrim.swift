@@ -48,6 +48,28 @@ struct HistoryTrim {
     return policy == nil ? try count + removeUnnoted(limit: limit - count) : count
   }
 
+  /// Removes all versions of a document, whatever the policy keeps.
+  ///
+  /// - Complexity: O(*n*) in its versions.
+  mutating func removeAll(of id: DocumentID) throws {
+    var places: [HistoryPlace] = []
+    let first = HistoryEntries.documentKey(collection, id, HistoryPlace(time: 0, count: 0))
+    try transaction.forEachSideKey(HistoryEntries.table, from: first) { key, _ in
+      guard let place = HistoryEntries.place(of: id, key, collection) else { return false }
+      places.append(place)
+      return true
+    }
+    for place in places {
+      for order in HistoryEntries.Order.allCases {
+        if let note = try HistoryEntries.note(order, collection, place, transaction) {
+          totals.subtract(note.byteCount)
+        }
+        try erase(HistoryEntries.noteKey(order, collection, place))
+      }
+      try erase(HistoryEntries.documentKey(collection, id, place))
+    }
+  }
+
   /// Removes or keeps a version that is the oldest one besides those that stay.
   private mutating func retire(_ place: HistoryPlace) throws {
     let note = try HistoryEntries.note(.passing, collection, place, transaction)

@@ -92,6 +92,33 @@
       }
     }
 
+    @Test func `documents are erased, and the log does not name them`() async throws {
+      let lines = LogLines()
+      try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder), logger: lines.logger) {
+        running in
+        let api = try await running.api()
+        _ = try await api.execute("INSERT INTO people DOCUMENTS ({'_id': 'p-secret', 'name': 'canary'})")
+        let admin = try running.admin()
+        let path = "/admin/applications/default/erase"
+        let body = #"{"collection":"people","ids":["p-secret","p-other"]}"#
+        let answer = try self.json(try await admin.send("POST", path, body))
+        #expect(answer["found"] == .int(1) && answer["unknown"] == .int(1), "\(answer)")
+        #expect(answer["unconfirmed"] == .array([]))
+        let again = try self.json(try await admin.send("POST", path, body))
+        #expect(again["found"] == .int(0))
+        for wrong in [
+          #"{"collection":"people"}"#, #"{"collection":"people","ids":[]}"#, #"{"ids":["a"]}"#,
+          #"{"collection":"people","ids":[1.5]}"#, #"{"collection":"__people","ids":["a"]}"#,
+        ] {
+          try await expectEqual(admin.send("POST", path, wrong).status, 400, "\(wrong)")
+        }
+        let nobody = try APIClient(running.addresses.admin, token: nil)
+        #expect(try await nobody.send("POST", path, body).status == 401)
+      }
+      #expect(lines.all.contains { $0.contains("Documents were erased") })
+      #expect(!lines.all.contains { $0.contains("p-secret") })
+    }
+
     @Test func `a backup is made while it serves, and opens as a database`() async throws {
       try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder)) { running in
         let api = try await running.api()

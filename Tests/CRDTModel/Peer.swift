@@ -107,7 +107,42 @@ package struct Peer {
     }
   }
 
+  /// Erases the document, known or not.
+  package mutating func erase(now: UInt64 = 0) throws {
+    let stamping = stamping(now)
+    let existing = document
+    document = try DocumentCodec.erase(existing: existing?.stored, stamping: stamping, tables: &tables)
+  }
+
+  /// The document's floor: nothing at or below it exists.
+  package var floor: Stamp {
+    get throws {
+      try record?.withView { view throws(CodecError) in try view.floor(sites: tables.sites) }
+        ?? Stamp(reading: .zero, site: .zero)
+    }
+  }
+
+  /// Whether nothing is known of the document but its erasure, and what was written later without life.
+  package var isErased: Bool {
+    get throws {
+      try record?.withView { view throws(CodecError) in try view.isErased(sites: tables.sites) } ?? false
+    }
+  }
+
   package mutating func evict() { document = nil }
+
+  /// Evicts as a store does: a deletion leaves its certificate, and a floor one that says deleted there.
+  package mutating func evictKeepingFloor() throws {
+    guard document != nil else { return }
+    let floor = try floor
+    if !isAlive {
+      try collect(before: ClockReading(rawValue: .max))
+    } else if floor.reading > .zero {
+      document = DocumentCodec.tombstone(of: floor, floor: floor, tables: &tables)
+    } else {
+      document = nil
+    }
+  }
 
   /// The canonical wire form of what `base` lacks.
   package func wire(
@@ -168,7 +203,7 @@ package struct Peer {
       document = changed
       return .changed
     case .certifiable(let certifiable):
-      document = DocumentCodec.tombstone(of: certifiable.life, tables: &tables)
+      document = DocumentCodec.tombstone(of: certifiable.life, floor: certifiable.floor, tables: &tables)
       return .certified(hasLaterWrites: certifiable.hasLaterWrites)
     }
   }

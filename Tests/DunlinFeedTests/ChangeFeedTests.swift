@@ -30,6 +30,16 @@ import Testing
     #expect(try await reader.words() == [])
   }
 
+  @Test func `an erasure comes as a removal that does not say what was erased`() async throws {
+    let fixture = try FeedFixture()
+    let reader = try fixture.reader()
+    try fixture.put("a", ["n": .int(1)])
+    try fixture.write { _ = try $0.erase(DocumentID("a"), in: "cars") }
+    let words = try await reader.words()
+    #expect(words.count == 2 && words.last?.hasPrefix("-a none <- ") == true)
+    #expect(words.last?.contains("n=1") == false, "\(words)")
+  }
+
   @Test func `a document comes and goes as it begins and ceases to match`() async throws {
     let fixture = try FeedFixture()
     let reader = try fixture.reader("SELECT * FROM cars WHERE n > 5")

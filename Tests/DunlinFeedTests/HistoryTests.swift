@@ -76,6 +76,25 @@ import Testing
     #expect(try words(history.versions(in: "cars")) == ["1000 a n=2"])
   }
 
+  @Test func `an erasure removes all versions of the document, and of no other`() async throws {
+    try await history.keep(HistoryPolicy(), of: "cars")
+    try fixture.put("a", ["text": .string("canary")])
+    try fixture.put("b", ["n": .int(1)])
+    clock.set(1_010)
+    try fixture.put("a", ["text": .string("canary"), "n": .int(2)])
+    let before = try history.totals(of: "cars")
+    #expect(before.versions == 3)
+    try fixture.write { _ = try $0.erase(DocumentID("a"), in: "cars") }
+    #expect(try words(history.versions(of: id("a"), in: "cars")).isEmpty)
+    #expect(try words(history.versions(in: "cars")) == ["1000 b n=1"])
+    let after = try history.totals(of: "cars")
+    #expect(after.versions == 1 && after.bytes < before.bytes)
+    clock.set(1_020)
+    try fixture.put("a", ["n": .int(3)])
+    #expect(try words(history.versions(of: id("a"), in: "cars")) == ["1020 a n=3"])
+    #expect(try fixture.store.verify().damages == [])
+  }
+
   @Test func `a document is read as it was at a time`() async throws {
     try await history.keep(HistoryPolicy(), of: "cars")
     for n in 1...9 {

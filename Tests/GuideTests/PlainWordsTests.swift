@@ -11,7 +11,7 @@ import Testing
     "Architecture", "BigPeer", "ChangeFeed", "CommandLine", "Configuration", "Conflicts", "DebuggingSync",
     "Decisions",
     "DefaultData",
-    "DrivingSync", "Eviction", "FileFormat", "Forms", "Functions", "GettingStarted", "Glossary",
+    "DrivingSync", "Erasing", "Eviction", "FileFormat", "Forms", "Functions", "GettingStarted", "Glossary",
     "Links", "LiveQueries", "Login", "Maintenance", "Merging", "Modelling", "Modules",
     "MovingFromDitto", "MovingFromOthers", "Observers", "Performance", "Queries", "QueryLanguage",
     "Reliability", "Scaling",

@@ -84,7 +84,7 @@ import Testing
       for command in [
         ["query", place, "UPDATE things SET note = 'x'"],
         ["query", place, "CREATE INDEX n ON things (note)"],
-        ["evict", place, "things", "d1"], ["compact", place],
+        ["evict", place, "things", "d1"], ["erase", place, "things", "d1"], ["compact", place],
       ] {
         let refused = try Tool.run(readingOnly: place, command, in: directory.path)
         expect(
@@ -98,7 +98,7 @@ import Testing
   @Test(arguments: [
     "demo", "bench", "serve", "import", "export", "query", "inspect", "stats", "verify", "rescue", "backup",
     "backups", "restore",
-    "compact", "evict", "status", "top", "why",
+    "compact", "evict", "erase", "status", "top", "why",
   ])
   func `every command explains itself, and makes nothing`(command: String) throws {
     let before = try directory.contents()
@@ -159,6 +159,22 @@ import Testing
     #expect(try run("evict", store, "things", "hex:\(id)").status == 0)
     #expect(try run("evict", store, "things", "d321").status == 1)
     #expect(try run("verify", store).output.contains("Nothing is damaged: 499 documents"))
+  }
+
+  @Test func `what is erased is in no file once the store is compacted`() throws {
+    let text = Data("the number 321 in it".utf8)
+    func holdsIt() throws -> Bool {
+      try Data(contentsOf: URL(fileURLWithPath: store + "/data.mdb")).range(of: text) != nil
+    }
+    #expect(try holdsIt())
+    let erased = try run("erase", store, "things", "d321", "nobody")
+    #expect(erased.status == 0)
+    #expect(erased.output.contains("1 found here, 1 not known here"), "\(erased.output)")
+    #expect(erased.output.contains("backups"))
+    #expect(try run("compact", store).status == 0)
+    #expect(try !holdsIt())
+    #expect(try run("erase", store, "things", "d321", "--json").output.contains("\"found\":0"))
+    #expect(try run("erase", store, "thnigs", "d1").errors.contains("did you mean 'things'?"))
   }
 
   @Test func `a store that does not open can be verified, and rescued into a new one`() throws {

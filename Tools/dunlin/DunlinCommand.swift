@@ -20,8 +20,8 @@ struct DunlinCommand: AsyncParsableCommand {
       QueryCommand.self,
       InspectCommand.self, StatsCommand.self, VerifyCommand.self, RescueCommand.self, BackupCommand.self,
       BackupsCommand.self, RestoreCommand.self,
-      CompactCommand.self, EvictCommand.self, ClockCommand.self, PeersCommand.self, StatusCommand.self,
-      TopCommand.self,
+      CompactCommand.self, EvictCommand.self, EraseCommand.self, ClockCommand.self, PeersCommand.self,
+      StatusCommand.self, TopCommand.self,
       WhyCommand.self,
     ] + keyCommands)
 

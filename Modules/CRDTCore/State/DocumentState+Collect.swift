@@ -10,7 +10,7 @@ extension DocumentState {
   /// - Complexity: O(*n*) in the entries.
   mutating func collect(before horizon: ClockReading) -> Bool { root.collectBelow(before: horizon) }
 
-  /// Returns the compacted tombstone that may replace this state: the stamp of its life.
+  /// Returns the stamp of the life, which a compacted tombstone keeps together with the floor.
   ///
   /// The document must be deleted, and everything in it must be older than `horizon`, including writes by
   /// sites that did not know of the deletion.

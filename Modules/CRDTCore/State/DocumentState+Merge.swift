@@ -24,6 +24,7 @@ extension DocumentState {
       lifeBirth = max(lifeBirth, incoming.lifeBirth)
     }
     prune()
+    dropErased()
     return true
   }
 
@@ -80,7 +81,8 @@ extension DocumentState {
   package func delta(lacking base: VersionVector, hasUnlisted: Bool = true) -> DocumentState {
     var delta = self
     delta.ownBirth = nil
-    guard !base.isEmpty else { return delta }
+    // An erasure needs no base, and the peer may have dropped its own.
+    guard !base.isEmpty, !isErased else { return delta }
     // Writers that this side does not have are left out: the peer may have dropped them since.
     delta.base = base.elements.count > SupersededWriters.limit ? base.restricted(to: vector) : base
     guard !delta.base.isEmpty else { return delta }
@@ -141,6 +143,7 @@ extension DocumentState {
     vector = VersionVector()
     _ = merge(theirs)
     vector.join(mine.vector)
+    dropErased()
   }
 
   /// Drops what the other side has `seen`, unless `isKept` accepts what it holds there.

@@ -4,6 +4,8 @@ import CRDTCore
 /// A compacted tombstone: the time of the removal is all that is left of a document deleted long ago.
 struct Certificate {
   let life: Stamp
+  /// The document's floor: nothing at or below it exists; zero for a document without one.
+  let floor: Stamp
   /// The lived time at which this store compacted the tombstone.
   let since: UInt64
 
@@ -26,35 +28,80 @@ struct Certificate {
     value.writeFixed(life.reading.rawValue)
     value.writeFixed(since)
     value.writeVarint(UInt64(sites.intern(life.site)))
+    // Earlier releases ignore what follows.
+    if floor == life {
+      value.write(FloorForm.atLife.rawValue)
+    } else if floor > .zero {
+      value.write(FloorForm.apart.rawValue)
+      value.writeFixed(floor.reading.rawValue)
+      value.writeVarint(UInt64(sites.intern(floor.site)))
+    }
     return value.bytes
   }
 
-  /// The ordinal of the stored site; `nil` if the certificate was not read from the store.
-  let ordinal: UInt32?
+  /// How a certificate stores the floor, if the document has one.
+  private enum FloorForm: UInt8 {
+    /// The document was erased: the floor is the stamp of the removal.
+    case atLife = 1
+    /// A reading and the ordinal of a site follow: the document was written anew after that, and removed.
+    case apart = 2
+  }
 
-  init(life: Stamp, since: UInt64) {
+  /// The ordinals of the stored sites; none if the certificate was not read from the store.
+  let ordinals: [UInt32]
+
+  init(life: Stamp, floor: Stamp, since: UInt64) {
     self.life = life
+    self.floor = floor
     self.since = since
-    ordinal = nil
+    ordinals = []
   }
 
   init(_ reader: inout ByteReader, _ sites: SiteTable) throws(CodecError) {
     let reading = ClockReading(rawValue: try reader.readFixed())
     since = try reader.readFixed()
+    let (ordinal, site) = try Self.readSite(&reader, sites)
+    life = Stamp(reading: reading, site: site)
+    guard reader.remaining > 0 else {
+      (floor, ordinals) = (.zero, [ordinal])
+      return
+    }
+    switch FloorForm(rawValue: try reader.readByte()) {
+    case .atLife: (floor, ordinals) = (life, [ordinal])
+    case .apart:
+      let reading = ClockReading(rawValue: try reader.readFixed())
+      let (other, site) = try Self.readSite(&reader, sites)
+      (floor, ordinals) = (Stamp(reading: reading, site: site), [ordinal, other])
+    // A later release may add something else.
+    case nil: (floor, ordinals) = (.zero, [ordinal])
+    }
+  }
+
+  private static func readSite(
+    _ reader: inout ByteReader, _ sites: SiteTable
+  ) throws(CodecError) -> (ordinal: UInt32, site: SiteID) {
     guard let ordinal = UInt32(exactly: try reader.readVarint()), let site = sites[ordinal] else {
       throw reader.failure(.unknownName, "a site ordinal is not in the store's table")
     }
-    life = Stamp(reading: reading, site: site)
-    self.ordinal = ordinal
+    return (ordinal, site)
   }
 
-  /// The ordinal of the site that a stored certificate names; `nil` if it is damaged.
-  static func site(_ stored: RawSpan, at key: RawSpan) -> UInt32? {
-    guard SmallRecord.isIntact(stored, at: key) else { return nil }
-    var reader = ByteReader(stored)
-    guard (try? reader.readFixed(as: UInt64.self)) != nil, (try? reader.readFixed(as: UInt64.self)) != nil
-    else { return nil }
-    return (try? reader.readVarint()).flatMap { UInt32(exactly: $0) }
+  /// The ordinals of the sites that a stored certificate names; none if it is damaged.
+  static func sites(_ stored: RawSpan, at key: RawSpan) -> [UInt32] {
+    guard let value = try? SmallRecord.open(stored, at: key, table: "certificates") else { return [] }
+    var reader = ByteReader(value.rawBytes)
+    do throws(CodecError) {
+      _ = try reader.readFixed(as: UInt64.self)
+      _ = try reader.readFixed(as: UInt64.self)
+      var found = [UInt32(exactly: try reader.readVarint())]
+      if reader.remaining > 0, try reader.readByte() == FloorForm.apart.rawValue {
+        _ = try reader.readFixed(as: UInt64.self)
+        found.append(UInt32(exactly: try reader.readVarint()))
+      }
+      return found.compactMap(\.self)
+    } catch {
+      return []
+    }
   }
 
   /// Reads a stored certificate; `nil` if it is damaged.
@@ -94,8 +141,11 @@ extension DocumentPages {
     }
     var tables = RecordTables(keys: KeyTable(), sites: sites)
     // The tables with which `body` decodes the tombstone do not have this ordinal.
-    if let ordinal = certificate.ordinal { tables.sites.use(ordinal, for: certificate.life.site) }
-    let tombstone = DocumentCodec.tombstone(of: certificate.life, tables: &tables)
+    for (ordinal, site) in zip(certificate.ordinals, [certificate.life.site, certificate.floor.site]) {
+      tables.sites.use(ordinal, for: site)
+    }
+    let tombstone = DocumentCodec.tombstone(
+      of: certificate.life, floor: certificate.floor, tables: &tables)
     return try body(RecordView(tombstone.record.rawBytes), tombstone.summary)
   }
 

@@ -34,31 +34,40 @@ extension WriteTransaction {
     return try update { () throws(StoreError) in try access.delete(tables.certificates, key.rawBytes) }
   }
 
-  /// Writes a certificate for a tombstone that is being evicted.
+  /// Writes a certificate for a tombstone that is being evicted, or for a living document with a floor.
   ///
-  /// A deletion concerns all peers, so no peer may bring the document back.
+  /// A deletion concerns all peers, so no peer may bring the document back. A living document with a floor
+  /// was deleted or erased before. Its certificate says: deleted at the floor. That is part of every later
+  /// state, and what was erased stays hidden although the state is evicted.
   func certifyEvicted(_ path: RawSpan, at index: Int, _ access: PageAccess) throws {
     guard !StoreDefect.evictedDeletionForgotten.isPlanted else { return }
     let pages = DocumentPages(access: access, tables: tables)
-    var life: Stamp?
+    var death: (life: Stamp, floor: Stamp)?
     try withTables(of: index) { recordTables in
       _ = try pages.visitRow(path) { row in
-        guard row.verify(for: path), !RecordView(row.record).isAlive else { return }
+        guard row.verify(for: path) else { return }
+        if RecordView(row.record).isAlive {
+          let floor = (try? RecordView(row.record).floor(sites: recordTables.sites)) ?? .zero
+          if floor > .zero { death = (floor, floor) }
+          return
+        }
         // An unreadable tombstone leaves no certificate, like every damaged document.
         let outcome = try? DocumentCodec.collect(
           before: ClockReading(rawValue: .max), existing: StoredDocument(row.record, summary: row.summary),
           own: settings.site, tables: &recordTables)
-        if case .certifiable(let certifiable)? = outcome { life = certifiable.life }
+        if case .certifiable(let certifiable)? = outcome { death = (certifiable.life, certifiable.floor) }
       }
     }
-    guard let life else { return }
+    guard let death else { return }
     StorePoint.deletionCertified.reached()
-    try update { () throws(StoreError) in try putCertificate(at: Certificate.key(path), life) }
+    try update { () throws(StoreError) in
+      try putCertificate(at: Certificate.key(path), death.life, floor: death.floor)
+    }
   }
 
   /// Writes a certificate under its key, as in a store with the same collections.
-  func putCertificate(at key: [UInt8], _ life: Stamp) throws(StoreError) {
-    let certificate = Certificate(life: life, since: livedTime())
+  func putCertificate(at key: [UInt8], _ life: Stamp, floor: Stamp) throws(StoreError) {
+    let certificate = Certificate(life: life, floor: floor, since: livedTime())
     let value = withState { state in certificate.encode(&state.sites) }
     let access = try pagesToWrite("certify")
     try SmallRecord.put(value, at: key, in: tables.certificates, access)
@@ -167,7 +176,7 @@ extension WriteTransaction {
         try pagesToWrite("collect").remove(number, key, tables)
         countRecord(-1, at: index)
         noteGone(writers: writers)
-        try putCertificate(at: Certificate.key(key), certifiable.life)
+        try putCertificate(at: Certificate.key(key), certifiable.life, floor: certifiable.floor)
         try table.remove(entry)
         if certifiable.hasLaterWrites { report(key, at: index) }
         forgotten.tombstones += 1

@@ -72,7 +72,7 @@ struct Rescue {
         transaction.keepsTime = true
         for (key, certificate) in batch {
           try transaction.update { () throws(StoreError) in
-            try transaction.putCertificate(at: key, certificate.life)
+            try transaction.putCertificate(at: key, certificate.life, floor: certificate.floor)
           }
         }
       }

@@ -70,7 +70,7 @@ extension Housekeeping {
     while let start = next { next = try markDocuments(from: start) }
     let number = try read { access, tables in
       try access.scan(tables.certificates, from: [UInt8]().rawBytes) { key, stored in
-        if let ordinal = Certificate.site(stored, at: key) { marks.mark(ordinal) }
+        for ordinal in Certificate.sites(stored, at: key) { marks.mark(ordinal) }
         return true
       }
       return access.transactionNumber

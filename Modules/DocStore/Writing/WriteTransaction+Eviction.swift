@@ -7,10 +7,27 @@ extension WriteTransaction {
   /// Removes a document from this store only; peers keep theirs.
   ///
   /// All knowledge of the document is removed, so it comes back if a subscription matches it. A removed
-  /// document leaves a compacted tombstone, so that no peer brings it back.
+  /// document leaves a compacted tombstone, so that no peer brings it back. So does a document that was
+  /// written anew after a deletion or an erasure: what was deleted stays hidden.
   /// - Returns: `false` when the document is unknown here, or only its compacted tombstone is left.
   @discardableResult
   public func evict(_ id: DocumentID, in collection: String) throws -> Bool {
+    try evict(id, in: collection, keepingFloor: true)
+  }
+
+  /// Removes a document from this store only, as the application's eviction does.
+  ///
+  /// - Parameters:
+  ///   - id: The document's id.
+  ///   - collection: The collection's name.
+  ///   - keepingFloor: Whether a living document with a floor leaves a compacted tombstone. It need not if a
+  ///     peer is known to keep the document, with its floor.
+  /// - Returns: `false` when the document is unknown here, or only its compacted tombstone is left.
+  /// - Throws: What the engine reports.
+  @discardableResult
+  package func evict(
+    _ id: DocumentID, in collection: String, keepingFloor: Bool
+  ) throws -> Bool {
     let access = try pagesToWrite("evict")
     guard let index = index(of: collection) else { return false }
     let key = DocumentKey(collection: number(at: index), id: id)
@@ -19,7 +36,9 @@ extension WriteTransaction {
       return try removeDamagedCertificate(path.rawBytes, access)
     }
     let isCounted = try stored.number != .none || hasLostRows(access)
-    if !stored.isAlive { try certifyEvicted(path.rawBytes, at: index, access) }
+    if !stored.isAlive || keepingFloor && stored.hasFloor {
+      try certifyEvicted(path.rawBytes, at: index, access)
+    }
     try removeRows(of: stored.number, path.rawBytes, at: index, access)
     try update { () throws(StoreError) in
       try access.remove(stored.number, path.rawBytes, tables)
@@ -57,6 +76,7 @@ extension WriteTransaction {
     let visit = try pages.visitRow(path) { row in
       var stored = StoredState(of: row)
       stored.writerCount = RecordView(row.record).writerCount
+      stored.hasFloor = RecordView(row.record).hasFloor
       found = (stored, isCapturing ? Former(of: row) : Former())
       vector = try? RecordView(row.record).vector(sites: sites)
     }

@@ -43,6 +43,8 @@ struct MergeTimes: Sendable {
   var life: Stamp
   /// The one write of an operation delta, instead of the vector and the life.
   var author: (site: SiteID, reading: ClockReading)?
+  /// Whether it makes a document live again that was erased here.
+  var revives = false
 
   /// The times of a document that was written by one write.
   init(ofUniform vector: VersionVector) {
@@ -97,7 +99,7 @@ extension WriteTransaction {
         result = outcome
         return document
       }
-      if result == .changed { note(times) }
+      if result == .changed { note(times, of: id, in: collection) }
       return result
     }
   }
@@ -174,7 +176,7 @@ extension WriteTransaction {
   package func store(_ prepared: borrowing PreparedMerge) throws -> Bool {
     guard let change = prepared.change else { return true }
     guard try store(change) else { return false }
-    note(prepared.times)
+    note(prepared.times, of: change.id, in: change.collection)
     return true
   }
 
@@ -206,11 +208,15 @@ extension WriteTransaction {
         times.latest = times.author?.reading ?? .zero
         guard isAccepted(times.latest) else { return (.unchanged, nil) }
       }
+      if let existing, document.isAlive {
+        times.revives = try RecordView(existing.record).isErased(sites: tables.sites)
+      }
       return (.changed, document)
     }
   }
 
-  private func note(_ times: MergeTimes) {
+  private func note(_ times: MergeTimes, of id: DocumentID, in collection: String) {
+    if times.revives { reportRevival(of: id, in: collection) }
     for element in times.vector.elements where element.writer.site == settings.site {
       noteOwn(element.reading, born: element.writer.birth)
     }

@@ -11,6 +11,8 @@ extension WriteTransaction {
     var isForgettable = false
     /// Whether only a compacted tombstone is stored.
     var isCertified = false
+    /// Whether the record that is removed has a document's floor.
+    var hasFloor = false
     /// How many sites have written to the record that is removed.
     var writerCount = 0
   }
@@ -58,6 +60,8 @@ extension WriteTransaction {
 
     /// The summary of the new state.
     var summary: Summary { document.summary }
+    var id: DocumentID { step.key.id }
+    var collection: String { step.collection }
   }
 
   typealias Making = (StoredDocument?, inout RecordTables) throws -> EncodedDocument?
@@ -226,7 +230,7 @@ extension WriteTransaction {
     guard let certificate else { return try make(step, from: nil, stored.number, edit) }
     stored.isCertified = true
     let tombstone = withTables(of: step.index) { tables in
-      DocumentCodec.tombstone(of: certificate.life, tables: &tables)
+      DocumentCodec.tombstone(of: certificate.life, floor: certificate.floor, tables: &tables)
     }
     return try make(
       step, from: StoredDocument(tombstone.record.rawBytes, summary: tombstone.summary), stored.number,

@@ -31,6 +31,7 @@ struct ControlActions: Sendable {
     case .insert(let collection, let strategy):
       return try await insert(documents, into: collection, strategy)
     case .evict(let collection, let document): return try await evict(document, in: collection)
+    case .erase(let collection, let documents): return try await erase(documents, in: collection)
     case .statistics: return try await database.runBlocking { _ in try StoreReport.statistics(of: store) }
     case .collections: return try await database.runBlocking { _ in try StoreReport.collections(of: store) }
     case .schema(let collection, let documents):
@@ -97,6 +98,11 @@ struct ControlActions: Sendable {
       throw try database.store.read { StoreReport.absence(of: text, in: collection, $0) }
     }
     return [:]
+  }
+
+  private func erase(_ texts: [String], in collection: String) async throws -> [TextKey: Value] {
+    let ids = try database.store.read { try StoreReport.erasable(texts, in: collection, $0) }
+    return try await database.store.write { try StoreReport.erase(ids, in: collection, $0) }.0
   }
 
   // MARK: - Progress

@@ -8,6 +8,7 @@ struct ControlRequest: Sendable {
     case watch(String, arguments: [TextKey: Value], limit: Int)
     case insert(collection: String, strategy: WriteStrategy)
     case evict(collection: String, document: String)
+    case erase(collection: String, documents: [String])
     case statistics
     case collections
     case schema(collection: String?, documents: Int?)
@@ -89,6 +90,9 @@ extension ControlRequest.Action {
     case "evict":
       self = .evict(
         collection: try fields.requiredText("collection"), document: try fields.requiredText("document"))
+    case "erase":
+      self = .erase(
+        collection: try fields.requiredText("collection"), documents: try Self.ids(fields.list("ids")))
     case "statistics": self = .statistics
     case "collections": self = .collections
     case "schema":
@@ -111,6 +115,20 @@ extension ControlRequest.Action {
         peer: try fields.requiredText("peer"), isIncoming: try fields.flag("isIncoming") ?? false)
     default: throw ControlError(.argument, "there is no action \"\(name)\"")
     }
+  }
+}
+
+extension ControlRequest.Action {
+  /// Reads the ids of documents as users write them.
+  ///
+  /// - Throws: `argument` if there are none, or if one is no text.
+  private static func ids(_ list: [Value]?) throws(ControlError) -> [String] {
+    var ids: [String] = []
+    for case .string(let text) in list ?? [] { ids.append(text) }
+    guard !ids.isEmpty, ids.count == list?.count else {
+      throw ControlError(.argument, "erase needs \"ids\", a JSON array of texts")
+    }
+    return ids
   }
 }
 

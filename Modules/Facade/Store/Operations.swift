@@ -120,6 +120,18 @@ struct Operations {
 
   func evict(_ id: DocumentID) throws -> Bool { try transaction.evict(id, in: name) }
 
+  /// Erases documents.
+  ///
+  /// - Returns: For each document, whether the store held anything of it.
+  /// - Throws: As for one document, with its number as `row`, counted from 0.
+  func erase(_ ids: [DunlinDocumentID]) throws -> [DunlinDocumentID: Bool] {
+    var found: [DunlinDocumentID: Bool] = [:]
+    for (row, id) in ids.enumerated() where found[id] == nil {
+      found[id] = try locatingErrors(inRow: row) { try transaction.erase(id.checked(), in: name) }
+    }
+    return found
+  }
+
   /// Lets `body` edit the documents, then applies the collected edits.
   func update(
     _ documents: [DunlinDocument], _ body: ([DunlinMutableDocument]) throws -> Void

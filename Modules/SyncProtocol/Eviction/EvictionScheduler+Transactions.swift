@@ -48,7 +48,7 @@ extension EvictionScheduler {
       record.isAlive && !rules.match(name.collection, id, record)
     }
     guard isUnwanted ?? false else { return false }
-    return try write.evict(name.id, in: name.collection)
+    return try write.evict(name.id, in: name.collection, keepingFloor: false)
   }
 
   private func look(
@@ -122,7 +122,7 @@ extension EvictionScheduler {
     let left = LeavingState.left(vector, queries: rules.names(of: name.collection))
     guard left.bytes.count <= WriteTransaction.leavingNoteBytes else { return try forget(name, write) }
     SyncPoint.letGo.reached()
-    _ = try write.evict(name.id, in: name.collection)
+    _ = try write.evict(name.id, in: name.collection, keepingFloor: false)
     _ = try write.setLeavingNote(left.bytes, for: name.id, in: name.collection)
   }
 

@@ -47,7 +47,9 @@ extension ChangeFeed {
     at change: Change, _ matcher: CollectionInterest, holds: (Change) -> Bool,
     _ found: inout CommitFindings
   ) throws(SyncError) -> Bool {
-    let matched = matcher.matches(change.id, change.before) && !SyncDefect.leaveNotTold.isPlanted
+    let matched =
+      (matcher.matches(change.id, change.before) || matcher.matchedErased(change))
+      && !SyncDefect.leaveNotTold.isPlanted
     let matches = matcher.matches(change.id, change.after)
     if change.kind == .evict || !change.oversize || !matches { context.withheld.remove(change.key) }
     // A commit that does not concern the receiver needs no checkpoint message soon.

@@ -91,6 +91,15 @@ struct CollectionInterest {
   func matches(_ id: DocumentID, _ record: Record?) -> Bool {
     record?.withView { matches(id.bytes.span.bytes, $0) } ?? false
   }
+
+  /// Returns whether a change erases a removed document that matched one of the queries when it was removed.
+  ///
+  /// A peer that was sent the removal has a tombstone with the content, which the erasure must end, too.
+  func matchedErased(_ change: Change) -> Bool {
+    guard let before = change.before, let after = change.after else { return false }
+    let wasRemoved = before.withView { !$0.isAlive && predicates.accepts(change.id.bytes.span.bytes, $0) }
+    return wasRemoved && after.withView { (try? $0.isErased(sites: change.sites)) ?? false }
+  }
 }
 
 /// Builds an interest query by query.

@@ -109,6 +109,17 @@ import Testing
     #expect(await slow.ask(#"{"id":1,"do":"statistics"}"#).result?.integer("documents") == 40_000)
   }
 
+  @Test func `documents are erased in one transaction, those that are here and others`() async throws {
+    try fill(3)
+    let client = try await ControlClient(path)
+    let erased = await client.ask(#"{"id":1,"do":"erase","collection":"things","ids":["1","2","nobody"]}"#)
+    #expect(erased.result?.integer("found") == 2 && erased.result?.integer("unknown") == 1, "\(erased)")
+    #expect(try peer.store.statistics().documentCount == 1)
+    let wrong = await client.ask(#"{"id":2,"do":"erase","collection":"thnigs","ids":["0"]}"#)
+    #expect(wrong.error?.code == .notFound, "\(wrong)")
+    #expect(try peer.store.statistics().documentCount == 1)
+  }
+
   @Test func `a database that closes tells its clients`() async throws {
     try fill(40_000, bytes: 400)
     let client = try await ControlClient(path)

@@ -174,7 +174,7 @@ final class TestPeer {
     try handle.write(contentsOf: Data([0xFF]))
   }
 
-  private var file: URL { URL(fileURLWithPath: directory.file("store") + "/data.mdb") }
+  var file: URL { URL(fileURLWithPath: directory.file("store") + "/data.mdb") }
 
   /// All living documents of a collection, by id.
   func documents(in collection: String = "things") throws -> [String: [TextKey: Value]] {

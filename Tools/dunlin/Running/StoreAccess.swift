@@ -1,6 +1,7 @@
 import CRDTCore
 import DocStore
 import DunlinControl
+import DunlinFeed
 import Facade
 import Foundation
 import PeerControl
@@ -116,6 +117,23 @@ enum StoreAccess {
       return try peer.ask("addBackup", ["series": .string(path), "asBase": .bool(asBase)]) {
         try $0.passProgress { try progress(MaintenanceProgress(done: $0, total: $1)) }
       }
+    }
+  }
+
+  /// Erases documents here and at every peer.
+  ///
+  /// - Returns: How many were `found`, and of how many nothing is known here.
+  func erase(_ documents: [String], in collection: String) throws -> [TextKey: Value] {
+    switch self {
+    case .own(let store):
+      let ids = try store.read { try StoreReport.erasable(documents, in: collection, $0) }
+      // It removes their versions from the history, where the store keeps one.
+      let history = try HistoryKeeper(store: store)
+      defer { withExtendedLifetime(history) {} }
+      return try store.write { try StoreReport.erase(ids, in: collection, $0) }.0
+    case .peer(let peer):
+      return try peer.ask(
+        "erase", ["collection": .string(collection), "ids": .array(documents.map { .string($0) })])
     }
   }
 

@@ -11,6 +11,7 @@ enum Target {
     #"{"id":3,"do":"insert","collection":"cars","strategy":"insertIfAbsent","documents":[{"_id":1}],"more":true}"#,
     #"{"id":3,"documents":[{"_id":{"$bytes":"AQI="},"x":{"$double":"nan"}},7],"more":false}"#,
     #"{"id":4,"do":"evict","collection":"cars","document":"hex:0363"}"#, #"{"id":5,"do":"statistics"}"#,
+    #"{"id":6,"do":"erase","collection":"cars","ids":["a"]}"#,
     #"{"id":6,"do":"collections"}"#, #"{"id":7,"do":"schema","collection":"cars","documents":100}"#,
     #"{"id":8,"do":"inspect","collection":null,"document":null}"#, #"{"id":9,"do":"verify"}"#,
     #"{"id":10,"do":"backup","target":"/tmp/copy"}"#,

@@ -1,0 +1,83 @@
+#if Server
+  import CRDTCore
+  import DocStore
+  import Facade
+  import Hummingbird
+  import Logging
+  import SyncProtocol
+  import Transports
+
+  /// Erases documents for the administrator, and names the devices that have not confirmed it yet.
+  struct EraseAdminRoute: ServerRoute {
+    let admin: AdminRoutes
+
+    /// The greatest number of documents of one request.
+    static let documentLimit = 1_000
+    /// How long the answer waits for connected devices to confirm.
+    private static let patience = Duration.seconds(1)
+
+    func add(to router: Router<ServerContext>) {
+      router.post("/admin/applications/:application/erase") { request, context in
+        let application = try admin.application(request, context)
+        var fields = try await admin.fields(request)
+        let collection = try fields.requiredText("collection", bytes: 100)
+        let list = try fields.list("ids", count: 1...Self.documentLimit)
+        try fields.finish()
+        guard let list else { throw Problem.request("ids must be a JSON array of ids") }
+        do {
+          return try await admin.json(erase(list, in: collection, of: application))
+        } catch {
+          throw Problem(any: error)
+        }
+      }
+    }
+
+    private func erase(
+      _ list: [Value], in collection: String, of application: HostedApplication
+    ) async throws -> [TextKey: Value] {
+      let ids = Set(try list.map { try DocumentID($0) }).sorted()
+      let (found, receipt) = try await application.parts.store.write { transaction in
+        try ids.filter { try transaction.erase($0, in: collection) }.count
+      }
+      // Without the ids: the log must not remember them.
+      application.logger.notice(
+        "Documents were erased",
+        metadata: [
+          "collection": "\(collection)", "documents": "\(ids.count)", "found": "\(found)",
+          "sequence": "\(receipt.sequence)",
+        ])
+      let end = ContinuousClock.now + Self.patience
+      while application.unconfirmed(receipt.sequence).contains(where: \.isConnected),
+        ContinuousClock.now < end, !Task.isCancelled
+      {
+        try? await Task.sleep(for: .milliseconds(20))
+      }
+      return [
+        "found": .count(found), "unknown": .count(ids.count - found),
+        "sequence": .count(receipt.sequence),
+        "unconfirmed": .array(application.unconfirmed(receipt.sequence).map { .map($0.name) }),
+        "limits": .string(DunlinErasure.limits),
+      ]
+    }
+  }
+
+  extension HostedApplication {
+    /// The devices that are connected, or were since the start, and have not confirmed a commit.
+    ///
+    /// A device that pulls nothing is not waited for.
+    fileprivate func unconfirmed(_ sequence: UInt64) -> [PeerSyncState] {
+      dunlin.parts.network.standings.filter { standing in
+        !standing.delivery.pullsNothing && (standing.delivery.servedSequence ?? 0) < sequence
+      }
+    }
+  }
+
+  extension PeerSyncState {
+    fileprivate var name: [TextKey: Value] {
+      [
+        "id": .string(peer.site.description), "name": .string(peer.name),
+        "user": connection.identity?.user.map { .string($0) } ?? .null, "isConnected": .bool(isConnected),
+      ]
+    }
+  }
+#endif
