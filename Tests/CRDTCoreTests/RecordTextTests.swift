@@ -149,7 +149,9 @@ import Testing
       fields["i\(place)"] = .int(number)
       fields["c\(place)"] = .counter(number)
     }
-    let doubles: [Double] = [0, -0.0, 1, 0.1, 1e100, 5e-324, .infinity, -.infinity, .nan, 1e16, 123_456.75]
+    let doubles: [Double] = [
+      0, -0.0, 1, 0.1, 1e100, .leastNonzeroMagnitude, .infinity, -.infinity, .nan, 1e16, 123_456.75,
+    ]
     for (place, number) in doubles.enumerated() { fields["d\(place)"] = .double(number) }
     // More keys than a table has ids for: the record carries them.
     let wide = (0..<KeyTable.capacity + 10).map { (TextKey("wide\($0)"), Value.int(Int64($0))) }
