@@ -16,6 +16,8 @@ struct Aims: Sendable {
   static let usual = Aims()
   /// Those of many connections at once, from four with large groups to 256: what all peers may hold together.
   static let crowd = Aims(memoryWhile: 64 << 20)
+  /// Those of 64 connections with large groups: an eighth of that is what each connection takes by itself.
+  static let manyTransfers = Aims(memoryWhile: 72 << 20)
   /// Those of one peer that leaves several 100,000 documents behind; the store's own memory for them stays.
   ///
   /// The store's cache of numbers takes 2 MiB, as in any store with so many documents. The marks of its pages
