@@ -66,7 +66,8 @@ extension Environment {
     // SAFETY: the call fills the local structure.
     guard unsafe mdb_env_info(handle, &info) == MDB_SUCCESS else { return }
     let number = unsafe UInt64(info.me_last_txnid)
-    readers.withLock { $0.last = (number, log) }
+    let known = KnownLog(number, log)
+    readers.withLock { $0.last = known }
   }
 
   private func renew(_ slot: ReaderSlot) throws(StoreError) -> ReaderSlot {

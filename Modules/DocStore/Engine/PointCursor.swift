@@ -9,10 +9,11 @@ import CRDTCore
     place = try TablePlace(access, table)
   }
 
-  /// Visits the keys and values on the page that contains `key`, which must exist.
+  /// Visits the keys and values on the page that contains `key`, which must exist, until `body` returns
+  /// `false`.
   ///
   /// Addresses show where the page ends. In a transaction that has written, the entries may be more or fewer.
-  borrowing func forEachOnPage(of key: RawSpan, _ body: (RawSpan, RawSpan) throws -> Void) throws {
+  borrowing func forEachOnPage(of key: RawSpan, _ body: (RawSpan, RawSpan) throws -> Bool) throws {
     try place.forEachOnPage(of: key, body)
   }
 

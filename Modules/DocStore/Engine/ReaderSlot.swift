@@ -17,6 +17,15 @@ struct SourcePlace: Hashable, Sendable {
   static let store = SourcePlace(file: "DocStore", line: 0)
 }
 
+/// The log's state at a commit, shared by its snapshots: it is too large to be copied for each.
+final class KnownLog: Sendable {
+  /// The engine's number of the commit.
+  let number: UInt64
+  let state: LogState
+
+  init(_ number: UInt64, _ state: LogState) { (self.number, self.state) = (number, state) }
+}
+
 /// One of the engine's read transactions: in use by a snapshot, or idle until the next one.
 // SAFETY: the board's fields change only under the board's lock; one thread at a time uses the engine's
 // handle: the one that has the slot.
@@ -30,7 +39,7 @@ struct SourcePlace: Hashable, Sendable {
   /// The catalogue of the names to which the snapshot's records refer.
   fileprivate(set) var catalogue = Catalogue.empty
   /// The log's state at the snapshot's commit; `nil` if it was not known when the snapshot began.
-  fileprivate(set) var log: LogState?
+  fileprivate(set) var log: KnownLog?
   // Relaxed: only the flag is read, and a late read is harmless.
   private let expired = Atomic(false)
 
@@ -68,8 +77,8 @@ struct ReaderBoard {
   var failure: StoreError?
   /// The catalogue of new snapshots: it contains at least all names to which the last commit refers.
   var catalogue = Catalogue.empty
-  /// The engine's number of the last commit, and the log's state then, so that snapshots need not read it.
-  var last: (number: UInt64, log: LogState)?
+  /// The log's state at the last commit, so that snapshots need not read it.
+  var last: KnownLog?
 
   /// Verifies pages before they are walked; and the trees of the last commit that it knows.
   var verifier: PageVerifier?
@@ -88,7 +97,11 @@ struct ReaderBoard {
     slot.isExempt = isExempt
     slot.setExpired(false)
     if slot.catalogue !== catalogue { slot.catalogue = catalogue }
-    slot.log = last.flatMap { $0.number == slot.access.transactionNumber ? $0.log : nil }
+    if let last, last.number == slot.access.transactionNumber {
+      if slot.log !== last { slot.log = last }
+    } else {
+      slot.log = nil
+    }
     slot.index = active.count
     active.append(slot)
   }

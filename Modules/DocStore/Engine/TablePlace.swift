@@ -72,19 +72,21 @@ import CRDTCore
   }
 
   /// See ``PointCursor/forEachOnPage(of:_:)``.
-  func forEachOnPage(of key: RawSpan, _ body: (RawSpan, RawSpan) throws -> Void) throws {
+  func forEachOnPage(of key: RawSpan, _ body: (RawSpan, RawSpan) throws -> Bool) throws {
     guard let engine = try unsafe changed() else {
       guard try unsafe tree?.find(key) == true, let count = unsafe tree?.count else { return }
       for index in 0..<count {
         guard let (name, value) = unsafe tree?.entryBytes(index) else { return }
-        try unsafe body(
+        let goesOn = try unsafe body(
           RawSpan(_unsafeStart: name.start, byteCount: name.count),
           RawSpan(_unsafeStart: value.start, byteCount: value.count))
+        guard goesOn else { return }
       }
       return
     }
     let pageBytes = access.pageBytes
-    for step in [MDB_PREV, MDB_NEXT] {
+    var goesOn = true
+    for step in [MDB_PREV, MDB_NEXT] where goesOn {
       try access.prepare(table, key, for: .reading)
       // SAFETY: the engine reads the key during the call only; its target stays in place until the
       // transaction ends or writes again, and neither happens while `body` runs.
@@ -95,13 +97,13 @@ import CRDTCore
         // From here on `name` points to the page.
         var rc = unsafe mdb_cursor_get(engine, &name, &value, MDB_SET_KEY)
         let page = unsafe UInt(bitPattern: name.mv_data) / UInt(pageBytes)
-        while rc == MDB_SUCCESS {
+        while rc == MDB_SUCCESS, goesOn {
           guard unsafe UInt(bitPattern: name.mv_data) / UInt(pageBytes) == page else {
             break
           }
           let found = unsafe RawSpan(
             _unsafeStart: UnsafeRawPointer(name.mv_data), byteCount: name.mv_size)
-          try unsafe body(
+          goesOn = try unsafe body(
             found, RawSpan(_unsafeStart: UnsafeRawPointer(value.mv_data), byteCount: value.mv_size))
           try access.prepare(table, found, for: .reading)
           rc = unsafe mdb_cursor_get(engine, &name, &value, step)

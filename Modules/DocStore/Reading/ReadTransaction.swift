@@ -8,13 +8,17 @@ public struct ReadTransaction: ~Copyable {
   private let environment: Environment
   private let reader: ReaderSlot
   private let stored: DocumentPages
-  let log: LogState
+  private let known: KnownLog
 
   /// Begins a snapshot.
   init(_ environment: Environment, at place: SourcePlace, isExempt: Bool = false) throws(StoreError) {
     let reader = try environment.beginRead(at: place, isExempt: isExempt)
     do {
-      log = if let known = reader.log { known } else { try LogState(reader.access, environment.tables) }
+      if let log = reader.log {
+        known = log
+      } else {
+        known = KnownLog(reader.access.transactionNumber, try LogState(reader.access, environment.tables))
+      }
     } catch {
       environment.recycle(reader)
       throw error
@@ -34,6 +38,9 @@ public struct ReadTransaction: ~Copyable {
       return stored
     }
   }
+
+  /// The log's state at the snapshot's commit.
+  var log: LogState { known.state }
 
   var catalogue: Catalogue { reader.catalogue }
 

@@ -8,6 +8,29 @@ import Platform
 
   var copied: [UInt8] { unsafe Array(UnsafeRawBufferPointer(start: start, count: count)) }
 
+  /// The first eight bytes as a number that orders as they do; a shorter key counts as followed by zeros.
+  var head: UInt64 {
+    @inline(__always)
+    get {
+      if count >= 8 { return UInt64(bigEndian: unsafe start.loadUnaligned(as: UInt64.self)) }
+      var head: UInt64 = 0
+      for offset in 0..<max(count, 0) {
+        let byte = unsafe start.load(fromByteOffset: offset, as: UInt8.self)
+        head |= UInt64(byte) &<< UInt64(56 &- 8 &* offset)
+      }
+      return head
+    }
+  }
+
+  /// Compares two keys whose first eight bytes are equal, where both have as many.
+  @inline(__always)
+  static func orderBehindHead(_ a: KeyBytes, _ b: KeyBytes) -> Int {
+    let common = min(a.count, b.count) &- 8
+    guard common > 0 else { return a.count &- b.count }
+    let order = unsafe Int(memcmp(a.start + 8, b.start + 8, common))
+    return order != 0 ? order : a.count &- b.count
+  }
+
   /// Compares two keys as the engine does.
   @inline(__always)
   static func order(_ a: KeyBytes, _ b: KeyBytes) -> Int {
@@ -107,15 +130,34 @@ import Platform
   /// A branch's first key counts as below all others.
   @inline(__always)
   func search(_ key: KeyBytes, isLeaf: Bool) -> (index: Int, isSame: Bool) {
+    let head = key.head
     var low = isLeaf ? 0 : 1
     var high = count
     while low < high {
       let middle = (low &+ high) >> 1
-      let order = KeyBytes.order(self.key(middle), key)
+      let order = order(middle, key, head)
       if order == 0 { return (middle, true) }
       if order < 0 { low = middle &+ 1 } else { high = middle }
     }
     return (low, false)
+  }
+
+  /// Compares the key of an entry with a key whose ``KeyBytes/head`` is `head`.
+  @inline(__always)
+  func order(_ index: Int, _ key: KeyBytes, _ head: UInt64) -> Int {
+    let found = self.key(index)
+    let foundHead: UInt64
+    if found.count >= 8 {
+      foundHead = UInt64(bigEndian: unsafe found.start.loadUnaligned(as: UInt64.self))
+    } else if found.count > 0 {
+      // SAFETY: in front of the key is the entry's own head, which has eight bytes.
+      let last = UInt64(bigEndian: unsafe (found.start + (found.count &- 8)).loadUnaligned(as: UInt64.self))
+      foundHead = last &<< UInt64(truncatingIfNeeded: 64 &- 8 &* found.count)
+    } else {
+      foundHead = 0
+    }
+    if foundHead != head { return foundHead < head ? -1 : 1 }
+    return KeyBytes.orderBehindHead(found, key)
   }
 
   /// The entry of a branch whose subtree contains `key`.

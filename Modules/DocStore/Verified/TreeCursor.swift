@@ -147,7 +147,8 @@
   @inline(__always)
   private func isOnPage(_ key: KeyBytes) -> Bool {
     guard count > 0, levels == root.depth else { return false }
-    return KeyBytes.order(leaf.key(0), key) <= 0 && KeyBytes.order(key, leaf.key(count - 1)) <= 0
+    let head = key.head
+    return leaf.order(0, key, head) <= 0 && leaf.order(count &- 1, key, head) >= 0
   }
 
   /// Moves to the beginning of the page on which an entry with the key `key` is or would be.
