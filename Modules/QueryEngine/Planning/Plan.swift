@@ -6,7 +6,8 @@ package import CRDTCore
 package struct Plan: Hashable, Sendable {
   @TextKey package var collection: String
   package var access: AccessPath
-  /// The filter, which is always applied, also to the documents of `access`; `nil` accepts all.
+  /// The filter, which is also applied to the documents of `access` unless ``coversFilter`` is set; `nil`
+  /// accepts all.
   package var filter: Expression?
   package var projection: Select.Projection = .all
   package var distinct = false

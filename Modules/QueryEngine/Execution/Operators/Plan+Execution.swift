@@ -16,7 +16,14 @@ extension Plan {
     if case .virtual(let virtual) = access {
       return try rows(of: virtual.documents(in: source, facts, context), context)
     }
-    return try sortedRows(in: source, context).map(\.row)
+    guard findsRowsInTurn else { return try sortedRows(in: source, context).map(\.row) }
+    var rows: [Row] = []
+    try forEachRow(in: source, context) { row in
+      try context.reserveGathered(row.memoryBytes)
+      rows.append(row)
+      return true
+    }
+    return rows
   }
 
   /// Calls `body` with each document that the filter accepts, until it returns `false`.
@@ -26,9 +33,10 @@ extension Plan {
     in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
     _ context: StatementContext, _ body: (_ id: RawSpan, _ record: borrowing RecordView) throws -> Bool
   ) throws {
-    var matcher = try RecordMatcher(isSettledByIDs ? nil : filter, context: context)
-    matcher.resolve(collection.keys)
-    let filter = matcher
+    if coversFilter, case .index(let scan) = access {
+      return try forEachMatch(of: scan, in: source, collection, context, body)
+    }
+    let filter = try matcher(isSettledByIDs ? nil : filter, collection, context)
     var pace = try ScanPace(context)
     var meter = ScanMeter(context)
     try access.forEachRecord(in: source, collection, context) { id, record in
@@ -39,6 +47,44 @@ extension Plan {
       return try body(id, record)
     }
     meter.finish()
+  }
+
+  /// The same for an index scan whose rows say that the filter accepts their documents.
+  ///
+  /// Only the documents of cut rows are compared with the filter.
+  private func forEachMatch(
+    of scan: IndexScan, in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
+    _ context: StatementContext, _ body: (_ id: RawSpan, _ record: borrowing RecordView) throws -> Bool
+  ) throws {
+    // Made when it is needed, because that takes as long as reading some ten documents.
+    var filterOfCutRows: RecordMatcher?
+    var pace = try ScanPace(context)
+    var meter = ScanMeter(context)
+    try source.withIndex(scan.index, of: collection) { reader in
+      try scan.forEachDocument(reader) { row, id, record in
+        try pace.step()
+        guard record.isAlive else { return true }
+        if row.isCut {
+          let filter = try filterOfCutRows ?? matcher(filter, collection, context)
+          filterOfCutRows = filter
+          guard try meter.accepts(filter, id, record) else { return true }
+        } else {
+          meter.count()
+        }
+        meter.pause()
+        defer { meter.resume() }
+        return try body(id, record)
+      }
+    }
+    meter.finish()
+  }
+
+  private func matcher(
+    _ filter: Expression?, _ collection: DocStore.Collection, _ context: StatementContext
+  ) throws(QueryError) -> RecordMatcher {
+    var matcher = try RecordMatcher(filter, context: context)
+    matcher.resolve(collection.keys)
+    return matcher
   }
 
   /// Whether the ids that find the documents are the whole filter.
