@@ -59,13 +59,27 @@ struct Exporter {
       }
       var out: [UInt8] = []
       writer.begin(&out)
-      try Self.forEachDocument(of: collection, in: transaction) { fields in
-        writer.write(shown(fields), to: &out)
+      func passOn() throws {
         outcome.documents += 1
         guard out.count > Self.pieceBytes else { return }
         try sink.write(out)
         out.removeAll(keepingCapacity: true)
         progress(outcome.documents, total)
+      }
+      if !isPlain, var json = writer as? any JSONDocumentWriter {
+        var object: [UInt8] = []
+        try Self.forEachRecord(of: collection, in: transaction) { id, record in
+          object.removeAll(keepingCapacity: true)
+          try JSON.write(record, id: id, keys: collection.keys, to: &object, options: json.options)
+          json.write(to: &out) { bytes, _ in bytes += object }
+          try passOn()
+        }
+        writer = json
+      } else {
+        try Self.forEachDocument(of: collection, in: transaction) { fields in
+          writer.write(shown(fields), to: &out)
+          try passOn()
+        }
       }
       writer.end(&out)
       try sink.write(out)
@@ -78,11 +92,20 @@ struct Exporter {
     of collection: Collection, in transaction: borrowing ReadTransaction,
     _ body: ([TextKey: Value]) throws -> Void
   ) throws {
+    try forEachRecord(of: collection, in: transaction) { id, record in
+      var fields = try record.fields(collection.keys)
+      fields["_id"] = id.value
+      try body(fields)
+    }
+  }
+
+  private static func forEachRecord(
+    of collection: Collection, in transaction: borrowing ReadTransaction,
+    _ body: (DocumentID, borrowing RecordView) throws -> Void
+  ) throws {
     try transaction.forEachRecord(in: collection) { id, _, record in
       guard record.isAlive else { return true }
-      var fields = try record.fields(collection.keys)
-      fields["_id"] = try DocumentID(validating: id).value
-      try body(fields)
+      try body(try DocumentID(validating: id), record)
       return true
     }
   }
