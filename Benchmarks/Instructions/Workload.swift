@@ -20,7 +20,7 @@ struct Workload: Sendable {
   private static let collection = "orders"
 
   static let all = [
-    json, make, merge, insert, read, reads, fetch, update, commit, scan, ordered, sync, live,
+    json, make, merge, insert, read, reads, fetch, point, update, commit, scan, index, ordered, sync, live,
   ]
 
   private static func lines() -> [[UInt8]] {
@@ -150,6 +150,18 @@ struct Workload: Sendable {
     }
   }
 
+  /// A statement finds a document by its id.
+  private static let point = Workload(name: "point", unit: "document", units: count) { times, directory in
+    let store = try filled(directory)
+    defer { store.close() }
+    let ids = try ids(store)
+    let engine = engine(store)
+    let prepared = try engine.prepare("SELECT * FROM orders WHERE _id = :id")
+    for _ in 0..<times {
+      for id in ids { _ = try engine.execute(prepared, arguments: ["id": id.value]).rows.count }
+    }
+  }
+
   /// One field of a document is set, each in a transaction of its own.
   private static let commit = Workload(name: "commit", unit: "commit", units: count) { times, directory in
     let store = try filled(directory)
@@ -186,6 +198,19 @@ struct Workload: Sendable {
     defer { store.close() }
     try execute(
       "SELECT COUNT(*) AS n FROM orders WHERE status = 'paid' AND amount > 500", times, at: store)
+  }
+
+  /// A statement finds documents by two fields of an index.
+  private static let index = Workload(name: "index", unit: "execution", units: 20) { times, directory in
+    let store = try filled(directory)
+    defer { store.close() }
+    let fields = ["status", "amount"].map { IndexField([TextKey($0)]) }
+    try store.createIndex(IndexDefinition(name: "both", collection: collection, fields: fields))
+    let engine = engine(store)
+    let prepared = try engine.prepare("SELECT * FROM orders WHERE status = 'paid' AND amount > 500")
+    for _ in 0..<times * 20 {
+      guard try engine.execute(prepared).rows.count > 0 else { throw BenchmarkError("no rows") }
+    }
   }
 
   /// A statement reads an index in its order, and hands rows out.
@@ -231,14 +256,18 @@ struct Workload: Sendable {
   }
 
   private static func execute(_ statement: String, _ times: Int, at store: Store) throws {
-    let engine = Engine(
-      store: store, parameters: SystemParameters(), environment: EngineEnvironment(now: { 1_760_000_000_000 })
-    )
+    let engine = engine(store)
     let prepared = try engine.prepare(statement)
     for _ in 0..<times {
       let rows = try engine.execute(prepared, arguments: [:]).rows
       for row in rows { _ = try row.values() }
     }
+  }
+
+  private static func engine(_ store: Store) -> Engine {
+    Engine(
+      store: store, parameters: SystemParameters(), environment: EngineEnvironment(now: { 1_760_000_000_000 })
+    )
   }
 
   private static func ids(_ store: Store) throws -> [DocumentID] {

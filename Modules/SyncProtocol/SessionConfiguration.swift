@@ -44,7 +44,7 @@ public struct SessionConfiguration: Sendable {
   ///
   /// The share is only three eighths because a transaction holds its records twice more: for observers and in
   /// pages. Also, one transaction is accepted whatever the other sessions hold. A third of the share of all
-  /// sessions is for those that hold little, beside the limit (``PeerMemory/mayReceive(_:_:limit:)``).
+  /// sessions is for those that hold little, beside the limit (`PeerMemory`).
   package var arrivedBytes: Int { peerMemoryBytes / 8 * 3 }
   package var allArrivedBytes: Int { allPeersMemoryBytes / 4 }
 

@@ -119,6 +119,15 @@ import Testing
     #expect(try here.store.state("x") == .deleted)
     try here.store.compact()
     #expect(try !holdsCanary(here))
+    // What returns from a peer that knows the floor is no surprise.
+    let third = try StoreFixture(seed: 3, clock: clock)
+    clock.advance(days: 1)
+    try here.store.put("x", ["n": .int(3)])
+    try here.store.send("x", to: third.store)
+    try here.store.write { _ = try $0.evict(DocumentID("x"), in: "cars") }
+    try third.store.send("x", to: here.store)
+    #expect(try here.store.fields("x", in: "cars") == ["n": .int(3)])
+    #expect(!here.log.texts.contains { $0.contains("was erased") })
   }
 
   @Test func `a document that is not known here can be erased`() throws {

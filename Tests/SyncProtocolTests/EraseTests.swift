@@ -109,4 +109,57 @@ import Testing
     try network.settle()
     #expect(network.endpoints.dropFirst(second).allSatisfy { $0.sentBytes <= (sent.max() ?? 0) })
   }
+
+  /// Three peers write, remove, erase, evict and forget, and meet now and then.
+  @Test(arguments: 1...25)
+  func `in random histories nothing erased comes back, and all come to the same`(seed: UInt64) throws {
+    let network = TestNetwork(seed: seed)
+    var random = SeededGenerator(seed: seed)
+    let peers = try ["a", "b", "c"].map { try network.addPeer($0) }
+    for peer in peers {
+      try peer.subscribe(Self.all)
+      peer.store.certificateLifetime = nil
+    }
+    var written: [(text: String, id: String, time: UInt64)] = []
+    var erased: [String: UInt64] = [:]
+    for step in 0..<40 {
+      network.clock.advance(by: 1 + UInt64(random.int(below: 50)))
+      let peer = random.pick(peers)
+      let id = "d\(random.int(below: 3))"
+      switch random.int(below: 9) {
+      case 0, 1, 2:
+        let text = "text \(step) of \(seed)"
+        try peer.put(id, [TextKey("t\(random.int(below: 3))"): .string(text)])
+        written.append((text, id, network.clock.milliseconds))
+      case 3: try peer.remove(id)
+      case 4:
+        try peer.write { _ = try $0.erase(DocumentID(id), in: "things") }
+        erased[id] = network.clock.milliseconds
+      case 5: try peer.evict(id)
+      case 6:
+        network.clock.advance(by: random.pick([3_600_000, 3 * Self.day, 30 * Self.day]))
+        for peer in peers { try peer.forget() }
+      default:
+        let other = random.pick(peers)
+        guard other !== peer else { continue }
+        let (end, _) = try network.connect(peer, other)
+        try network.settle()
+        network.cut(end)
+      }
+    }
+    for (left, right) in [(0, 1), (1, 2), (0, 2), (0, 1), (1, 2)] {
+      let (end, _) = try network.connect(peers[left], peers[right])
+      try network.settle()
+      network.cut(end)
+    }
+    let documents = try peers.map { try $0.documents() }
+    for (peer, found) in zip(peers, documents) {
+      expectEqual(found, documents[0], "seed \(seed), peer \(peer.name)")
+      try expectEqual(peer.store.verify().damages, [])
+      for write in written where erased[write.id].map({ write.time <= $0 }) ?? false {
+        let values = found[write.id].map { Array($0.values) } ?? []
+        expect(!values.contains(.string(write.text)), "seed \(seed): \(write.text) is back")
+      }
+    }
+  }
 }

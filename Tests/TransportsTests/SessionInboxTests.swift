@@ -172,14 +172,14 @@ import Testing
   @Test func `an end is known before it is its turn`() {
     let inbox = SessionInbox()
     _ = inbox.post { $0.nudged = true }
-    #expect(!inbox.isEnding)
+    #expect(inbox.ending == nil)
     _ = inbox.post { $0.linkEnd = LinkError(.disconnected, "gone") }
-    #expect(inbox.isEnding)
+    #expect(inbox.ending?.code == .disconnected)
     _ = inbox.take(keepingTurn: true)
-    #expect(inbox.isEnding)
+    #expect(inbox.ending?.code == .disconnected)
     let other = SessionInbox()
     _ = other.post { $0.cancelled = true }
-    #expect(other.isEnding)
+    #expect(other.ending?.code == .cancelled)
   }
 
   @Test func `one thread at a time has the turn, however many put something in`() async {

@@ -70,6 +70,13 @@ package enum WireDocument {
     return (head.base, head.vector)
   }
 
+  /// Returns the floor that a full state or a delta knows of, without reading its entries.
+  ///
+  /// - Throws: A `CodecError` when the head is malformed.
+  package static func floor(_ bytes: RawSpan) throws(CodecError) -> Stamp {
+    try WireReader.readHead(bytes).floor
+  }
+
   /// Returns the greatest clock reading that a document mentions, for the receiver's clock.
   ///
   /// - Parameters:

@@ -13,12 +13,19 @@ import Platform
     @inline(__always)
     get {
       if count >= 8 { return UInt64(bigEndian: unsafe start.loadUnaligned(as: UInt64.self)) }
-      var head: UInt64 = 0
-      for offset in 0..<max(count, 0) {
-        let byte = unsafe start.load(fromByteOffset: offset, as: UInt8.self)
-        head |= UInt64(byte) &<< UInt64(56 &- 8 &* offset)
+      // The loads of a shorter key overlap: the last one is shifted so that its bytes coincide.
+      let behind = UInt64(truncatingIfNeeded: 64 &- 8 &* count)
+      if count >= 4 {
+        let first = UInt32(bigEndian: unsafe start.loadUnaligned(as: UInt32.self))
+        let last = UInt32(bigEndian: unsafe (start + (count &- 4)).loadUnaligned(as: UInt32.self))
+        return UInt64(first) &<< 32 | UInt64(last) &<< behind
       }
-      return head
+      if count >= 2 {
+        let first = UInt16(bigEndian: unsafe start.loadUnaligned(as: UInt16.self))
+        let last = UInt16(bigEndian: unsafe (start + (count &- 2)).loadUnaligned(as: UInt16.self))
+        return UInt64(first) &<< 48 | UInt64(last) &<< behind
+      }
+      return count == 1 ? UInt64(unsafe start.load(as: UInt8.self)) &<< 56 : 0
     }
   }
 

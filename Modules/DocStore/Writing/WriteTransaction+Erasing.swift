@@ -34,8 +34,9 @@ extension WriteTransaction {
   func reportRevival(of id: DocumentID, in collection: String) {
     settings.options.write(
       .warning,
-      "The document \(DocumentID.digest(of: id.bytes.rawBytes)) of the collection \(collection), which was erased, "
-        + "was written again by a peer that had not heard of it: it holds what that peer wrote later")
+      "The document \(DocumentID.digest(of: id.bytes.rawBytes)) of the collection \(collection), which was erased, or "
+        + "removed and evicted, was written again by a peer that had not heard of it: it holds what that peer wrote "
+        + "later")
     settings.options.write(.debug, id.digestLine(in: collection))
   }
 }

@@ -208,8 +208,11 @@ extension WriteTransaction {
         times.latest = times.author?.reading ?? .zero
         guard isAccepted(times.latest) else { return (.unchanged, nil) }
       }
-      if let existing, document.isAlive {
-        times.revives = try RecordView(existing.record).isErased(sites: tables.sites)
+      if let existing, document.isAlive, !WireDocument.isOperationDelta(wire),
+        try RecordView(existing.record).isErased(sites: tables.sites)
+      {
+        // A peer that knows the floor has heard of the erasure, and was written to knowingly.
+        times.revives = try WireDocument.floor(wire) < RecordView(existing.record).floor(sites: tables.sites)
       }
       return (.changed, document)
     }

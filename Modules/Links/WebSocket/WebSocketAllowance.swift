@@ -25,7 +25,7 @@ struct WebSocketAllowance {
 
   /// Makes the allowance of a new connection.
   ///
-  /// - Parameter awaitsAdmission: Whether somebody calls ``admit()`` when the peer has identified itself.
+  /// - Parameter awaitsAdmission: Whether somebody calls `admit` when the peer has identified itself.
   init(awaitsAdmission: Bool) { opening = awaitsAdmission ? (0, 0) : nil }
 
   /// Ends the bounds of the opening: the peer has identified itself.

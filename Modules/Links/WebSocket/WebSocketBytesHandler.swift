@@ -37,7 +37,7 @@ final class WebSocketBytesHandler: ChannelDuplexHandler {
   /// - Parameters:
   ///   - isClient: Whether this end has requested the connection.
   ///   - name: The other end's address, in errors.
-  ///   - awaitsAdmission: Whether ``Event/admitted`` comes when the peer has identified itself, before which
+  ///   - awaitsAdmission: Whether `Event.admitted` comes when the peer has identified itself, before which
   ///     it may send little.
   init(isClient: Bool, name: String, awaitsAdmission: Bool = false) {
     self.isClient = isClient

@@ -24,9 +24,11 @@ package enum Planner {
       select.source, select.predicate, select.order, select.limit, select.offset, arguments)
     plan.distinct = select.distinct
     plan.projection = try select.projection.binding(arguments)
-    let paths = reading.map { $0 + (plan.filter?.paths ?? []) } ?? plan.paths
+    let unchosen = plan
     plan.choosePath(
-      catalogue, select.source.hints, reading: paths, readsAll: readsAll || plan.distinct, byID: totalOrder)
+      catalogue, select.source.hints,
+      reading: reading.map { $0 + (unchosen.filter?.paths ?? []) } ?? unchosen.paths,
+      readsAll: readsAll || plan.distinct, byID: totalOrder)
     return plan
   }
 
@@ -80,7 +82,8 @@ package enum Planner {
 extension Plan {
   /// Chooses how to find documents: by ids in the filter, by indexes that fit, or by a scan of all.
   fileprivate mutating func choosePath(
-    _ catalogue: QueryCatalogue, _ hints: Hints, reading paths: [FieldPath]? = nil, readsAll: Bool = false,
+    _ catalogue: QueryCatalogue, _ hints: Hints, reading paths: @autoclosure () -> [FieldPath]? = nil,
+    readsAll: Bool = false,
     byID: Bool = false
   ) {
     if case .virtual = access { return }
@@ -105,7 +108,7 @@ extension Plan {
     // The plan does not depend on the offset, so that pages do not overlap.
     var purpose = AccessChoice.Purpose(order: order, window: distinct ? nil : limit)
     if case .countAll = projection { purpose = AccessChoice.Purpose(isCount: true) }
-    (purpose.paths, purpose.readsAll) = (paths, readsAll)
+    (purpose.paths, purpose.readsAll) = (paths(), readsAll)
     guard let choice = AccessChoice.best(condition, entry, hints, purpose) else { return }
     access = choice.access
     isOrdered = choice.isOrdered

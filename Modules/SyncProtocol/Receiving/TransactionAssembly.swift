@@ -272,11 +272,10 @@ final class TransactionAssembly {
 
   /// Queues the received bytes of a slow large transaction for staging.
   ///
-  /// They are in memory twice until the store has them, so this waits while all sessions hold too much.
+  /// They are in memory twice until the store has them, so this waits while other sessions hold much.
   private func stageTransfer(_ transfer: inout IncomingTransfer) {
     guard let peer = context.peer, pieces.isEmpty, stagingBytes == 0,
-      context.shared.memory.arrivedBytes + SyncLimits.stagedAtOnceBytes
-        <= context.configuration.allArrivedBytes,
+      context.shared.memory.arrivedBytes(besides: context.id) <= context.configuration.allArrivedBytes / 2,
       context.now - transfer.keptAt >= context.tuning.transfers.stagingSpan,
       transfer.bytes.count - transfer.keptBytes >= context.tuning.transfers.leastStagedBytes
     else { return }

@@ -47,6 +47,11 @@ final class PeerMemory: Sendable {
   /// Bytes that all sessions have received and not applied.
   var arrivedBytes: Int { state.withLock { $0.arrived.total } }
 
+  /// Bytes that all sessions but one have received and not applied.
+  func arrivedBytes(besides session: UInt64) -> Int {
+    state.withLock { $0.arrived.total - $0.arrived.held[session, default: 0] }
+  }
+
   func noteArrived(_ bytes: Int, of session: UInt64) {
     state.withLock { $0.arrived.note(bytes, of: session) }
   }

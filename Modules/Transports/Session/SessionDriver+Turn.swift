@@ -172,8 +172,9 @@ extension SessionDriver {
     }
     for commit in commits {
       // Matching takes long. A session whose peer is gone would end only after all commits that wait.
-      guard !inbox.isEnding else {
-        return perform(session.lostCommits(through: commits.last?.sequence ?? 0, now: clock.now))
+      if let reason = inbox.ending {
+        end(.link(reason))
+        return false
       }
       guard perform(session.committed([commit], now: clock.now)) else { return false }
     }

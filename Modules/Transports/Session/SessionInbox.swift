@@ -72,8 +72,8 @@ package final class SessionInbox: Sendable {
     var chunkBytes = 0
     var commitBytes = 0
     var discards = false
-    /// Whether an end was posted after which the session has no peer.
-    var isEnding = false
+    /// Why the session has no peer any longer, once that was posted.
+    var ending: LinkError?
   }
 
   private let state = NIOLockedValueBox(State())
@@ -93,13 +93,15 @@ package final class SessionInbox: Sendable {
     state.withLockedValue { state in
       Self.post(&state) { state in
         change(&state.input)
-        state.isEnding = state.isEnding || state.input.linkEnd != nil || state.input.cancelled
+        state.ending = state.ending ?? state.input.linkEnd ?? (state.input.cancelled ? .cancelled : nil)
       }
     }
   }
 
-  /// Whether the link is gone, or the session was cancelled: what the session sends reaches nobody.
-  var isEnding: Bool { state.withLockedValue { $0.isEnding } }
+  /// Why what the session sends reaches nobody: the link is gone, or the session was cancelled.
+  ///
+  /// It is known before the session has processed what was posted earlier.
+  var ending: LinkError? { state.withLockedValue { $0.ending } }
 
   /// Posts bytes that the link received.
   func post(chunk: [UInt8]) -> Bool {

@@ -10,9 +10,9 @@
   /// Limits of what streams of changes hold in memory.
   enum StreamLimits {
     /// The text of all streams together, in bytes, of which shared text counts once.
-    static let allBytes = 16 << 20
+    static let allBytes = 8 << 20
     /// An event that takes more bytes is sent without its values.
-    static let eventBytes = 8 << 20
+    static let eventBytes = 4 << 20
     /// The text that is written at once; about as much of a stream waits in the connection.
     static let pieceBytes = 16 << 10
   }

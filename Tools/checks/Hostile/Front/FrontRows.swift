@@ -3,7 +3,7 @@ import Foundation
 
 /// All rows that attack the HTTP API.
 enum FrontRows {
-  static let all = [idle, unreadRows, unreadBodies, names, keptAnswers]
+  static let all = [idle, pipelined, unreadRows, unreadBodies, names, keptAnswers]
 
   /// Nobody attacks, so nothing may be missed.
   private static let idle = FrontRow(
@@ -14,6 +14,20 @@ enum FrontRows {
   /// Those of a key: what it may have in memory, and the little that its connections take.
   private static func aims(memoryWhile: Int = 32 << 20) -> Aims {
     Aims(memoryWhile: memoryWhile, memoryAfter: 8 << 20)
+  }
+
+  /// Two requests of a connection are decoded, however many are sent.
+  private static let pipelined = FrontRow(
+    name: "front-pipelined",
+    summary: "requests without a key that are sent ahead, and nobody reads answers (they took 818 MiB)",
+    aims: aims(), right: "read", documents: 1, limits: [:], unbounded: nil
+  ) { scene in
+    let request = "GET /api/v4/nothing HTTP/1.1\r\nHost: a\r\n\r\n"
+    let requests = Array(String(repeating: request, count: 1_000).utf8)
+    scene.target.lanes(60) { _ in
+      let socket = RawSocket(port: scene.target.port, seconds: 1)
+      while !scene.target.isOver, let socket { scene.target.didSend(socket.write(requests)) }
+    }
   }
 
   /// A key has 24 MiB of answers, and makes one large row at a time, as values and as JSON.
