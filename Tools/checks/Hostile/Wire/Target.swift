@@ -12,7 +12,7 @@ final class Target: Sendable {
   let deadline: ContinuousClock.Instant
   private let sent = Atomic<Int>(0)
 
-  init(port: Int, webPort: Int?, deadline: ContinuousClock.Instant) {
+  init(port: Int, webPort: Int? = nil, deadline: ContinuousClock.Instant) {
     self.port = port
     self.webPort = webPort
     self.deadline = deadline
