@@ -170,9 +170,12 @@
       // A new setting here stands in `fixedSettings`, or the reloader takes it.
       #expect(
         names(configuration)
-          == ["data", "applications", "http", "admin", "logLevel", "stopTime", "places"])
-      #expect(names(configuration.http) == ["listen", "tls", "origins", "proxies", "limits"])
-      #expect(names(configuration.admin) == ["listen"])
+          == [
+            "data", "applications", "http", "admin", "monitor", "logLevel", "logFormat", "stopTime", "places",
+          ])
+      #expect(names(configuration.http) == ["listen", "tls", "origins", "proxies", "proxyHeader", "limits"])
+      #expect(names(configuration.admin) == ["listen", "hasControlSocket"])
+      #expect(names(configuration.monitor) == ["listen"])
     }
   }
 #endif

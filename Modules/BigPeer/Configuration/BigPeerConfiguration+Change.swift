@@ -19,7 +19,7 @@
 
     private static let fixedSettings = [
       FixedSetting("http.listen", \.http.listen), FixedSetting("http.origins", \.http.origins),
-      FixedSetting("http.proxies", \.http.proxies),
+      FixedSetting("http.proxies", \.http.proxies), FixedSetting("http.proxyHeader", \.http.proxyHeader),
       FixedSetting("http.limits.headers", \.http.limits.headerBytes),
       FixedSetting("http.limits.headerCount", \.http.limits.headerCount),
       FixedSetting("http.limits.idleTime", \.http.limits.idleTime),

@@ -172,6 +172,8 @@ final class TestPeer {
     defer { try? handle.close() }
     try handle.seek(toOffset: UInt64(page * TreePages.pageBytes + 12))
     try handle.write(contentsOf: Data([0xFF]))
+    // The store wrote the page itself.
+    try store.forgetVerifiedPages()
   }
 
   var file: URL { URL(fileURLWithPath: directory.file("store") + "/data.mdb") }

@@ -63,7 +63,10 @@ struct QueryCommand: ParsableCommand {
 
   func run() throws {
     // Peers are connected to a peer that runs, and not to a store.
-    let access = try at == nil ? StoreAccess.open(store, choice) : .peer(StoreAccess.peer(of: store, choice))
+    let access =
+      try at == nil
+      ? StoreAccess.open(store, application: choice.application)
+      : .peer(StoreAccess.peer(of: store, application: choice.application))
     defer { access.close() }
     let arguments = Dictionary(arg.map { (TextKey($0.name), $0.value) }, uniquingKeysWith: { $1 })
     let runner = StatementRunner(

@@ -23,7 +23,7 @@ struct StatusCommand: ParsableCommand {
   var json = false
 
   func run() throws {
-    let status = try StoreAccess.peer(of: store, choice).ask("status")
+    let status = try StoreAccess.peer(of: store, application: choice.application).ask("status")
     try Output.print(json ? JSON.text(of: .map(status)) : PeerStatus(status).text)
   }
 }

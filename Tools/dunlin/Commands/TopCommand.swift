@@ -32,7 +32,7 @@ struct TopCommand: ParsableCommand {
   }
 
   func run() throws {
-    let peer = try StoreAccess.peer(of: store, choice)
+    let peer = try StoreAccess.peer(of: store, application: choice.application)
     // There is nothing to clean up, and whoever started the program may have kept Control-C from arriving.
     let interruption = Interruption {}
     defer { interruption.cancel() }

@@ -36,7 +36,7 @@ struct WhyCommand: ParsableCommand {
   }
 
   func run() throws {
-    let answer = try StoreAccess.peer(of: store, choice).ask(
+    let answer = try StoreAccess.peer(of: store, application: choice.application).ask(
       "why",
       [
         "collection": .string(collection), "document": .string(id), "peer": .string(at ?? from ?? ""),

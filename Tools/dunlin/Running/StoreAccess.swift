@@ -19,9 +19,9 @@ enum StoreAccess {
   ///
   /// - Throws: `ToolError` if there is no store, or if the process that has it open does not answer; what
   ///   opening throws.
-  static func open(_ path: String, _ choice: ApplicationChoice = ApplicationChoice()) throws -> StoreAccess {
-    if let peer = try RunningPeer.of(store: path, application: choice.application) { return .peer(peer) }
-    guard choice.application == nil else { throw ToolError("\(path): no server answers in this directory") }
+  static func open(_ path: String, application: String? = nil) throws -> StoreAccess {
+    if let peer = try RunningPeer.of(store: path, application: application) { return .peer(peer) }
+    guard application == nil else { throw ToolError("\(path): no server answers in this directory") }
     for attempt in 1... {
       do {
         return .own(try Store.open(reading: path))
@@ -47,8 +47,8 @@ enum StoreAccess {
   /// The peer that runs.
   ///
   /// - Throws: `ToolError` when there is none, since the command is about one.
-  static func peer(of path: String, _ choice: ApplicationChoice = ApplicationChoice()) throws -> RunningPeer {
-    if let peer = try RunningPeer.of(store: path, application: choice.application) { return peer }
+  static func peer(of path: String, application: String? = nil) throws -> RunningPeer {
+    if let peer = try RunningPeer.of(store: path, application: application) { return peer }
     guard FileManager.default.fileExists(atPath: path + "/data.mdb") else {
       throw ToolError("\(path): there is no store")
     }
