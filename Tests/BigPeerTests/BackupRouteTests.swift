@@ -93,8 +93,8 @@
       try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder)) { [path] running in
         let (api, admin) = (try await running.api(), try running.admin())
         let text = String(repeating: "x", count: 2_000)
-        for start in stride(from: 0, to: 400, by: 20) {
-          let documents = (start..<start + 20).map { "{'_id': 'd\($0)', 'text': '\(text)'}" }
+        for start in stride(from: 0, to: 400, by: 5) {
+          let documents = (start..<start + 5).map { "{'_id': 'd\($0)', 'text': '\(text)'}" }
           _ = try await api.execute("INSERT INTO orders DOCUMENTS (\(documents.joined(separator: "), (")))")
         }
         _ = try await api.execute("INSERT INTO tills DOCUMENTS ({'_id': 7, 'name': 'front'})")

@@ -180,7 +180,8 @@ import Transports
         while !request.contains("\r\n\r\n"), let more = try await link.receive() {
           request += String(decoding: more, as: UTF8.self)
         }
-        let line = request.split(separator: "\r\n").first { $0.hasPrefix("Sec-WebSocket-Key: ") } ?? ""
+        let line =
+          request.split(separator: "\r\n").first { $0.lowercased().hasPrefix("sec-websocket-key: ") } ?? ""
         let accept = Self.accept(String(line.dropFirst("Sec-WebSocket-Key: ".count)))
         let head = """
           HTTP/1.1 101 Switching Protocols\r
@@ -190,7 +191,10 @@ import Transports
           \r
 
           """
-        try await link.send([Array(head.utf8) + bytes])
+        try await link.send([Array(head.utf8)])
+        // Of what comes with the answer, the client only says that the connection was closed.
+        try await Task.sleep(for: .milliseconds(200))
+        try await link.send([bytes])
         var received: [UInt8] = []
         while let more = try? await link.receive() { received += more }
         return received

@@ -225,10 +225,13 @@
         #expect(try await client.read(until: "\n\n").contains("200 OK"))
         let text = String(repeating: "x", count: 1_000_000)
         // It has not read for too long, or others need the room for text.
-        while !lines.all.contains(where: { $0.contains("stalled") || $0.contains("streamMemory") }) {
+        func isOver() -> Bool { lines.all.contains { $0.contains("stalled") || $0.contains("streamMemory") } }
+        var round = 0
+        while !isOver() {
+          round += 1
           let answer = try await api.execute(
             "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'text': :t}) ON ID CONFLICT DO UPDATE",
-            args: "{\"t\":\"\(text)\"}")
+            args: "{\"t\":\"\(round) \(text)\"}")
           expectEqual(answer.status, 200)
         }
         withExtendedLifetime(client) {}
