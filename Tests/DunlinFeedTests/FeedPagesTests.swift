@@ -66,7 +66,8 @@ import Testing
     let whole = try await words(readers[0], maker)
     #expect(whole.count == 1_000 && Set(whole).count == 1_000)
     for reader in readers.dropFirst() { try await expectEqual(words(reader, maker), whole) }
-    #expect(maker.made == 4)
+    // A page whose memory was given back meanwhile is made once more.
+    #expect((4..<10).contains(maker.made))
     try expectEqual(readers.map(\.position), Array(repeating: fixture.now(), count: 3))
   }
 
