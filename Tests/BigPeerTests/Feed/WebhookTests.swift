@@ -664,7 +664,7 @@
               Array(later.body), secret: last, at: Date(timeIntervalSince1970: then)))
         #expect(receiver.requests.count == 1)
         for (body, status) in [
-          ("{}", 400), (#"{"overlapSeconds":1}"#, 400), (#"{"url":"ftp://x"}"#, 422),
+          ("{}", 400), (#"{"overlapSeconds":1}"#, 422), (#"{"url":"ftp://x"}"#, 422),
           (#"{"secret":"short"}"#, 422), (#"{"statement":"SELECT * FROM cars"}"#, 400),
           (#"{"secret":"\#(next)","overlapSeconds":-1}"#, 400),
         ] { try await expectEqual(server.ask("PATCH", path, body).status, status, "\(body)") }

@@ -64,7 +64,9 @@
       let (url, secret) = (try fields.text("url"), try fields.text("secret"))
       let seconds = try fields.integer("overlapSeconds", in: 0...overlap.most)
       guard url != nil || secret != nil else {
-        guard seconds == nil else { throw Problem.request("overlapSeconds stands beside secret") }
+        guard seconds == nil else {
+          throw Problem(.unprocessableContent, "request", "overlapSeconds stands beside secret")
+        }
         return nil
       }
       return Webhooks.Change(
