@@ -147,7 +147,8 @@ final class Oracles {
         if peer.world.tellsFrames {
           peer.world.narrate("\(peer.name) has \(name) at \(known.vector.text), by \(commit.origin)")
         }
-        try check(known, of: name, at: peer)
+        let isErased = (try? after.withView { try $0.isErased(sites: change.sites) }) ?? false
+        try check(known, isErased: isErased, of: name, at: peer)
         shadows[peer.number].documents[name] = known
         shadows[peer.number].places[name] = change.sequence
         shadows[peer.number].everKnown.insert(name)
@@ -168,8 +169,11 @@ final class Oracles {
     if !areCopiesUnnoticed { try atomicity.checkNew(peer, peer.world.ledger) }
   }
 
-  private func check(_ known: Shadow.Known, of name: DocumentName, at peer: SimPeer) throws {
-    if let before = shadows[peer.number].documents[name] {
+  private func check(
+    _ known: Shadow.Known, isErased: Bool, of name: DocumentName, at peer: SimPeer
+  ) throws {
+    // An erased document's vector lacks what its floor covers: what was deleted at the floor, and evicted.
+    if !isErased, let before = shadows[peer.number].documents[name] {
       guard known.vector.reaches(before.vector) || !script.rules.keepsDeletions else {
         throw Violation(
           .monotony, "\(peer.name) goes from \(before.vector.text) back to \(known.vector.text) in \(name)")
