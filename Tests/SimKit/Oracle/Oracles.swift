@@ -147,8 +147,10 @@ final class Oracles {
         if peer.world.tellsFrames {
           peer.world.narrate("\(peer.name) has \(name) at \(known.vector.text), by \(commit.origin)")
         }
-        let isErased = (try? after.withView { try $0.isErased(sites: change.sites) }) ?? false
-        try check(known, isErased: isErased, of: name, at: peer)
+        let erasure = try after.withView {
+          try $0.isErased(sites: change.sites) ? try $0.floor(sites: change.sites) : Stamp.zero
+        }
+        try check(known, erasedAt: erasure, of: name, at: peer)
         shadows[peer.number].documents[name] = known
         shadows[peer.number].places[name] = change.sequence
         shadows[peer.number].everKnown.insert(name)
@@ -170,11 +172,15 @@ final class Oracles {
   }
 
   private func check(
-    _ known: Shadow.Known, isErased: Bool, of name: DocumentName, at peer: SimPeer
+    _ known: Shadow.Known, erasedAt floor: Stamp, of name: DocumentName, at peer: SimPeer
   ) throws {
-    // An erased document's vector lacks what its floor covers: what was deleted at the floor, and evicted.
-    if !isErased, let before = shadows[peer.number].documents[name] {
-      guard known.vector.reaches(before.vector) || !script.rules.keepsDeletions else {
+    if let before = shadows[peer.number].documents[name] {
+      // An erased document's vector may lack what its floor covers, and nothing else.
+      let isCovered = before.vector.elements.allSatisfy {
+        Stamp(reading: $0.reading, site: $0.writer.site) <= floor
+          || known.vector.elements.contains($0)
+      }
+      guard known.vector.reaches(before.vector) || isCovered || !script.rules.keepsDeletions else {
         throw Violation(
           .monotony, "\(peer.name) goes from \(before.vector.text) back to \(known.vector.text) in \(name)")
       }
