@@ -171,22 +171,40 @@ import Testing
     #expect(raw.peer.shared.askedBytes == 0)
   }
 
+  /// The beginning of a large transaction, in stored chunks.
+  private static func begin(_ raw: RawPeer, _ byteCount: Int) {
+    for offset in stride(from: 0, to: byteCount, by: 50_000) {
+      raw.send(.chunk) { out in
+        out.write(1)
+        for number in [1, 1 << 20, offset, 50_000] { out.writeVarint(number) }
+        out.write([UInt8](repeating: 1, count: 50_000))
+      }
+    }
+  }
+
+  @Test func `what is small is received at once, also while others hold the memory of all`() throws {
+    let first = try Self.subject(all: 400_000)
+    Self.begin(first, 400_000)
+    #expect(first.session.footprint.heldBytes == 400_000)
+    let second = try Self.subject(on: first, all: 400_000)
+    Self.send(try Self.tinyGroups(0..<3), to: second)
+    try second.apply()
+    #expect(try second.peer.documents().count == 3)
+    #expect(!second.session.isHolding && second.session.footprint.heldBytes == 0)
+    // What takes more than its share waits, and what comes after it does, too.
+    Self.begin(second, 50_000)
+    Self.send(try Self.tinyGroups(3..<4), to: second)
+    #expect(second.session.isHolding && second.session.footprint.heldBytes == 0)
+    #expect(second.session.footprint.unreadBytes > 50_000)
+  }
+
   @Test func `who stops within a group while others wait for its memory is ended, and the others go on`()
     throws
   {
     let first = try Self.subject(all: 400_000)
-    func begin(_ raw: RawPeer, _ byteCount: Int) {
-      for offset in stride(from: 0, to: byteCount, by: 50_000) {
-        raw.send(.chunk) { out in
-          out.write(1)
-          for number in [1, 1 << 20, offset, 50_000] { out.writeVarint(number) }
-          out.write([UInt8](repeating: 1, count: 50_000))
-        }
-      }
-    }
-    begin(first, 400_000)
+    Self.begin(first, 400_000)
     let second = try Self.subject(on: first, all: 400_000)
-    begin(second, 400_000)
+    Self.begin(second, 400_000)
     // It took what is an equal part; the other has more than both may have.
     #expect(second.session.footprint.heldBytes <= 150_000 && second.session.isHolding)
     #expect(first.session.footprint.heldBytes == 400_000)

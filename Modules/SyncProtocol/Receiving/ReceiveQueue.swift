@@ -26,6 +26,8 @@ final class ReceiveQueue {
   private var readyBytes = 0
   /// The memory of decoded transactions that are not applied.
   private var decodedBytes = 0
+  /// What the next frame takes, if there was no room for it.
+  private var refusedBytes = 0
   /// Uncompressed bytes of transactions that wait or are being applied.
   private(set) var unappliedBytes = 0
   private var applying: (ticket: UInt64, transactions: [IncomingTransaction])?
@@ -153,8 +155,19 @@ final class ReceiveQueue {
 
   /// Whether the session must stop reading until its own or other sessions' transactions are applied.
   var isFull: Bool {
-    !mayHold(SyncLimits.frameBytes, isNeeded: !hasUnapplied)
+    !mayHold(refusedBytes, isNeeded: !hasUnapplied)
       || noticedDocuments >= context.tuning.waitingOffers && hasUnapplied
+  }
+
+  /// Returns whether a frame that takes so many bytes of memory may be received now.
+  ///
+  /// If not, the queue is full until there is room for it. The frame's own length counts, so a peer with
+  /// little to say goes on while others wait.
+  func mayReceive(_ bytes: Int) -> Bool {
+    refusedBytes = bytes
+    guard !isFull else { return false }
+    refusedBytes = 0
+    return true
   }
 
   /// Returns whether the queue waits only for memory that other sessions use.

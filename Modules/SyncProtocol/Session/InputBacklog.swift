@@ -58,6 +58,16 @@ enum InputCost {
   /// Returns the additional cost of compiling its conditions: a few bytes can produce many steps.
   static func query(steps: Int) -> Int { steps * recordsPerQueryStep }
 
+  /// Returns the bytes of data in a frame that stay in memory until they are applied.
+  static func memoryBytes(_ type: UInt8, _ payload: RawSpan) -> Int {
+    var reader = ByteReader(payload)
+    switch FrameType(rawValue: type) {
+    case .fragment?: return (try? FragmentHead(from: &reader))?.plainBytes ?? 0
+    case .chunk?: return (try? ChunkHead(from: &reader))?.plainBytes ?? 0
+    default: return 0
+    }
+  }
+
   private static func piece(_ payload: RawSpan) -> Int {
     guard payload.byteCount > 0 else { return 1 }
     let flags = unsafe payload.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt8.self)

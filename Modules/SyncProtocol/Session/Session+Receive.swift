@@ -32,6 +32,12 @@ extension Session {
     }
   }
 
+  /// Whether there is memory for what a frame holds.
+  private func mayReceive(_ type: UInt8, _ payload: RawSpan) -> Bool {
+    guard case .open = state else { return !isFull }
+    return puller.pull.queue.mayReceive(InputCost.memoryBytes(type, payload))
+  }
+
   /// Splits the stream into frames and processes each in place; only frames that arrive in pieces are copied.
   ///
   /// - Returns: How many bytes it consumed.
@@ -76,7 +82,9 @@ extension Session {
       guard let frame else { return (position, false) }
       let payload = bytes.extracting(frame.payload)
       let cost = InputCost.frame(frame.type, payload)
-      guard context.hasTime(for: cost), !isFull, !pusher.peer.isDrafting else { return (position, true) }
+      guard context.hasTime(for: cost), mayReceive(frame.type, payload), !pusher.peer.isDrafting else {
+        return (position, true)
+      }
       context.spend(cost)
       context.statistics.framesReceived += 1
       context.didReceiveFrame()

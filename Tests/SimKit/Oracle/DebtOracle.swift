@@ -75,6 +75,12 @@ struct DebtOracle {
           !theirs.isOversize, try mine.canonical() != theirs.canonical(),
           mine.vector == theirs.vector || !mine.isSame(as: theirs)
         else { continue }
+        // What the floor covers, one of them may list and the other not: with that they are the same.
+        if mine.vector != theirs.vector, try mine.hidesAll(of: theirs), try theirs.hidesAll(of: mine),
+          try mine.joined(with: theirs)?.canonical() == theirs.joined(with: mine)?.canonical()
+        {
+          continue
+        }
         throw Violation(
           .convergence,
           "\(a.name) and \(b.name) have other bytes of \(name)/\(id.value), "
@@ -137,9 +143,18 @@ struct DocumentCopy {
   /// Whether it is the same state, whichever superseded writers each of them lists.
   func isSame(as other: DocumentCopy) -> Bool { summary == other.summary }
 
-  /// Whether merging another peer's state would change more than the list of superseded writers.
+  /// Whether merging another peer's state would change more than the list of superseded writers, and
+  /// writes that the floor covers.
   func gains(from other: DocumentCopy) throws -> Bool {
     if vector != other.vector, vector.dominates(other.vector) { return false }
+    guard let joined = try joined(with: other) else { return false }
+    if joined.summary == summary { return false }
+    return try vector == other.vector || joined.isAlive != isAlive || joined.floor() != floor()
+      || !hidesAll(of: other)
+  }
+
+  /// The state that merging another peer's state makes; `nil` when it stays as it is.
+  func joined(with other: DocumentCopy) throws -> DocumentCopy? {
     let wire = try other.canonical()
     var tables = tables
     let existing = StoredDocument(record.bytes.span.bytes, summary: summary)
@@ -148,8 +163,23 @@ struct DocumentCopy {
       vector == other.vector
       ? try DocumentCodec.repair(wire: wire.span.bytes, existing: existing, own: own, tables: &tables)
       : try DocumentCodec.merge(wire: wire.span.bytes, existing: existing, own: own, tables: &tables)
-    if case .changed(let merged) = outcome { return merged.summary != summary }
-    return false
+    guard case .changed(let merged) = outcome else { return nil }
+    let record = Record(bytes: merged.record)
+    return DocumentCopy(
+      record: record, summary: merged.summary,
+      vector: try record.withView { try $0.vector(sites: tables.sites) }, isAlive: merged.isAlive,
+      isOversize: isOversize, tables: tables)
+  }
+
+  func floor() throws -> Stamp { try record.withView { try $0.floor(sites: tables.sites) } }
+
+  /// Whether all that it lacks of another peer's state is at or below its floor.
+  ///
+  /// A peer to which such writes came while it knew nothing but the deletion has dropped them from its vector.
+  func hidesAll(of other: DocumentCopy) throws -> Bool {
+    let floor = try floor()
+    let lacking = other.vector.elements.filter { !vector.covers($0.writer, at: $0.reading) }
+    return lacking.allSatisfy { Stamp(reading: $0.reading, site: $0.writer.site) <= floor }
   }
 }
 

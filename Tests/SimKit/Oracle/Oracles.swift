@@ -19,6 +19,8 @@ final class Oracles {
   private var recordBytes: [DocumentName: Int] = [:]
   /// Documents of which a deletion was evicted.
   private var certified: Set<DocumentName> = []
+  /// Documents that were evicted with a floor, which then stays in one store alone.
+  private var floored: Set<DocumentName> = []
   private(set) var atomicity: Atomicity
   private var scopes: ScopeWatch
   /// What peers let go of by themselves.
@@ -132,7 +134,9 @@ final class Oracles {
       switch change.kind {
       case .evict:
         if commit.origin != .user { try leaves.letGo(name, of: peer, shadows) }
-        // Of a living document nothing is kept, not even that it was dead once.
+        let floor = try change.before?.withView { try $0.floor(sites: change.sites) }
+        if floor != .zero { floored.insert(name) }
+        // Of a living document nothing is kept but its floor, not even that it was dead once.
         if let known = shadows[peer.number].documents.removeValue(forKey: name) {
           // Nor of a record that cannot be read.
           let isKnownDead = !known.isAlive && !peer.rotten.contains(name.collection)
@@ -192,7 +196,7 @@ final class Oracles {
     }
     guard script.rules.hasNoDefaults, script.rules.keepsDeletions, script.rules.hasNoCopies else { return }
     // What is kept of an evicted deletion is its time, which no vector tells: it joins that of another one.
-    guard known.isAlive || !certified.contains(name) else { return }
+    guard known.isAlive || !certified.contains(name), !floored.contains(name) else { return }
     let state = StateName(document: name, vector: known.vector, isAlive: known.isAlive)
     let first = contents[state] ?? known.summary
     contents[state] = first
