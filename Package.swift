@@ -171,8 +171,8 @@ let package = Package(
     layer(
       "BigPeer",
       below: [
-        "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "Links", "Transports",
-        "DunlinControl", "Facade",
+        "Platform", "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "Links",
+        "Transports", "DunlinControl", "Facade",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),

@@ -4,6 +4,7 @@
   import NIOCore
   import NIOHTTP1
   import NIOHTTPTypes
+  import Platform
 
   /// Enforces the limits of one HTTP client.
   ///
@@ -23,6 +24,9 @@
 
     /// The bytes that are read of a connection at a time.
     private static let readBytes = 16 << 10
+
+    /// How many bytes the system takes of a response that it cannot send yet.
+    private static let unsentBytes = 256 << 10
 
     private let ledger: ConnectionLedger
     private let limits: HTTPLimits
@@ -76,6 +80,9 @@
       context.channel.setOption(
         .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.readBytes)
       ).whenFailure { _ in }
+      // The system would copy megabytes for each client that does not read.
+      context.channel.setOption(.tcpOption(.init(rawValue: TCP_NOTSENT_LOWAT)), value: Self.unsentBytes)
+        .whenFailure { _ in }
       if context.channel.isActive { count(context) }
     }
 

@@ -19,9 +19,7 @@ struct Aims: Sendable {
   /// Those of a big peer's listeners for HTTP.
   static let frontDoor = Aims(memoryWhile: 32 << 20, memoryAfter: 8 << 20)
   /// Those of 64 connections with large groups: an eighth of that is what each connection takes by itself.
-  ///
-  /// What they send is unpacked meanwhile, so waits are printed and not bounded.
-  static let manyTransfers = Aims(memoryWhile: 72 << 20, boundsWaits: false)
+  static let manyTransfers = Aims(memoryWhile: 72 << 20)
   /// Those of one peer that leaves several 100,000 documents behind; the store's own memory for them stays.
   ///
   /// The store's cache of numbers takes 2 MiB, as in any store with so many documents. The marks of its pages
