@@ -254,6 +254,27 @@ public final class HistoryKeeper: Sendable {
 
   // MARK: - Removing
 
+  /// Removes all versions of a document, for a document that must not be found in the history.
+  ///
+  /// The document itself stays. Its next change leaves a version again.
+  ///
+  /// - Returns: The number of versions that were removed.
+  /// - Throws: `invalidCollectionName`; what writing throws.
+  /// - Complexity: O(*n*) in the versions, in one transaction.
+  public func removeVersions(of id: DocumentID, in collection: String) async throws -> Int {
+    try CollectionName.check(collection, operation: "removeVersions")
+    return try await store.write { transaction in
+      guard let known = try transaction.collection(collection) else { return 0 }
+      let before = try Self.totals(of: known.id, transaction)
+      var trim = HistoryTrim(known.id, nil, now: 0, before, transaction)
+      try trim.removeAll(of: id)
+      guard trim.totals.count < before.count else { return 0 }
+      try transaction.setSideValue(
+        trim.totals.encoded, HistoryEntries.table, key: HistoryEntries.totalsKey(known.id))
+      return Int(clamping: before.count - trim.totals.count)
+    }.0
+  }
+
   /// Removes versions that are too old, and all versions of collections whose policy has ended.
   ///
   /// It uses short transactions. Call this from time to time: a collection without writes does not remove its

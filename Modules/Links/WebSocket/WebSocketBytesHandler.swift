@@ -12,6 +12,8 @@ final class WebSocketBytesHandler: ChannelDuplexHandler {
 
   private enum Course {
     case open
+    /// The other end has sent its close frame, and everything before it was handed on.
+    case closing
     /// The other end has broken a rule, or has closed the connection with an error.
     case over
   }
@@ -51,7 +53,7 @@ final class WebSocketBytesHandler: ChannelDuplexHandler {
   // MARK: - Receiving
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    guard case .open = course else { return }
+    guard course == .open else { return }
     var bytes = unwrapInboundIn(data)
     var content = context.channel.allocator.buffer(capacity: bytes.readableBytes)
     var events: [WebSocketReceiver.Event] = []
@@ -80,6 +82,7 @@ final class WebSocketBytesHandler: ChannelDuplexHandler {
       context.flush()
     case .close(let code, let reason):
       guard let code, !code.isOrderly else {
+        course = .closing
         context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         return closeIfOver(context)
       }
@@ -93,21 +96,22 @@ final class WebSocketBytesHandler: ChannelDuplexHandler {
     _ context: ChannelHandlerContext, _ code: WebSocketCloseCode, _ message: String,
     _ kind: LinkError.Code, _ reason: String = ""
   ) {
-    guard case .open = course else { return }
+    guard course == .open else { return }
     course = .over
     pause?.cancel()
     DrainingHandler.end(context.channel, at: .before(self), waitsForOther: !isClient) { sent in
+      // Before the last frame: a connection that then closes at once would count as broken.
+      context.fireErrorCaught(LinkError(kind, message))
       guard !hasSentClose else { return sent.succeed(()) }
       write(WebSocketFrame.close(code, reason), context, sent)
       context.flush()
     }
-    context.fireErrorCaught(LinkError(kind, message))
   }
 
   /// A connection that ends without a close frame has not ended in order.
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     guard case ChannelEvent.inputClosed = event else { return context.fireUserInboundEventTriggered(event) }
-    guard !receiver.isClosed else { return }
+    guard course == .open else { return }
     context.fireErrorCaught(LinkError(.disconnected, "\(name) ended the connection without a word"))
   }
 
@@ -155,7 +159,7 @@ final class WebSocketBytesHandler: ChannelDuplexHandler {
 
   func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
     guard mode == .output else { return context.close(mode: mode, promise: promise) }
-    guard !hasSentClose, case .open = course else {
+    guard !hasSentClose, course != .over else {
       promise?.fail(ChannelError.outputClosed)
       return
     }
@@ -168,7 +172,7 @@ final class WebSocketBytesHandler: ChannelDuplexHandler {
 
   /// Closes the connection when both ends have sent a close frame, and this one's has gone out.
   private func closeIfOver(_ context: ChannelHandlerContext) {
-    guard receiver.isClosed else { return }
+    guard course == .closing else { return }
     lastWritten?.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
   }
 

@@ -54,6 +54,13 @@
         #expect(try await Self.values(server, "?to=1000") == [])
         let list = try await server.ask("GET", "/api/v4/history")
         #expect(list.fields.objects("collections").map { $0.integer("versions") } == [11])
+        // One document's versions alone, of which nothing can be asked but its id.
+        let misspelt = try await server.ask("DELETE", "/api/v4/history/cars?ids=a")
+        #expect(misspelt.status == 400)
+        let one = try await server.ask("DELETE", "/api/v4/history/cars?id=a")
+        #expect(one.status == 200 && one.fields.integer("versions") == 6)
+        #expect(try await Self.values(server, "?id=a") == [])
+        #expect(try await Self.values(server, "?id=7") == [-1, -2, -3, -4, -5])
         for status in [204, 404] {
           let removed = try await server.ask("DELETE", "/api/v4/history/cars")
           expectEqual(removed.status, status)

@@ -32,7 +32,11 @@
         try await answer(request, context, needing: .write) { admission in
           try admission.check(.write, in: Self.collection(context))
           let history = admission.application.feed.history
-          try await history.keep(nil, of: Self.keptCollection(context, history))
+          let name = try Self.keptCollection(context, history)
+          if let id = try HistoryQuery.onlyID(request) {
+            return Self.json(["versions": .count(try await history.removeVersions(of: id, in: name))])
+          }
+          try await history.keep(nil, of: name)
           return Response(status: .noContent)
         }
       }

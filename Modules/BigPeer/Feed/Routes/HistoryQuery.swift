@@ -43,6 +43,15 @@
       if moment != nil, id == nil { throw Self.wrong("at", "needs an id") }
     }
 
+    /// Reads the parameter `id`, which is the only one there may be; `nil` without any.
+    ///
+    /// - Throws: `Problem`.
+    static func onlyID(_ request: Request) throws -> DocumentID? {
+      let parameters = try QueryParameters(request)
+      try parameters.check(only: ["id"])
+      return try parameters["id"].map { try id($0) }
+    }
+
     private static func wrong(_ name: String, _ what: String) -> Problem {
       Problem(.unprocessableContent, "argument", "the parameter \(name) \(what)")
     }
