@@ -175,7 +175,8 @@ struct DocumentCopy {
 
   /// Whether all that it lacks of another peer's state is at or below its floor.
   ///
-  /// A peer to which such writes came while it knew nothing but the deletion has dropped them from its vector.
+  /// A peer to which such writes came while it knew nothing but the deletion has dropped them from its
+  /// vector.
   func hidesAll(of other: DocumentCopy) throws -> Bool {
     let floor = try floor()
     let lacking = other.vector.elements.filter { !vector.covers($0.writer, at: $0.reading) }
