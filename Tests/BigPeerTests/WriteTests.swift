@@ -57,6 +57,38 @@
       }
     }
 
+    @Test func `documents are erased by id, in the transaction of the other commands`() async throws {
+      let lines = LogLines()
+      try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder), logger: lines.logger) {
+        running in
+        let api = try await running.api()
+        _ = try await api.execute("INSERT INTO people DOCUMENTS ({'_id': 'p-secret', 'name': 'canary'})")
+        let erased = try await api.post(
+          self.path,
+          """
+          {"commands":[{"method":"erase","collection":"people","id":"p-secret"},
+            {"method":"erase","collection":"people","id":"p-unknown"},
+            {"method":"upsert","collection":"people","id":"p3","value":{"n":1}}]}
+          """)
+        #expect(erased.status == 200, "\(erased.fields)")
+        #expect(erased.fields["mutatedDocumentIds"]?.list?.count == 3)
+        let store = try #require(running.bigPeer.applications?["default"]).dunlin.store
+        let copy = try await store.execute(query: "SELECT * FROM people")
+        #expect(copy.items.count == 1)
+        // An erasure ends what was written before it, whatever the command is.
+        for (command, status) in [
+          (#"{"method":"erase","collection":"people","query":"true"}"#, 400),
+          (#"{"method":"erase","collection":"people"}"#, 400),
+          (#"{"method":"erase","collection":"people","id":1.5}"#, 422),
+        ] {
+          let answer = try await api.post(self.path, "{\"commands\":[\(command)]}")
+          expectEqual(answer.status, status, "\(command)")
+        }
+      }
+      #expect(lines.all.contains { $0.contains("Documents were erased") && $0.contains("documents=2") })
+      #expect(!lines.all.contains { $0.contains("p-secret") })
+    }
+
     @Test func `one command that fails leaves nothing written, and is named`() async throws {
       try await with { _, api in
         let answer = try await api.post(

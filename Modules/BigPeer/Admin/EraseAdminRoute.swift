@@ -2,6 +2,7 @@
   import CRDTCore
   import DocStore
   import Facade
+  import Foundation
   import Hummingbird
   import Logging
   import SyncProtocol
@@ -13,6 +14,8 @@
 
     /// The greatest number of documents of one request.
     static let documentLimit = 1_000
+    /// The greatest number of devices that an answer names.
+    private static let deviceLimit = 1_000
     /// How long the answer waits for connected devices to confirm.
     private static let patience = Duration.seconds(1)
 
@@ -52,10 +55,12 @@
       {
         try? await Task.sleep(for: .milliseconds(20))
       }
+      let met = application.unconfirmed(receipt.sequence).map { Value.map($0.name) }
+      let devices = met + (try application.unmet().map { .map($0.name) })
       return [
         "found": .count(found), "unknown": .count(ids.count - found),
-        "sequence": .count(receipt.sequence),
-        "unconfirmed": .array(application.unconfirmed(receipt.sequence).map { .map($0.name) }),
+        "sequence": .count(receipt.sequence), "unconfirmedCount": .count(devices.count),
+        "unconfirmed": .array(Array(devices.prefix(Self.deviceLimit))),
         "limits": .string(DunlinErasure.limits),
       ]
     }
@@ -69,6 +74,23 @@
       dunlin.parts.network.standings.filter { standing in
         !standing.delivery.pullsNothing && (standing.delivery.servedSequence ?? 0) < sequence
       }
+    }
+  }
+
+  extension HostedApplication {
+    /// The devices that have logged in and were not connected since the start.
+    fileprivate func unmet() throws -> [LoginEvent] {
+      let met = Set(dunlin.parts.network.standings.compactMap { $0.connection.identity.map { "\($0.key)" } })
+      return try logins.audit.devices(at: Date()).filter { !met.contains($0.deviceKey ?? "") }
+    }
+  }
+
+  extension LoginEvent {
+    fileprivate var name: [TextKey: Value] {
+      [
+        "deviceKey": deviceKey.map { .string($0) } ?? .null, "user": user.map { .string($0) } ?? .null,
+        "isConnected": .bool(false),
+      ]
     }
   }
 

@@ -1,5 +1,6 @@
 #if Server
   import CRDTCore
+  import Foundation
 
   /// The audit log of logins: new entries are added, and the oldest are removed when there are too many.
   ///
@@ -23,6 +24,8 @@
       package var next: String
     }
 
+    /// How many entries are searched for devices.
+    private static let devicesAmong = 100_000
     /// The maximum number of entries that one transaction removes.
     private static let sweep: UInt64 = 64
     private let storage: any LoginStorage
@@ -94,6 +97,21 @@
         page = Page(events: events, next: Self.position(next))
       }
       return page
+    }
+
+    /// The devices that have a valid certificate, as far as the newest issues in the log tell.
+    ///
+    /// - Parameter now: The time at which the certificates must be valid.
+    /// - Returns: The last issue of each device whose key was not revoked since, the oldest first.
+    /// - Throws: What the storage throws.
+    package func devices(at now: Date) throws -> [LoginEvent] {
+      let events = try events(.issues, after: nil, count: Self.devicesAmong)?.events ?? []
+      var last: [String: Int] = [:]
+      for (index, event) in events.enumerated() {
+        guard let key = event.deviceKey else { continue }
+        last[key] = event.kind == .issued && event.validUntil ?? now > now ? index : nil
+      }
+      return last.values.sorted().map { events[$0] }
     }
 
     // MARK: - Places

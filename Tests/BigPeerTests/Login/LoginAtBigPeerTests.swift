@@ -217,6 +217,14 @@
       try await RunningBigPeer.with(configuration) { [self] running in
         let application = try #require(running.bigPeer.applications?["default"])
         #expect(application.logins.revocations.all.map(\.peerKey) == [annsKey])
+        // The device that was not connected since the start is named by its login; the other one is revoked.
+        let erasure = try JSON.parse(
+          try await running.admin().send(
+            "POST", "/admin/applications/default/erase", #"{"collection":"people","ids":["p1"]}"#
+          ).body)
+        #expect(erasure["unconfirmedCount"] == .int(1), "\(erasure)")
+        #expect(erasure["unconfirmed"]?.list?.first?["user"]?.text == "bob")
+        #expect(erasure["unconfirmed"]?.list?.first?["isConnected"] == .bool(false))
         // The port of devices is another one now.
         try connect(ann, running)
         try connect(bob, running)

@@ -3,9 +3,10 @@
   import DocStore
   import Facade
   import Hummingbird
+  import Logging
   import QueryEngine
 
-  /// The route `/api/v4/store/write`: upserts, updates and removes documents in one transaction.
+  /// The route `/api/v4/store/write`: upserts, updates, removes and erases documents in one transaction.
   struct WriteRoute: ServerRoute {
     /// The maximum number of commands in one request.
     static let commandLimit = 10_000
@@ -34,7 +35,7 @@
         for command in commands { try command.check(admission) }
         let statement = admission.statementContext
         let engine = admission.application.parts.engine
-        return try await IdempotentWrite(admission, key, now).carryOut(statement, rows: "results") {
+        let response = try await IdempotentWrite(admission, key, now).carryOut(statement, rows: "results") {
           transaction, answer in
           try zip(commands.indices, commands).map { index, command in
             try Self.locating(index) {
@@ -47,8 +48,22 @@
             }
           }
         }
+        Self.log(commands, admission)
+        return response
       } catch {
         throw Problem(any: error)
+      }
+    }
+
+    /// Logs how many documents a write has erased; without their ids, which the log must not remember.
+    private static func log(_ commands: [WriteCommand], _ admission: Admission) {
+      let erased = commands.filter { $0.method == .erase }
+      for (collection, commands) in Dictionary(grouping: erased, by: \.collection) {
+        admission.application.logger.notice(
+          "Documents were erased",
+          metadata: [
+            "collection": "\(collection)", "documents": "\(commands.count)", "key": "\(admission.key.id)",
+          ])
       }
     }
 
@@ -60,7 +75,7 @@
 
   /// One command of a write.
   struct WriteCommand: Sendable {
-    enum Method: String, Sendable { case upsert, update, remove }
+    enum Method: String, Sendable { case upsert, update, remove, erase }
 
     /// The documents that the command concerns.
     private enum Target: Sendable {
@@ -87,7 +102,7 @@
       var members = try RequestFields(value, at: place)
       let name = try members.requiredText("method")
       guard let method = Method(rawValue: name) else {
-        throw Problem.request("\(place).method must be upsert, update or remove")
+        throw Problem.request("\(place).method must be upsert, update, remove or erase")
       }
       self.method = method
       collection = try DocumentQuery.collection(&members)
@@ -109,6 +124,10 @@
         (fields, strategy) = ([:], .merge)
       case .remove:
         target = try Self.target(id, try DocumentQuery(collection: collection, &members), place)
+        (fields, edits, strategy) = ([:], [], .merge)
+      case .erase:
+        guard let id else { throw Problem.request("\(place) needs id: documents are erased one by one") }
+        target = .id(id)
         (fields, edits, strategy) = ([:], [], .merge)
       }
       try members.finish()
@@ -229,6 +248,11 @@
         return try ids(in: transaction, engine, context).filter {
           try context.poll()
           return try transaction.remove($0, in: collection)
+        }
+      case .erase:
+        return try ids(in: transaction, engine, context).map {
+          _ = try transaction.erase($0, in: collection)
+          return $0
         }
       }
     }
