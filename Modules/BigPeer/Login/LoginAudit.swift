@@ -1,6 +1,6 @@
 #if Server
   import CRDTCore
-  import Foundation
+  package import Foundation
 
   /// The audit log of logins: new entries are added, and the oldest are removed when there are too many.
   ///
