@@ -9,10 +9,6 @@ struct Table {
       ["row", "MiB while/after", "cpu s", "disk", "log KB", "MiB sent", "worst wait ms, idle"], "verdict")
   }
 
-  func print(_ row: Row, _ figures: Figures, _ misses: [String]) {
-    print(row.name, figures, misses, mustMiss: row.mustMiss)
-  }
-
   /// Prints what a row came to, and whether that is as it should be.
   func print(_ name: String, _ figures: Figures, _ misses: [String], mustMiss: Bool) {
     let worst =
