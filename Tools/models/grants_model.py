@@ -61,8 +61,10 @@ SWITCHES = {
     "--gone-again": "S says gone again with each change of what it has withdrawn",
     "--gone-any": "R obeys gone although it has said something newer since",
     "--no-note": "R keeps no note of what was withdrawn",
+    "--no-own-note": "it keeps none of what it evicted by its own judgement",
     "--note-version-only": "a note knows the withdrawn version, not the older ones that are offered",
     "--note-stays": "notes survive a change of the own grant",
+    "--kept-in-list": "what was withdrawn and stays for its own writes is still in fingerprints and lists",
     "--drop-own": "gone evicts unsent own writes, too",
     "--only-subscribed": "in a comparison R names only what its subscriptions match",
     "--gone-with-version": "gone says which version hides the document",
@@ -101,7 +103,7 @@ class Session:
         s.queue, s.grant, s.first, s.sub, s.generation, s.opened = [], None, None, None, 0, 0
         s.watched = {}                       # document -> writers that the other is known to hold of it
         s.touched = {}                       # document -> own frame that told of its last change here; LATER until then
-        s.sent = s.seen = 0
+        s.sent = s.seen = s.withdrew = 0
         s.listed = []
 
 
@@ -113,6 +115,7 @@ class Peer:
         s.lists = {"ca": [], "im": []}
         s.old = {}                           # only for --grant-at-write
     def may_read(s, state): return team(state) in s.teams
+    def set_apart(s, d): return d in s.pending and not off("--kept-in-list")
     def keeps(s, d): return bool(s.docs.get(d, frozenset()) & s.unsent)
     def named(s):
         """The entries of all lists."""
@@ -147,11 +150,13 @@ def schedule(seed, pair=False):
     peers = [(t, c, h, carrier and t == ALL) for t, c, h, carrier in peers]
     steps, spent = [], set()
     usual = [d for d in IDS if not pair or d != "d3"]
+    hidden = HIDDEN
     if pair:                                 # d3 is readable, then hidden for good
-        owner = next((p for p in range(n) if p != x and "secret" in peers[p][0]), None)
+        some = g.choice(sorted(peers[x][0]))
+        owner = next((p for p in range(n) if p != x and {"secret", some} <= peers[p][0]), None)
         if owner is not None:
-            some = g.choice(sorted(peers[x][0]))
-            steps += [("write", owner, [("d3", some, "x"), ("d3", some, "x")][:1], 0)]
+            hidden = HIDDEN + ["d3"]
+            steps += [("write", owner, [("d3", some, "x")], 0)]
             steps += [("connect", *link) for link in links] + [("rest",)] + [("write", owner, [("d3", "secret", "x")], 0), ("rest",)]
     for t in range(g.randint(15, 70)):
         k, p = g.random(), g.randrange(n)
@@ -161,11 +166,10 @@ def schedule(seed, pair=False):
             if pair:
                 docs = docs[:1]
                 if p != x and g.random() < .5:
-                    hidden = g.choice(HIDDEN + ["d3"])
-                    docs = g.choice([[], docs]) + [(hidden, "secret", g.choice("xy"))]
+                    docs = g.choice([[], docs]) + [(g.choice(hidden), "secret", g.choice("xy"))]
             steps.append(("write", p, docs, g.random()))
         elif k < .26: steps.append(("remove", p, g.choice(usual)))
-        elif k < .28 and pair and p != x: steps.append(("remove", p, g.choice(HIDDEN + ["d3"])))
+        elif k < .28 and pair and p != x: steps.append(("remove", p, g.choice(hidden)))
         elif k < .30: steps.append(("compact", p))
         elif k < .34: steps.append(("evict", p, g.choice(usual)))
         elif k < .36: steps.append(("subscribe", p, sub()))
@@ -181,7 +185,7 @@ def schedule(seed, pair=False):
         elif k < .70 and x is not None: steps.append(("probe", g.choice(IDS + HIDDEN), g.randrange(5), g.randrange(99)))
         elif pair: steps.append(("rest",) if g.random() < .4 else ("rounds", g.randint(1, 3)))
         else: steps.append(("move", g.randint(1, 12)))
-    return dict(n=n, shape=shape, links=links, peers=peers, x=x, steps=steps, pair=pair, seed=seed)
+    return dict(n=n, shape=shape, links=links, peers=peers, x=x, steps=steps, pair=pair, seed=seed, hidden=hidden)
 
 
 def twin(plan):
@@ -190,10 +194,9 @@ def twin(plan):
     steps = []
     for step in plan["steps"]:
         if step[0] == "write":
-            docs = [(g.choice(HIDDEN + ["d3"]), "secret", g.choice("xy")) if t == "secret" and d in HIDDEN + ["d3"] and step[3] else (d, t, c)
-                    for d, t, c in step[2]]
+            docs = [(g.choice(plan["hidden"]), "secret", g.choice("xy")) if t == "secret" and step[3] else (d, t, c) for d, t, c in step[2]]
             step = ("write", step[1], docs, step[3])
-        elif step[0] == "remove" and step[2] in HIDDEN + ["d3"]: step = ("remove", step[1], g.choice(HIDDEN + ["d3"]))
+        elif step[0] == "remove" and step[2] in plan["hidden"]: step = ("remove", step[1], g.choice(plan["hidden"]))
         steps.append(step)
     return dict(plan, steps=steps)
 
@@ -227,7 +230,7 @@ class World:
         """What a fingerprint or a list covers."""
         found = {}
         for d, state in p.docs.items():
-            theirs, own = s.reads(p, o, state), p.may_read(state) or off("--fp-theirs")
+            theirs, own = s.reads(p, o, state), p.may_read(state) and not p.set_apart(d) or off("--fp-theirs")
             if last(state)[3] in sub and last(state)[1] and (theirs and own or off("--fp-all")): found[d] = state
         return found
 
@@ -252,7 +255,9 @@ class World:
             s.say(f"{p.n} -> {o}: {frame}")
             s.count[frame[0]] = s.count.get(frame[0], 0) + 1
             s.wire[p.n, o].append((frame, session.seen))
-            if o == s.x: s.frames.append((p.n, session.seen, s.seen_by_x(frame)))
+            if o == s.x:
+                frame = s.seen_by_x(p, frame)
+                if frame: s.frames.append((p.n, session.seen, frame))
 
     def encoded(s, p, o, session, kind, *rest):
         d = rest[0] if rest else None
@@ -293,6 +298,7 @@ class World:
             return [("want", d, state if quotes else None)]
         if kind == "gone":
             if state is not None and s.reads(p, o, state): return []
+            if state is None and d not in p.certs: return []
             if not off("--gone-again"): session.watched.pop(d, None)
             if state is None and d in p.certs and session.grant[0] == ALL and not off("--certificate-to-nobody"):
                 return [("certificate", d, *p.certs[d])]
@@ -306,11 +312,15 @@ class World:
         if d in p.docs: return writers(p.docs[d]) if not s.reads(p, o, p.docs[d]) else set()
         return p.certs[d][1] if d in p.certs else set()
 
-    def seen_by_x(s, frame):
+    def seen_by_x(s, p, frame):
         # Of a filter a peer sees the size, and what it can look up: pairs that it has held. The rest is padded with random bits.
         if frame[0] == "hidden":
             known = s.ever if off("--look-up-withdrawn") else {(s.x, d): writers(v) for d, v in s.peers[s.x].docs.items()}
             return ("hidden", frame[1], sorted((d, w) for d, w in frame[2] if w in known.get((s.x, d), ())))
+        # Each neighbour may withdraw once, whenever it comes to hold what is hidden.
+        if frame[:2] == ("gone", "d3") and p.sessions[s.x].withdrew < 1:
+            p.sessions[s.x].withdrew += 1
+            return None
         return frame
 
     def audit(s, p, o, frame):
@@ -393,13 +403,14 @@ class World:
             if off("--name-certificate"):
                 for o in p.sessions: s.put(p, o, "gone", d)
 
-    def drop(s, p, d, note=None):
+    def drop(s, p, d, state=None):
         """Evicts what is withdrawn, or what the own grant does not cover any more."""
-        state = p.docs.pop(d)
+        own = p.docs.pop(d)
+        is_judged, state = not p.may_read(own if state is None else state), own if state is None else state
         p.births.pop(d, None)
         p.pending.discard(d)
-        if note and not off("--no-note"): p.notes[d] = (state, {state})
-        s.say(f"{p.n} evicts {d}", "withdrawn" if note else "by its own grant")
+        if not off("--no-note") and not (is_judged and off("--no-own-note")): p.notes[d] = (state, {state})
+        s.say(f"{p.n} evicts {d}", "by its own grant" if is_judged else "withdrawn")
 
     def judge_own(s, p):
         if not p.honest or off("--no-own-judge"): return
@@ -445,7 +456,7 @@ class World:
         if mine is None and not last(theirs)[1]: return
         merged = (mine or frozenset()) | theirs
         if not p.may_read(merged) and p.honest and not off("--no-own-judge") and not p.keeps(d):
-            if mine is not None: s.drop(p, d)
+            if mine is not None: s.drop(p, d, merged)
             return
         if merged != mine:
             p.pending.discard(d)
@@ -476,7 +487,7 @@ class World:
                 concerned = {d: p.docs[d] for d in p.log[position:] if d in p.docs}
             for d, state in sorted(concerned.items()):
                 if not s.reads(p, o, state): continue
-                only = not p.may_read(state) and not off("--no-only-one")
+                only = (not p.may_read(state) or p.set_apart(d)) and not off("--no-only-one")
                 if position is not None or only: s.put(p, o, "offer" if last(state)[3] in sub and last(state)[1] else "name", d)
         elif kind in ("equal", "list"):
             if frame[1] != session.opened: return
@@ -489,7 +500,7 @@ class World:
                 if d not in p.docs and d in p.notes and theirs in p.notes[d][1]: continue
                 s.put(p, o, "want", d)
             for d, state in sorted(p.docs.items()):
-                is_covered = last(state)[1] and last(state)[3] in p.sub and p.may_read(state)
+                is_covered = last(state)[1] and last(state)[3] in p.sub and p.may_read(state) and not p.set_apart(d)
                 if is_covered and (kind == "equal" or d in listed): continue
                 if last(state)[3] not in p.sub and off("--only-subscribed"): continue
                 if not p.may_read(state) and off("--no-only-one"): continue
@@ -520,7 +531,7 @@ class World:
             if d not in p.docs or not p.honest: return
             if session.touched.get(d, 0) > seen and not off("--gone-any"): return s.say(f"{p.n} has said something newer of {d}")
             if p.keeps(d) and not off("--drop-own"): p.pending.add(d)
-            else: s.drop(p, d, note=True)
+            else: s.drop(p, d)
         elif kind == "certificate":
             _, d, stamp, known, truth = frame
             mine = p.docs.get(d)
@@ -534,8 +545,7 @@ class World:
             p.unsent -= frame[2]
             d = frame[1]
             if d in p.docs and not p.keeps(d) and p.honest:
-                if d in p.pending: s.drop(p, d, note=True)
-                elif not p.may_read(p.docs[d]) and not off("--no-own-judge"): s.drop(p, d)
+                if d in p.pending or not p.may_read(p.docs[d]) and not off("--no-own-judge"): s.drop(p, d)
         elif kind == "ones":
             for d, state in sorted(p.docs.items()):
                 if s.reads(p, o, state): s.put(p, o, "name", d)
