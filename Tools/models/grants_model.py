@@ -66,6 +66,7 @@ SWITCHES = {
     "--note-stays": "notes survive a change of the own grant",
     "--kept-in-list": "what was withdrawn and stays for its own writes is still in fingerprints and lists",
     "--drop-own": "gone evicts unsent own writes, too",
+    "--evict-silent": "a peer that evicts what the other may not read does not compare again",
     "--only-subscribed": "in a comparison R names only what its subscriptions match",
     "--gone-with-version": "gone says which version hides the document",
     # Death certificates.
@@ -139,22 +140,24 @@ def schedule(seed, pair=False):
     links = {"line": [(i, i + 1) for i in range(n - 1)], "star": [(0, i) for i in range(1, n)],
              "ring": [(i, i + 1) for i in range(n - 1)] + [(0, n - 1)]}[shape]
     x = g.randrange(1, n) if pair or g.random() < .4 else None
+    is_closed = pair and g.random() < .6     # nobody beyond X, and all others may read what is hidden from it at first
+    if is_closed: x = n - 1
 
-    def teams(p):
+    def teams(p, first=False):
         k = g.random()
-        if p != x and (p == 0 and k < .7 or k < .15): return ALL
+        if p != x and (p == 0 and k < .7 or k < .15 or first and is_closed): return ALL
         some = frozenset(g.sample(TEAMS, g.choice([1, 1, 2])))
         return some | {"secret"} if pair and p != x and g.random() < .6 else some
+
     def sub(): return frozenset(g.sample(["x", "y"], g.choice([1, 2, 2])))
-    peers = [(teams(p), sub(), p != x or pair, p == 0 or g.random() < .15) for p in range(n)]
+    peers = [(teams(p, True), sub() | ({"x"} if is_closed else set()), p != x or pair, p == 0 or g.random() < .15) for p in range(n)]
     peers = [(t, c, h, carrier and t == ALL) for t, c, h, carrier in peers]
     steps, spent = [], set()
     usual = [d for d in IDS if not pair or d != "d3"]
     hidden = HIDDEN
     if pair:                                 # d3 is readable, then hidden for good
-        some = g.choice(sorted(peers[x][0]))
-        owner = next((p for p in range(n) if p != x and {"secret", some} <= peers[p][0]), None)
-        if owner is not None:
+        owner, some = g.randrange(n - 1), g.choice(sorted(peers[x][0]))
+        if is_closed:
             hidden = HIDDEN + ["d3"]
             steps += [("write", owner, [("d3", some, "x")], 0)]
             steps += [("connect", *link) for link in links] + [("rest",)] + [("write", owner, [("d3", "secret", "x")], 0), ("rest",)]
@@ -276,6 +279,8 @@ class World:
             generation, theirs = rest
             if generation != session.generation: return []
             mine = s.both(p, o, session.sub)
+            for d, state in sorted(p.docs.items()):
+                if (not p.may_read(state) or p.set_apart(d)) and not off("--no-only-one"): s.offer(p, o, d, state)
             if frozenset(mine.items()) == theirs: return [("equal", generation)]
             looked = sorted(mine) if not off("--frames-by-looks") else sorted(p.docs)
             cuts = [looked[i:i + FRAME] for i in range(0, len(looked), FRAME)] or [[]]
@@ -342,7 +347,8 @@ class World:
         if kind == "list" and any(not s.truly(p, o, v) for _, v in frame[2]): leak("a listed document")
         if kind == "gone":
             known = writers(p.docs[frame[1]]) if frame[1] in p.docs else p.certs.get(frame[1], (0, set(), set()))[2]
-            if not known & s.ever.get((o, frame[1]), set()) and (p.n, o, frame[1]) not in s.could: leak("gone of what it never held")
+            if not known & s.ever.get((o, frame[1]), set()) and (p.n, o, frame[1]) not in s.could \
+                    and frame[1] not in s.told.get((p.n, o), ()): leak("gone of what it never held")
             if len(frame) > 2: leak("a version")
         if kind == "certificate" and grant[0] != ALL: leak("a certificate")
 
@@ -376,6 +382,9 @@ class World:
         if off("--no-withdraw"): return
         known = writers(after) if after is not None else p.certs[d][1]
         if could or not off("--no-watch") and session.watched.get(d, set()) & known: s.put(p, o, "gone", d)
+
+    def offer(s, p, o, d, state):
+        if s.reads(p, o, state): s.put(p, o, "offer" if last(state)[3] in p.sessions[o].sub and last(state)[1] else "name", d)
 
     def write(s, p, docs):
         for i, (d, t, c) in enumerate(docs):
@@ -479,16 +488,10 @@ class World:
         elif kind == "open":
             _, sub, generation, theirs, position = frame
             session.sub, session.generation = sub, generation
-            if position is None:
-                s.put(p, o, "compare", generation, theirs)
-                concerned = p.docs
-            else:
-                if not off("--no-hidden-filter"): s.put(p, o, "hidden", position)
-                concerned = {d: p.docs[d] for d in p.log[position:] if d in p.docs}
-            for d, state in sorted(concerned.items()):
-                if not s.reads(p, o, state): continue
-                only = (not p.may_read(state) or p.set_apart(d)) and not off("--no-only-one")
-                if position is not None or only: s.put(p, o, "offer" if last(state)[3] in sub and last(state)[1] else "name", d)
+            if position is None: return s.put(p, o, "compare", generation, theirs)
+            if not off("--no-hidden-filter"): s.put(p, o, "hidden", position)
+            for d in sorted(set(p.log[position:])):
+                if d in p.docs: s.offer(p, o, d, p.docs[d])
         elif kind in ("equal", "list"):
             if frame[1] != session.opened: return
             if kind == "list":
@@ -656,7 +659,11 @@ class World:
             p.evictions += 1
             s.say(f"{p.n} evicts {d} by itself")
             for o in p.sessions:
-                if p.sessions[o].grant and s.reads(p, o, state):
+                if p.sessions[o].grant is None: continue
+                if not s.reads(p, o, state):
+                    # It may not be named: the other is asked for all that both may read, and for what only it may.
+                    if not off("--evict-silent"): s.put(p, o, "open")
+                else:
                     s.told.setdefault((p.n, o), set()).add(d)
                     s.put(p, o, "want", d, state)
         elif kind == "subscribe":
