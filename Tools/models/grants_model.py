@@ -62,6 +62,7 @@ SWITCHES = {
     "--gone-any": "R obeys gone although it has said something newer since",
     "--no-note": "R keeps no note of what was withdrawn",
     "--no-own-note": "it keeps none of what it evicted by its own judgement",
+    "--note-replaced": "a note ends as something else of the document is stored",
     "--note-version-only": "a note knows the withdrawn version, not the older ones that are offered",
     "--note-stays": "notes survive a change of the own grant",
     "--kept-in-list": "what was withdrawn and stays for its own writes is still in fingerprints and lists",
@@ -321,7 +322,8 @@ class World:
         # Of a filter a peer sees the size, and what it can look up: pairs that it has held. The rest is padded with random bits.
         if frame[0] == "hidden":
             known = s.ever if off("--look-up-withdrawn") else {(s.x, d): writers(v) for d, v in s.peers[s.x].docs.items()}
-            return ("hidden", frame[1], sorted((d, w) for d, w in frame[2] if w in known.get((s.x, d), ())))
+            # The number of commits is not hidden.
+            return ("hidden", frame[1] if off("--filter-by-count") else 0, sorted((d, w) for d, w in frame[2] if w in known.get((s.x, d), ())))
         # Each neighbour may withdraw once, whenever it comes to hold what is hidden.
         if frame[:2] == ("gone", "d3") and p.sessions[s.x].withdrew < 1:
             p.sessions[s.x].withdrew += 1
@@ -360,7 +362,7 @@ class World:
         else:
             p.docs[d] = state
             p.certs.pop(d, None)
-            p.notes.pop(d, None)
+            if d in p.notes and (p.notes[d][0] <= state or off("--note-replaced")): del p.notes[d]
             s.ever.setdefault((p.n, d), set()).update(writers(state))
         p.log.append(d)
         s.say(f"{p.n} commits {d}: {sorted(state) if state else 'a certificate'} from {origin}")
@@ -418,7 +420,9 @@ class World:
         is_judged, state = not p.may_read(own if state is None else state), own if state is None else state
         p.births.pop(d, None)
         p.pending.discard(d)
-        if not off("--no-note") and not (is_judged and off("--no-own-note")): p.notes[d] = (state, {state})
+        if not off("--no-note") and not (is_judged and off("--no-own-note")): 
+            version, digests = p.notes.get(d, (frozenset(), set()))
+            p.notes[d] = (version | state, digests | {state})
         s.say(f"{p.n} evicts {d}", "by its own grant" if is_judged else "withdrawn")
 
     def judge_own(s, p):
