@@ -52,6 +52,7 @@ SWITCHES = {
     "--name-certificate": "a death certificate is named first",
     "--look-up-hidden": "hidden documents are looked up in the other's filter",
     "--no-proof": "gone is said of any hidden id that the other names, without a writer in common",
+    "--proof-early": "the writer in common is looked for as gone is queued, not as it is said",
     "--answer-absent": "a request by id for a hidden document is answered with gone",
     "--one-birth": "documents that one transaction creates share their writer's birth",
     # Withdrawal.
@@ -66,16 +67,19 @@ SWITCHES = {
     "--note-version-only": "a note knows the withdrawn version, not the older ones that are offered",
     "--note-stays": "notes survive a change of the own grant",
     "--kept-in-list": "what was withdrawn and stays for its own writes is still in fingerprints and lists",
+    "--kept-silent": "a peer that keeps own writes of what is gone does not name it",
     "--drop-own": "gone evicts unsent own writes, too",
     "--evict-silent": "a peer that evicts what the other may not read does not compare again",
     "--only-subscribed": "in a comparison R names only what its subscriptions match",
     "--gone-with-version": "gone says which version hides the document",
     # Death certificates.
     "--no-writers": "a death certificate keeps no hashes of writers",
+    "--removal-dropped": "a later tombstone of what is a certificate here does not raise it",
     "--writers-stay": "a death certificate does not take the writers of what it kills",
     "--certificate-to-nobody": "also a peer that reads everything gets gone in place of a death certificate",
     # Returning.
     "--no-hidden-filter": "a returning peer gets no filter of what changed and is hidden",
+    "--unanswered-dropped": "a returning peer does not name again what it had named without an answer",
     "--filter-by-count": "that filter's size is that of what is hidden, not of the commits",
     "--look-up-withdrawn": "who kept what was withdrawn looks it up in that filter: a known limit, not a rule",
     "--no-grant-mark": "a checkpoint survives a change of grants",
@@ -106,6 +110,7 @@ class Session:
         s.watched = {}                       # document -> writers that the other is known to hold of it
         s.touched = {}                       # document -> own frame that told of its last change here; LATER until then
         s.sent = s.seen = s.withdrew = 0
+        s.renamed = set()
         s.listed = []
 
 
@@ -114,6 +119,7 @@ class Peer:
         s.n, s.teams, s.number, s.sub, s.honest, s.carrier = n, teams, 1, sub, honest, carrier
         s.docs, s.certs, s.notes, s.unsent, s.pending, s.births = {}, {}, {}, set(), set(), {}
         s.log, s.evictions, s.marks, s.sessions, s.generation = [], 0, {}, {}, 0
+        s.unanswered = {}                    # peer -> documents that were named to it, and of which it has said nothing since
         s.lists = {"ca": [], "im": []}
         s.old = {}                           # only for --grant-at-write
     def may_read(s, state): return team(state) in s.teams
@@ -255,6 +261,7 @@ class World:
             session.sent += 1
             if frame[0] in ("doc", "name", "offer", "want") and frame[2] is not None and frame[2] == p.docs.get(frame[1]):
                 session.touched[frame[1]] = session.sent
+            if frame[0] in ("doc", "name", "offer"): p.unanswered.setdefault(o, set()).add(frame[1])
             s.audit(p, o, frame)
             s.say(f"{p.n} -> {o}: {frame}")
             s.count[frame[0]] = s.count.get(frame[0], 0) + 1
@@ -274,6 +281,7 @@ class World:
             p.generation += 1
             session.opened = p.generation
             mark = s.mark_for(p, o)
+            if not mark: p.unanswered.pop(o, None)
             if mark: return [("open", p.sub, p.generation, None, mark[0])]
             return [("open", p.sub, p.generation, frozenset(s.both(p, o, p.sub).items()), None)]
         if kind == "compare":
@@ -304,7 +312,8 @@ class World:
             return [("want", d, state if quotes else None)]
         if kind == "gone":
             if state is not None and s.reads(p, o, state): return []
-            if state is None and d not in p.certs: return []
+            known = writers(state) if state is not None else p.certs[d][1] if d in p.certs else set()
+            if not known & session.watched.get(d, set()) and not off("--no-proof") and not (known and off("--proof-early")): return []
             if not off("--gone-again"): session.watched.pop(d, None)
             if state is None and d in p.certs and session.grant[0] == ALL and not off("--certificate-to-nobody"):
                 return [("certificate", d, *p.certs[d])]
@@ -383,6 +392,7 @@ class World:
         if off("--name-hidden") and after is not None: s.put(p, o, "name", d)
         if off("--no-withdraw"): return
         known = writers(after) if after is not None else p.certs[d][1]
+        if could: session.watched.setdefault(d, set()).update(writers(before))
         if could or not off("--no-watch") and session.watched.get(d, set()) & known: s.put(p, o, "gone", d)
 
     def offer(s, p, o, d, state):
@@ -438,6 +448,7 @@ class World:
         session.watched.setdefault(d, set()).update(writers(theirs))
         mine = p.docs.get(d)
         if mine is not None and s.reads(p, o, mine):
+            if theirs <= mine: s.put(p, o, "ack", d, theirs)
             if not mine <= theirs: s.put(p, o, "doc", d)
             if not theirs <= mine: s.put(p, o, "want", d)
             return
@@ -449,6 +460,7 @@ class World:
             return
         is_old = theirs <= mine if mine is not None else last(theirs)[0] <= p.certs[d][0]
         if is_old and not off("--ask-equal"):
+            if mine is not None and not off("--no-ack-hidden"): s.put(p, o, "ack", d, theirs)
             if not off("--no-named-gone"): s.put(p, o, "gone", d)
         elif not off("--no-ask-whole"): s.put(p, o, "want", d)
 
@@ -466,7 +478,11 @@ class World:
             if not off("--note-version-only"): p.notes[d][1].add(theirs)
             return
         if mine is None and last(theirs)[3] not in p.sub: return
-        if mine is None and not last(theirs)[1]: return
+        if mine is None and not last(theirs)[1]:
+            # A later removal of what is a certificate here.
+            if d in p.certs and not off("--removal-dropped"):
+                p.certs[d] = (last(theirs)[0], p.certs[d][1] if off("--no-writers") else p.certs[d][1] | writers(theirs), p.certs[d][2] | writers(theirs))
+            return
         merged = (mine or frozenset()) | theirs
         if not p.may_read(merged) and p.honest and not off("--no-own-judge") and not p.keeps(d):
             if mine is not None: s.drop(p, d, merged)
@@ -479,6 +495,7 @@ class World:
     def receive(s, p, o, frame, seen):
         session, kind = p.sessions[o], frame[0]
         session.seen += 1
+        if kind in ("doc", "want", "gone", "ack", "certificate"): p.unanswered.setdefault(o, set()).discard(frame[1])
         if kind in ("hello", "grant"):
             s.arrived[p.n, o] = frame[1]
             session.grant = frame[1]
@@ -508,6 +525,7 @@ class World:
                 s.put(p, o, "want", d)
             for d, state in sorted(p.docs.items()):
                 is_covered = last(state)[1] and last(state)[3] in p.sub and p.may_read(state) and not p.set_apart(d)
+                if s.peers[o].carrier and s.reads(p, o, state) and (is_covered and kind == "equal" or listed.get(d) == state): p.unsent -= state
                 if is_covered and (kind == "equal" or d in listed): continue
                 if last(state)[3] not in p.sub and off("--only-subscribed"): continue
                 if not p.may_read(state) and off("--no-only-one"): continue
@@ -537,8 +555,12 @@ class World:
             d = frame[1]
             if d not in p.docs or not p.honest: return
             if session.touched.get(d, 0) > seen and not off("--gone-any"): return s.say(f"{p.n} has said something newer of {d}")
-            if p.keeps(d) and not off("--drop-own"): p.pending.add(d)
-            else: s.drop(p, d)
+            if not p.keeps(d) or off("--drop-own"): s.drop(p, d)
+            else:
+                p.pending.add(d)
+                # Who hid it may lack what was written here: it is named once more.
+                if d not in session.renamed and not off("--kept-silent"): s.put(p, o, "name", d)
+                session.renamed.add(d)
         elif kind == "certificate":
             _, d, stamp, known, truth = frame
             mine = p.docs.get(d)
@@ -603,7 +625,8 @@ class World:
         if off("--no-grant-mark"): state = state[:2]
         now = [p.sub, p.evictions, p.number, p.sessions[o].grant[1]][:len(state)]
         if state != now: return None
-        for d in sorted(set(p.log[own:])):
+        unanswered = p.unanswered.get(o, set()) if not off("--unanswered-dropped") else set()
+        for d in sorted(set(p.log[own:]) | unanswered):
             if d in p.docs and s.reads(p, o, p.docs[d]): s.put(p, o, "name", d)
         return (position,)
 
@@ -769,7 +792,9 @@ class World:
                 if mine is not None and not p.may_read(mine) and not writers(mine) & writers(theirs) and not (
                         last(theirs)[1] and last(theirs)[3] in r.sub): continue
                 raise Bad(f"(b) {p.n} owes {r.n} the document {d}: {theirs}, {mine}")
-            elif mine is not None and p.may_read(mine) and not r.keeps(d) and mine <= theirs:
+            if mine is not None and p.carrier and p.may_read(mine) and theirs & mine & r.unsent:
+                raise Bad(f"(c) {r.n} does not know that {p.n} has what it wrote of {d}")
+            if not r.may_read(theirs) and mine is not None and p.may_read(mine) and not r.keeps(d) and mine <= theirs:
                 raise Bad(f"(c) {r.n} keeps {d}, hidden from it at {p.n}: {mine}")
         for d, (stamp, _, known) in p.certs.items():
             mine = r.docs.get(d)
