@@ -36,7 +36,7 @@ SWITCHES = {
     "--grant-at-write": "a copy is judged by the grant that its reader had as it was written",
     "--no-multihop": "what a carrier brought is handed on without asking the predicate",
     "--no-own-judge": "a peer does not judge its own copies by its own grant",
-    "--subscription-only": "what leaves a subscription counts as readable once more: its last state is sent",
+    "--leaving-state": "what ceases to be readable is sent once more, as what leaves a query is",
     # Fingerprints and lists.
     "--fp-all": "a fingerprint covers all that its author holds under its interest",
     "--fp-theirs": "a fingerprint covers what the other may read, whether or not its author may",
@@ -137,6 +137,11 @@ class Peer:
 class Bad(Exception): pass
 
 
+WEIGHTS = dict(write=22, remove=4, compact=2, evict=4, subscribe=2, grant=5, revoke=1.5, cut=5, connect=13, mark=5, probe=5, move=28, rest=2)
+FLAVOURS = dict(plain={}, removals=dict(remove=12, compact=10, grant=1), grants=dict(grant=16),
+                returning=dict(rest=12, mark=14, cut=10, connect=18, evict=1, grant=2))
+
+
 # MARK: Schedules
 
 def schedule(seed, pair=False):
@@ -160,41 +165,33 @@ def schedule(seed, pair=False):
     peers = [(teams(p, True), sub() | ({"x"} if is_closed else set()), p != x or pair, p == 0 or g.random() < .15) for p in range(n)]
     peers = [(t, c, h, carrier and t == ALL) for t, c, h, carrier in peers]
     steps, spent = [], set()
-    usual = [d for d in IDS if not pair or d != "d3"]
-    hidden = HIDDEN
-    if pair:                                 # d3 is readable, then hidden for good
-        owner, some = g.randrange(n - 1), g.choice(sorted(peers[x][0]))
-        if is_closed:
-            hidden = HIDDEN + ["d3"]
-            steps += [("write", owner, [("d3", some, "x")], 0)]
-            steps += [("connect", *link) for link in links] + [("rest",)] + [("write", owner, [("d3", "secret", "x")], 0), ("rest",)]
+    flavour = g.choice(list(FLAVOURS))
+    weights = WEIGHTS | FLAVOURS[flavour]
+    usual, hidden = IDS[:3] if pair else IDS[:g.choice([1, 2, 4])], HIDDEN
+    if is_closed:                            # d3 is readable, then hidden for good
+        owner, hidden = g.randrange(n - 1), HIDDEN + ["d3"]
+        steps += [("write", owner, [("d3", g.choice(sorted(peers[x][0])), "x")], 0)] + [("connect", *link) for link in links]
+        steps += [("rest",), ("write", owner, [("d3", "secret", "x")], 0), ("rest",)]
     for t in range(g.randint(15, 70)):
-        k, p = g.random(), g.randrange(n)
-        if k < .22:
-            docs = g.sample(usual, g.choice([1, 1, 1, 2]))
-            docs = [(d, g.choice(TEAMS), g.choice("xxy")) for d in docs]
-            if pair:
-                docs = docs[:1]
-                if p != x and g.random() < .5:
-                    docs = g.choice([[], docs]) + [(g.choice(hidden), "secret", g.choice("xy"))]
-            steps.append(("write", p, docs, g.random()))
-        elif k < .26: steps.append(("remove", p, g.choice(usual)))
-        elif k < .28 and pair and p != x: steps.append(("remove", p, g.choice(hidden)))
-        elif k < .30: steps.append(("compact", p))
-        elif k < .34: steps.append(("evict", p, g.choice(usual)))
-        elif k < .36: steps.append(("subscribe", p, sub()))
-        elif k < .41:
-            if not (pair and p == x and g.random() < .5):
-                steps.append(("grant", p, teams(p) if not peers[p][3] else ALL, g.random() < .3))
-        elif k < .425 and not pair and p and p not in spent:
+        kind, p = g.choices(list(weights), weights.values())[0], g.randrange(n)
+        step = None
+        if kind == "write":
+            docs = [(d, g.choice(TEAMS), g.choice("xxy")) for d in g.sample(usual, 1 if len(usual) == 1 or pair else g.choice([1, 1, 2]))]
+            if pair and p != x and g.random() < .5: docs = g.choice([[], docs]) + [(g.choice(hidden), "secret", g.choice("xy"))]
+            step = (kind, p, docs, g.random())
+        elif kind == "remove": step = (kind, p, g.choice(hidden if pair and p != x and g.random() < .4 else usual))
+        elif kind == "compact": step = (kind, p)
+        elif kind == "evict": step = (kind, p, g.choice(usual))
+        elif kind == "subscribe": step = (kind, p, sub())
+        elif kind == "grant": step = (kind, p, ALL if peers[p][3] else teams(p), g.random() < .3)
+        elif kind == "revoke" and not pair and p and p not in spent:
             spent.add(p)
-            steps.append(("revoke", p, g.choice(["ca", "im"])))
-        elif k < .47: steps.append(("cut", *g.choice(links)))
-        elif k < .60: steps.append(("connect", *g.choice(links)))
-        elif k < .65: steps.append(("mark", *g.choice(links)))
-        elif k < .70 and x is not None: steps.append(("probe", g.choice(IDS + HIDDEN), g.randrange(5), g.randrange(99)))
-        elif pair: steps.append(("rest",) if g.random() < .4 else ("rounds", g.randint(1, 3)))
-        else: steps.append(("move", g.randint(1, 12)))
+            step = (kind, p, g.choice(["ca", "im"]))
+        elif kind in ("cut", "connect", "mark"): step = (kind, *g.choice(links))
+        elif kind == "probe" and x is not None: step = (kind, g.choice(IDS + HIDDEN), g.randrange(5), g.randrange(99))
+        elif kind == "move": step = (kind, g.randint(1, 12)) if not pair else ("rounds", g.randint(1, 3))
+        elif kind == "rest": step = (kind,)
+        if step: steps.append(step)
     return dict(n=n, shape=shape, links=links, peers=peers, x=x, steps=steps, pair=pair, seed=seed, hidden=hidden)
 
 
@@ -218,7 +215,7 @@ class World:
         s.wire, s.trace, s.frames, s.now, s.count = {}, [], [], 0, {}
         # What is true, whatever a switch makes a peer believe.
         s.arrived, s.held, s.ever, s.could, s.told = {}, {p.n: set() for p in s.peers}, {}, set(), {}
-        s.revoked = set()
+        s.revoked, s.written = set(), {}
 
     def say(s, *words): s.trace.append(" ".join(str(w) for w in words))
 
@@ -319,7 +316,7 @@ class World:
                 return [("certificate", d, *p.certs[d])]
             return [("gone", d, state)] if off("--gone-with-version") else [("gone", d)]
         if kind == "ack": return [("ack", d, rest[1])]
-        return [(dict(ask="want", fake="name", look="name").get(kind, kind), *rest)]
+        return [(dict(ask="want", fake="name", look="name", bare="gone", leaving="doc").get(kind, kind), *rest)]
 
     def shown(s, p): return (p.teams, p.number) if p.honest else (s.plan["peers"][p.n][0], 1)
 
@@ -387,8 +384,7 @@ class World:
         if after is not None and s.reads(p, o, after):
             concerns = last(after)[1] and last(after)[3] in session.sub or d in session.watched or could and last(before)[3] in session.sub
             return s.put(p, o, "doc" if concerns else "name", d)
-        if off("--subscription-only") and could and last(after or before)[3] not in session.sub and after:
-            p.sessions[o].queue.append(("name", d))
+        if off("--leaving-state") and could and after: session.queue.append(("leaving", d, after))
         if off("--name-hidden") and after is not None: s.put(p, o, "name", d)
         if off("--no-withdraw"): return
         known = writers(after) if after is not None else p.certs[d][1]
@@ -408,6 +404,7 @@ class World:
         if not state or d not in p.births: p.births[d] = (p.n, s.now if off("--one-birth") else s.now * 10 + i)
         op = ((s.now, p.n), *values, p.births[d])
         p.unsent.add(op)
+        s.written.setdefault(d, set()).add(op)
         for o, session in p.sessions.items():
             if session.grant: p.old[o, op[0]] = session.grant[0]
         s.commit(p, d, state | {op}, None)
@@ -422,11 +419,12 @@ class World:
             p.births.pop(d, None)
             s.say(f"{p.n} compacts {d}")
             if off("--name-certificate"):
-                for o in p.sessions: s.put(p, o, "gone", d)
+                for o in p.sessions: s.put(p, o, "bare", d)
 
     def drop(s, p, d, state=None):
         """Evicts what is withdrawn, or what the own grant does not cover any more."""
         own = p.docs.pop(d)
+        if own & p.unsent: raise Bad(f"(c) {p.n} loses what it wrote of {d}")
         is_judged, state = not p.may_read(own if state is None else state), own if state is None else state
         p.births.pop(d, None)
         p.pending.discard(d)
@@ -490,11 +488,13 @@ class World:
         if merged != mine:
             p.pending.discard(d)
             s.commit(p, d, merged, o)
+            if merged == theirs: session.touched[d] = 0
         s.reply(p, o, d, theirs)
 
     def receive(s, p, o, frame, seen):
         session, kind = p.sessions[o], frame[0]
         session.seen += 1
+        if kind in ("doc", "name", "offer", "ack") and p.docs.get(frame[1], frozenset()) <= frame[2]: session.touched[frame[1]] = 0
         if kind in ("doc", "want", "gone", "ack", "certificate"): p.unanswered.setdefault(o, set()).discard(frame[1])
         if kind in ("hello", "grant"):
             s.arrived[p.n, o] = frame[1]
@@ -520,7 +520,9 @@ class World:
                 if not frame[3]: return
             listed, session.listed = dict(session.listed), []
             for d, theirs in sorted(listed.items()):
-                if p.docs.get(d) == theirs: continue
+                if p.docs.get(d) == theirs:
+                    session.touched[d] = 0
+                    continue
                 if d not in p.docs and d in p.notes and theirs in p.notes[d][1]: continue
                 s.put(p, o, "want", d)
             for d, state in sorted(p.docs.items()):
@@ -550,7 +552,7 @@ class World:
             _, d, version = frame
             if version is not None: s.reply(p, o, d, version)
             elif d in p.docs and (s.reads(p, o, p.docs[d])): s.put(p, o, "doc", d)
-            elif (d in p.docs or d in p.certs) and off("--answer-absent"): s.put(p, o, "gone", d)
+            elif (d in p.docs or d in p.certs) and off("--answer-absent"): s.put(p, o, "bare", d)
         elif kind == "gone":
             d = frame[1]
             if d not in p.docs or not p.honest: return
@@ -778,6 +780,11 @@ class World:
                 if set(p.lists["ca"] + p.lists["im"]) != set(q.lists["ca"] + q.lists["im"]): raise Bad(f"(e) {p.n} and {o} have other lists")
                 s.check_pair(p, q)
 
+    def is_hidden(s, r, d):
+        """Whether anything that was ever written hides from `r` the version that it has noted as withdrawn."""
+        version = last(r.notes[d][0])
+        return version[2] not in r.teams or any(op > version and (op[2] not in r.teams or not op[1]) for op in s.written.get(d, ()))
+
     def check_pair(s, r, p):
         """What `r` should have from `p`."""
         for d, theirs in p.docs.items():
@@ -785,7 +792,7 @@ class World:
             if r.may_read(theirs):
                 wants = last(theirs)[1] and last(theirs)[3] in r.sub or mine is not None
                 if not wants or mine is not None and theirs <= mine: continue
-                if mine is None and d in r.notes and theirs <= r.notes[d][0]: continue
+                if mine is None and d in r.notes and theirs <= r.notes[d][0] and s.is_hidden(r, d): continue
                 if mine is None and d in r.certs and last(theirs)[0] <= r.certs[d][0]:
                     if not writers(theirs) & r.certs[d][2] or p.keeps(d): continue
                 if mine is not None and not r.may_read(mine | theirs): continue
@@ -798,7 +805,7 @@ class World:
                 raise Bad(f"(c) {r.n} keeps {d}, hidden from it at {p.n}: {mine}")
         for d, (stamp, _, known) in p.certs.items():
             mine = r.docs.get(d)
-            if d not in p.docs and mine is not None and p.may_read(mine) and not r.keeps(d) and known & writers(mine) and last(mine)[0] <= stamp:
+            if d not in p.docs and mine is not None and last(mine)[1] and p.may_read(mine) and not r.keeps(d) and known & writers(mine) and last(mine)[0] <= stamp:
                 raise Bad(f"(c) {r.n} keeps {d}, which {p.n} knows is removed")
 
 
