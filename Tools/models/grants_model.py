@@ -61,6 +61,7 @@ SWITCHES = {
     "--no-watch": "S does not remember the writers that R named of what S did not hold, or held otherwise",
     "--gone-again": "S says gone again with each change of what it has withdrawn",
     "--gone-any": "R obeys gone although it has said something newer since",
+    "--gone-old-grant": "R obeys gone although it was said under an older grant of R",
     "--no-note": "R keeps no note of what was withdrawn",
     "--no-own-note": "it keeps none of what it evicted by its own judgement",
     "--note-replaced": "a note ends as something else of the document is stored",
@@ -109,7 +110,7 @@ class Session:
         s.queue, s.grant, s.first, s.sub, s.generation, s.opened = [], None, None, None, 0, 0
         s.watched = {}                       # document -> writers that the other is known to hold of it
         s.touched = {}                       # document -> own frame that told of its last change here; LATER until then
-        s.sent = s.seen = s.withdrew = 0
+        s.sent = s.seen = s.withdrew = s.showed = 0    # showed: own frame with the present grant
         s.renamed = set()
         s.listed = []
 
@@ -258,6 +259,7 @@ class World:
             session.sent += 1
             if frame[0] in ("doc", "name", "offer", "want") and frame[2] is not None and frame[2] == p.docs.get(frame[1]):
                 session.touched[frame[1]] = session.sent
+            if frame[0] == "grant": session.showed = session.sent
             if frame[0] in ("doc", "name", "offer"): p.unanswered.setdefault(o, set()).add(frame[1])
             s.audit(p, o, frame)
             s.say(f"{p.n} -> {o}: {frame}")
@@ -556,6 +558,7 @@ class World:
         elif kind == "gone":
             d = frame[1]
             if d not in p.docs or not p.honest: return
+            if session.showed > seen and not off("--gone-old-grant"): return s.say(f"{p.n} has shown another grant since")
             if session.touched.get(d, 0) > seen and not off("--gone-any"): return s.say(f"{p.n} has said something newer of {d}")
             if not p.keeps(d) or off("--drop-own"): s.drop(p, d)
             else:
@@ -702,10 +705,11 @@ class World:
         elif kind == "grant":
             p.teams, p.number = rest[1], p.number + 1
             s.say(f"{p.n} gets grant {p.number}: {sorted(p.teams)}")
-            if not off("--note-stays"): p.notes = {}
+            if not off("--note-stays"): p.notes, p.pending = {}, set()
             s.judge_own(p)
             for o in p.sessions:
                 if not p.honest: continue
+                p.sessions[o].showed = LATER
                 s.put(p, o, "grant")
                 if p.sessions[o].grant and not off("--no-renew"): s.put(p, o, "open")
             if rest[2] and p.n and not s.plan["pair"]: s.list_entry("ca", ("before", p.n, p.number))
