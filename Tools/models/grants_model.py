@@ -76,6 +76,7 @@ SWITCHES = {
     # Death certificates.
     "--no-writers": "a death certificate keeps no hashes of writers",
     "--removal-dropped": "a later tombstone of what is a certificate here does not raise it",
+    "--certificate-stays": "a certificate outlives news of a later life that is not subscribed here",
     "--writers-stay": "a death certificate does not take the writers of what it kills",
     "--certificate-to-nobody": "also a peer that reads everything gets gone in place of a death certificate",
     # Returning.
@@ -111,7 +112,7 @@ class Session:
         s.watched = {}                       # document -> writers that the other is known to hold of it
         s.touched = {}                       # document -> own frame that told of its last change here; LATER until then
         s.sent = s.seen = s.withdrew = s.showed = 0    # showed: own frame with the present grant
-        s.renamed = set()
+        s.renamed, s.late = set(), set()
         s.listed = []
 
 
@@ -380,6 +381,7 @@ class World:
             if o == origin: continue
             session.touched[d] = LATER
             if session.sub is not None and session.grant is not None: s.feed(p, o, session, d, before, state)
+            else: session.late.add(d)
 
     def feed(s, p, o, session, d, before, after):
         could = before is not None and s.reads(p, o, before)
@@ -477,7 +479,10 @@ class World:
         if mine is None and d in p.notes and theirs <= p.notes[d][0]:
             if not off("--note-version-only"): p.notes[d][1].add(theirs)
             return
-        if mine is None and last(theirs)[3] not in p.sub: return
+        if mine is None and last(theirs)[3] not in p.sub:
+            # It lives again, and does not concern this peer any more.
+            if last(theirs)[1] and not off("--certificate-stays"): p.certs.pop(d, None)
+            return
         if mine is None and not last(theirs)[1]:
             # A later removal of what is a certificate here.
             if d in p.certs and not off("--removal-dropped"):
@@ -511,6 +516,10 @@ class World:
         elif kind == "open":
             _, sub, generation, theirs, position = frame
             session.sub, session.generation = sub, generation
+            while session.late:              # what changed here before the other's subscriptions came
+                d = min(session.late)
+                session.late.discard(d)
+                if d in p.docs: s.offer(p, o, d, p.docs[d])
             if position is None: return s.put(p, o, "compare", generation, theirs)
             if not off("--no-hidden-filter"): s.put(p, o, "hidden", position)
             for d in sorted(set(p.log[position:])):
@@ -548,8 +557,9 @@ class World:
             _, d, theirs = frame
             if d in p.docs or d not in p.notes or not theirs <= p.notes[d][0]:
                 mine = p.docs.get(d)
-                if mine is None or not s.reads(p, o, mine) and not writers(mine) & writers(theirs): s.put(p, o, "want", d)
-                else: s.reply(p, o, d, theirs)
+                known = writers(mine) if mine is not None else p.certs[d][1] if d in p.certs else set()
+                if known & writers(theirs) or mine is not None and s.reads(p, o, mine): s.reply(p, o, d, theirs)
+                else: s.put(p, o, "want", d)
         elif kind == "want":
             _, d, version = frame
             if version is not None: s.reply(p, o, d, version)
@@ -787,7 +797,7 @@ class World:
     def is_hidden(s, r, d):
         """Whether anything that was ever written hides from `r` the version that it has noted as withdrawn."""
         version = last(r.notes[d][0])
-        return version[2] not in r.teams or any(op > version and (op[2] not in r.teams or not op[1]) for op in s.written.get(d, ()))
+        return version[2] not in r.teams or not version[1] or any(op > version and (op[2] not in r.teams or not op[1]) for op in s.written.get(d, ()))
 
     def check_pair(s, r, p):
         """What `r` should have from `p`."""
