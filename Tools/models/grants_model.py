@@ -61,6 +61,7 @@ SWITCHES = {
     "--no-watch": "S does not remember the writers that R named of what S did not hold, or held otherwise",
     "--gone-again": "S says gone again with each change of what it has withdrawn",
     "--gone-any": "R obeys gone although it has said something newer since",
+    "--gone-unknown": "R obeys gone of a copy that S has neither shown to hold nor been told of in this session",
     "--gone-old-grant": "R obeys gone although it was said under an older grant of R",
     "--no-note": "R keeps no note of what was withdrawn",
     "--no-own-note": "it keeps none of what it evicted by its own judgement",
@@ -112,7 +113,7 @@ class Session:
         s.watched = {}                       # document -> writers that the other is known to hold of it
         s.touched = {}                       # document -> own frame that told of its last change here; LATER until then
         s.sent = s.seen = s.withdrew = s.showed = 0    # showed: own frame with the present grant
-        s.renamed, s.late = set(), set()
+        s.renamed, s.late, s.compared, s.resumed = set(), set(), {}, False
         s.listed = []
 
 
@@ -140,7 +141,7 @@ class Bad(Exception): pass
 
 
 WEIGHTS = dict(write=22, remove=4, compact=2, evict=4, subscribe=2, grant=5, revoke=1.5, cut=5, connect=13, mark=5, probe=5, move=28, rest=2)
-FLAVOURS = dict(plain={}, removals=dict(remove=12, compact=10, grant=1), grants=dict(grant=16),
+FLAVOURS = dict(plain={}, removals=dict(remove=10, compact=10, grant=2, rest=10, cut=9, connect=18), grants=dict(grant=16),
                 returning=dict(rest=12, mark=14, cut=10, connect=18, evict=1, grant=2))
 
 
@@ -282,8 +283,10 @@ class World:
             session.opened = p.generation
             mark = s.mark_for(p, o)
             if not mark: p.unanswered.pop(o, None)
+            session.resumed = session.resumed or bool(mark)
             if mark: return [("open", p.sub, p.generation, None, mark[0])]
-            return [("open", p.sub, p.generation, frozenset(s.both(p, o, p.sub).items()), None)]
+            session.compared = s.both(p, o, p.sub)
+            return [("open", p.sub, p.generation, frozenset(session.compared.items()), None)]
         if kind == "compare":
             generation, theirs = rest
             if generation != session.generation: return []
@@ -531,14 +534,14 @@ class World:
                 if not frame[3]: return
             listed, session.listed = dict(session.listed), []
             for d, theirs in sorted(listed.items()):
-                if p.docs.get(d) == theirs:
-                    session.touched[d] = 0
-                    continue
+                if p.docs.get(d) == theirs: continue
                 if d not in p.docs and d in p.notes and theirs in p.notes[d][1]: continue
                 s.put(p, o, "want", d)
             for d, state in sorted(p.docs.items()):
+                is_equal = kind == "equal" and session.compared.get(d) == state or listed.get(d) == state
+                if is_equal: session.touched[d] = 0
                 is_covered = last(state)[1] and last(state)[3] in p.sub and p.may_read(state) and not p.set_apart(d)
-                if s.peers[o].carrier and s.reads(p, o, state) and (is_covered and kind == "equal" or listed.get(d) == state): p.unsent -= state
+                if s.peers[o].carrier and is_equal: p.unsent -= state
                 if is_covered and (kind == "equal" or d in listed): continue
                 if last(state)[3] not in p.sub and off("--only-subscribed"): continue
                 if not p.may_read(state) and off("--no-only-one"): continue
@@ -569,7 +572,8 @@ class World:
             d = frame[1]
             if d not in p.docs or not p.honest: return
             if session.showed > seen and not off("--gone-old-grant"): return s.say(f"{p.n} has shown another grant since")
-            if session.touched.get(d, 0) > seen and not off("--gone-any"): return s.say(f"{p.n} has said something newer of {d}")
+            unknown = LATER if not session.resumed and not off("--gone-unknown") else 0
+            if session.touched.get(d, unknown) > seen and not off("--gone-any"): return s.say(f"{p.n} has said something newer of {d}")
             if not p.keeps(d) or off("--drop-own"): s.drop(p, d)
             else:
                 p.pending.add(d)
@@ -642,6 +646,7 @@ class World:
         if state != now: return None
         unanswered = p.unanswered.get(o, set()) if not off("--unanswered-dropped") else set()
         for d in sorted(set(p.log[own:]) | unanswered):
+            p.sessions[o].touched[d] = LATER
             if d in p.docs and s.reads(p, o, p.docs[d]): s.put(p, o, "name", d)
         return (position,)
 
@@ -791,6 +796,7 @@ class World:
             for o in p.sessions:
                 q = s.peers[o]
                 if not q.honest: continue
+                if p.teams == ALL and p.notes: raise Bad(f"(b) {p.n} reads everything, and cannot hand on a removal: {p.notes}")
                 if set(p.lists["ca"] + p.lists["im"]) != set(q.lists["ca"] + q.lists["im"]): raise Bad(f"(e) {p.n} and {o} have other lists")
                 s.check_pair(p, q)
 
