@@ -62,6 +62,7 @@ SWITCHES = {
     "--gone-again": "S says gone again with each change of what it has withdrawn",
     "--gone-any": "R obeys gone although it has said something newer since",
     "--gone-unknown": "R obeys gone of a copy that S has neither shown to hold nor been told of in this session",
+    "--gone-unjudged": "S says gone while it asks for what R has named and S lacks",
     "--gone-old-grant": "R obeys gone although it was said under an older grant of R",
     "--no-note": "R keeps no note of what was withdrawn",
     "--no-own-note": "it keeps none of what it evicted by its own judgement",
@@ -113,7 +114,7 @@ class Session:
         s.watched = {}                       # document -> writers that the other is known to hold of it
         s.touched = {}                       # document -> own frame that told of its last change here; LATER until then
         s.sent = s.seen = s.withdrew = s.showed = 0    # showed: own frame with the present grant
-        s.renamed, s.late, s.compared, s.resumed = set(), set(), {}, False
+        s.renamed, s.late, s.asked, s.compared, s.resumed = set(), set(), set(), {}, False
         s.listed = []
 
 
@@ -316,6 +317,8 @@ class World:
         if kind == "gone":
             if state is not None and s.reads(p, o, state): return []
             known = writers(state) if state is not None else p.certs[d][1] if d in p.certs else set()
+            # What is asked for is judged again when it is here.
+            if d in session.asked and not off("--gone-unjudged"): return []
             if not known & session.watched.get(d, set()) and not off("--no-proof") and not (known and off("--proof-early")): return []
             if not off("--gone-again"): session.watched.pop(d, None)
             if state is None and d in p.certs and session.grant[0] == ALL and not off("--certificate-to-nobody"):
@@ -451,6 +454,7 @@ class World:
         """`o` has said that it holds `theirs`: sends what it lacks, asks for what is new, or says that it is gone."""
         session = p.sessions[o]
         session.watched.setdefault(d, set()).update(writers(theirs))
+        session.asked.discard(d)
         mine = p.docs.get(d)
         if mine is not None and s.reads(p, o, mine):
             if theirs <= mine: s.put(p, o, "ack", d, theirs)
@@ -459,7 +463,7 @@ class World:
             return
         if mine is None and d not in p.certs: return
         known = writers(mine) if mine is not None else p.certs[d][1]
-        if not known & writers(theirs):
+        if not known & session.watched[d]:
             if off("--no-proof"): s.put(p, o, "gone", d)
             if off("--ask-unknown"): s.put(p, o, "want", d)
             return
@@ -467,7 +471,9 @@ class World:
         if is_old and not off("--ask-equal"):
             if mine is not None and not off("--no-ack-hidden"): s.put(p, o, "ack", d, theirs)
             if not off("--no-named-gone"): s.put(p, o, "gone", d)
-        elif not off("--no-ask-whole"): s.put(p, o, "want", d)
+        elif not off("--no-ask-whole"):
+            session.asked.add(d)
+            s.put(p, o, "want", d)
 
     def take(s, p, o, d, theirs):
         """A document arrives."""
