@@ -176,6 +176,14 @@ def schedule(seed, pair=False):
         owner, hidden = g.randrange(n - 1), HIDDEN + ["d3"]
         steps += [("write", owner, [("d3", g.choice(sorted(peers[x][0])), "x")], 0)] + [("connect", *link) for link in links]
         steps += [("rest",), ("write", owner, [("d3", "secret", "x")], 0), ("rest",)]
+    if flavour == "removals" and g.random() < .7:
+        # A removal becomes a certificate on one side of a cut, while the document lives, or is removed again, on the other.
+        owner, d = g.randrange(n), usual[0]
+        steps += [("connect", *link) for link in links] + [("rest",)]
+        for q in g.sample(range(n), g.choice([1, 1, 2])): steps += [("write", q, [(d, g.choice(TEAMS), "x")], 1), ("rest",)]
+        steps += [("cut", *link) for link in links if g.random() < .6] + [("remove", owner, d), ("rest",)]
+        steps += [("compact", q) for q in range(n) if g.random() < .6]
+        if g.random() < .5: steps += [("remove", g.randrange(n), d), ("rest",)]
     for t in range(g.randint(15, 70)):
         kind, p = g.choices(list(weights), weights.values())[0], g.randrange(n)
         step = None
@@ -407,7 +415,8 @@ class World:
     def write(s, p, docs):
         for i, (d, t, c) in enumerate(docs):
             state = p.docs.get(d, frozenset())
-            if state and not p.may_read(state): continue
+            # Ids that are used again after a removal are for crdt_model.py and erase_model.py.
+            if state and not p.may_read(state) or d in p.certs: continue
             s.insert(p, d, state, (1, t, c), i)
 
     def insert(s, p, d, state, values, i=0):
@@ -818,7 +827,7 @@ class World:
             if r.may_read(theirs):
                 wants = last(theirs)[1] and last(theirs)[3] in r.sub or mine is not None
                 if not wants or mine is not None and theirs <= mine: continue
-                if mine is None and d in r.notes and theirs <= r.notes[d][0] and s.is_hidden(r, d): continue
+                if d in r.notes and theirs <= r.notes[d][0] | (mine or frozenset()) and s.is_hidden(r, d): continue
                 if mine is None and d in r.certs and last(theirs)[0] <= r.certs[d][0]:
                     if not writers(theirs) & r.certs[d][2] or p.keeps(d): continue
                 if mine is not None and not r.may_read(mine | theirs): continue
