@@ -497,14 +497,14 @@ class World:
         if mine is None and d in p.notes and theirs <= p.notes[d][0]:
             if not off("--note-version-only"): p.notes[d][1].add(theirs)
             return
-        if mine is None and last(theirs)[3] not in p.sub:
-            # It lives again, and does not concern this peer any more.
-            if last(theirs)[1] and not off("--certificate-stays"): p.certs.pop(d, None)
-            return
         if mine is None and not last(theirs)[1]:
             # A later removal of what is a certificate here.
             if d in p.certs and not off("--removal-dropped"):
                 p.certs[d] = (last(theirs)[0], p.certs[d][1] if off("--no-writers") else p.certs[d][1] | writers(theirs), p.certs[d][2] | writers(theirs))
+            return
+        if mine is None and last(theirs)[3] not in p.sub:
+            # It lives again, and does not concern this peer any more.
+            if last(theirs)[1] and not off("--certificate-stays"): p.certs.pop(d, None)
             return
         merged = (mine or frozenset()) | theirs
         if not p.may_read(merged) and p.honest and not off("--no-own-judge") and not p.keeps(d):
@@ -748,7 +748,9 @@ class World:
             s.list_entry(rest[1], ("device", p.n))
         elif kind == "cut": s.cut(*rest)
         elif kind == "connect": s.connect(*rest)
-        elif kind == "mark": s.mark(*rest)
+        elif kind == "mark":
+            if s.plan["pair"]: s.rest()
+            s.mark(*rest)
         elif kind == "probe": s.probe(*rest)
         elif kind == "rest": s.rest()
         elif kind == "rounds":
