@@ -760,8 +760,7 @@ class World:
 
     def list_entry(s, issuer, entry):
         """The authority is peer 0; the intermediate one is peer 1, unless it is named itself."""
-        if entry[0] == "before" and off("--no-before"):
-            return s.held[0].add(entry)
+        if entry[0] == "before" and off("--no-before"): return s.held[0].add(entry)
         at = s.peers[0 if issuer == "ca" or entry[1] == 1 else 1]
         issuer = "ca" if at.n == 0 else "im"
         s.say(f"{at.n} lists {entry}")
