@@ -62,7 +62,6 @@ SWITCHES = {
     "--gone-again": "S says gone again with each change of what it has withdrawn",
     "--gone-any": "R obeys gone although it has said something newer since",
     "--gone-unknown": "R obeys gone of a copy that S has neither shown to hold nor been told of in this session",
-    "--stale-judge": "S says gone by a copy that lacks what S has itself evicted",
     "--gone-unjudged": "S says gone while it asks for what R has named and S lacks",
     "--gone-old-grant": "R obeys gone although it was said under an older grant of R",
     "--no-note": "R keeps no note of what was withdrawn",
@@ -185,11 +184,6 @@ def schedule(seed, pair=False):
         steps += [("cut", *link) for link in links if g.random() < .6] + [("remove", owner, d), ("rest",)]
         steps += [("compact", q) for q in range(n) if g.random() < .6]
         if g.random() < .5: steps += [("remove", g.randrange(n), d), ("rest",)]
-    if seed % 16 == 15 and not pair:         # everybody has written the same id before they meet
-        usual, weights = IDS[:1], WEIGHTS | dict(grant=1, evict=0, revoke=0, cut=2, connect=4, move=30, write=30, remove=0, compact=0, mark=0, probe=0)
-        steps = [("write", q, [(usual[0], g.choice(sorted(peers[q][0] - {"secret"})), "x")], 1) for q in g.sample(range(n), n)]
-        for link in links:
-            steps += [("connect", *link), ("move", g.randint(2, 20)), ("write", g.randrange(n), [(usual[0], g.choice(TEAMS), "x")], 1), ("move", 1)]
     for t in range(g.randint(15, 70)):
         kind, p = g.choices(list(weights), weights.values())[0], g.randrange(n)
         step = None
@@ -331,8 +325,6 @@ class World:
         if kind == "gone":
             if state is not None and s.reads(p, o, state): return []
             known = writers(state) if state is not None else p.certs[d][1] if d in p.certs else set()
-            # A copy that lacks what was withdrawn here, or evicted unread, is no judge of others.
-            if state is not None and d in p.notes and not p.notes[d][0] <= state and not off("--stale-judge"): return []
             # What is asked for is judged again when it is here.
             if d in session.asked and not off("--gone-unjudged"): return []
             if not known & session.watched.get(d, set()) and not off("--no-proof") and not (known and off("--proof-early")): return []
@@ -527,7 +519,7 @@ class World:
     def receive(s, p, o, frame, seen):
         session, kind = p.sessions[o], frame[0]
         session.seen += 1
-        if kind in ("doc", "name", "offer") and p.docs.get(frame[1], frozenset()) <= frame[2]: session.touched[frame[1]] = 0
+        if kind in ("doc", "name", "offer", "ack") and p.docs.get(frame[1], frozenset()) <= frame[2]: session.touched[frame[1]] = 0
         if kind in ("doc", "want", "gone", "ack", "certificate"): p.unanswered.setdefault(o, set()).discard(frame[1])
         if kind in ("hello", "grant"):
             s.arrived[p.n, o] = frame[1]
