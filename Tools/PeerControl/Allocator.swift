@@ -9,7 +9,7 @@ package enum Allocator {
 
   /// Makes glibc's allocator return free memory to the system.
   ///
-  /// By default it keeps up to 64 MiB of free memory in each arena, and has eight arenas for each core. And it
+  /// By default it keeps up to 64 MiB of free memory in each arena, and has eight arenas for each core. It
   /// returns only the end of an arena, so one small block behind much free memory keeps all of it. A thread
   /// returns that, when the memory in use has changed much.
   package static func keepLittle() {
