@@ -43,6 +43,17 @@ import Testing
     #expect(fixed.planCount == 1)
   }
 
+  @Test func `a plan is not remembered with large arguments, which would stay in memory`() throws {
+    let prepared = try engine.prepare("SELECT * FROM t WHERE n = :n")
+    for (bytes, plans) in [(1_000, 1), (100_000, 3), (100_000, 5), (1_000, 5)] {
+      let text = Value.string(String(repeating: "x", count: bytes))
+      for _ in 0..<2 { try expectEqual(count(prepared, ["n": text]), 0) }
+      expectEqual(prepared.planCount, plans, "\(bytes)")
+    }
+    let fixed = try engine.prepare("SELECT * FROM t WHERE n = 3")
+    #expect(try count(fixed) == 10 && count(fixed) == 10 && fixed.planCount == 1)
+  }
+
   @Test func `one text gives one statement, whoever prepares it`() throws {
     let text = "SELECT * FROM t WHERE n = 4"
     #expect(try areSame(text, text))

@@ -12,6 +12,11 @@ final class SelectProgram: Sendable {
   private let memory = Mutex<Memory?>(nil)
   let planCount = Atomic(0)
 
+  /// The most memory of the arguments of a remembered plan, in bytes.
+  ///
+  /// A statement stays for as long as it is in use, and hundreds of them do.
+  private static let rememberedBytes = 16 << 10
+
   /// A plan, and everything that it was made from.
   private struct Memory: Sendable {
     var moment: PlanningMoment
@@ -52,8 +57,10 @@ final class SelectProgram: Sendable {
     // Mistakes depend on the collections and not on the arguments.
     let mistakes = known.flatMap { $0.hints == hints ? $0.plan.mistakes : nil }
     let plan = try plan(arguments, hints, catalogue, mistakes)
+    let parameters = hasParameters ? arguments : [:]
+    guard parameters.values.reduce(0, { $0 + $1.memoryBytes }) <= Self.rememberedBytes else { return plan }
     memory.withLock {
-      $0 = Memory(moment: moment, hints: hints, catalogue: catalogue, arguments: arguments, plan: plan)
+      $0 = Memory(moment: moment, hints: hints, catalogue: catalogue, arguments: parameters, plan: plan)
     }
     return plan
   }

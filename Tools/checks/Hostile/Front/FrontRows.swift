@@ -3,7 +3,7 @@ import Foundation
 
 /// All rows that attack the HTTP API.
 enum FrontRows {
-  static let all = [idle, pipelined, unreadRows, unreadBodies, names, keptAnswers]
+  static let all = [idle, pipelined, unreadRows, unreadBodies, names, arguments, keptAnswers]
 
   /// Nobody attacks, so nothing may be missed.
   private static let idle = FrontRow(
@@ -79,6 +79,22 @@ enum FrontRows {
         _ = socket.readAnswer()
         scene.target.pause(.milliseconds(50))
       }
+    }
+  }
+
+  /// Each statement kept its last arguments for as long as its text was among the last 256.
+  private static let arguments = FrontRow(
+    name: "front-arguments",
+    summary: "64 statements, each with an argument of 1 MB (which stayed in memory: 64 MB, up to 2 GB)",
+    aims: aims(), right: "read", documents: 1, limits: [:], unbounded: nil
+  ) { scene in
+    let text = String(repeating: "x", count: 1_000_000)
+    guard let socket = RawSocket(port: scene.target.port) else { return scene.fail("no connection") }
+    // It goes on until all are sent, however long that takes.
+    for number in 0..<64 {
+      let body = "{\"statement\":\"SELECT * FROM things WHERE n\(number) = :a\",\"args\":{\"a\":\"\(text)\"}}"
+      scene.target.didSend(socket.write(FrontVictim.request(token: scene.key, body)))
+      if socket.readAnswer()?.status != 200 { return scene.fail("statement \(number) has no answer") }
     }
   }
 
