@@ -55,9 +55,11 @@
         let list = try await server.ask("GET", "/api/v4/history")
         #expect(list.fields.objects("collections").map { $0.integer("versions") } == [11])
         // One document's versions alone, of which nothing can be asked but its id.
-        let misspelt = try await server.ask("DELETE", "/api/v4/history/cars?ids=a")
-        #expect(misspelt.status == 400)
-        let one = try await server.ask("DELETE", "/api/v4/history/cars?id=a")
+        for wrong in ["cars?id=a", "cars/versions", "cars/versions?ids=a", "cars/versions?id=a&at=1"] {
+          let answer = try await server.ask("DELETE", "/api/v4/history/\(wrong)")
+          expectEqual(answer.status, 400, "\(wrong)")
+        }
+        let one = try await server.ask("DELETE", "/api/v4/history/cars/versions?id=a")
         #expect(one.status == 200 && one.fields.integer("versions") == 6)
         #expect(try await Self.values(server, "?id=a") == [])
         #expect(try await Self.values(server, "?id=7") == [-1, -2, -3, -4, -5])

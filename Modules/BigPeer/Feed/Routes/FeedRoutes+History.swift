@@ -32,12 +32,19 @@
         try await answer(request, context, needing: .write) { admission in
           try admission.check(.write, in: Self.collection(context))
           let history = admission.application.feed.history
-          let name = try Self.keptCollection(context, history)
-          if let id = try HistoryQuery.onlyID(request) {
-            return Self.json(["versions": .count(try await history.removeVersions(of: id, in: name))])
-          }
-          try await history.keep(nil, of: name)
+          // What misspells the request for one document's versions must not end the history.
+          try QueryParameters(request).check(only: [])
+          try await history.keep(nil, of: Self.keptCollection(context, history))
           return Response(status: .noContent)
+        }
+      }
+      group.delete("history/:collection/versions") { request, context in
+        try await answer(request, context, needing: .write) { admission in
+          try admission.check(.write, in: Self.collection(context))
+          let history = admission.application.feed.history
+          let name = try Self.keptCollection(context, history)
+          let id = try HistoryQuery.onlyID(request)
+          return Self.json(["versions": .count(try await history.removeVersions(of: id, in: name))])
         }
       }
     }

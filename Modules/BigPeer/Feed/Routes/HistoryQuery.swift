@@ -43,13 +43,14 @@
       if moment != nil, id == nil { throw Self.wrong("at", "needs an id") }
     }
 
-    /// Reads the parameter `id`, which is the only one there may be; `nil` without any.
+    /// Reads the parameter `id`, which there must be, and no other one.
     ///
     /// - Throws: `Problem`.
-    static func onlyID(_ request: Request) throws -> DocumentID? {
+    static func onlyID(_ request: Request) throws -> DocumentID {
       let parameters = try QueryParameters(request)
       try parameters.check(only: ["id"])
-      return try parameters["id"].map { try id($0) }
+      guard let text = parameters["id"] else { throw Problem.request("the parameter id is missing") }
+      return try id(text)
     }
 
     private static func wrong(_ name: String, _ what: String) -> Problem {
