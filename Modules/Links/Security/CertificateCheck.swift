@@ -69,7 +69,8 @@
       let end = min(certificate.validUntil, trusted.validUntil)
       return PeerIdentity(
         key: key, proof: certificate.proof, user: certificate.user,
-        validUntil: Int64(end.timeIntervalSince1970 * 1_000), information: certificate.information)
+        validUntil: Int64(end.timeIntervalSince1970 * 1_000), information: certificate.information,
+        grantHash: certificate.grantHash)
     }
 
     private static func check(_ certificate: Certificate, at now: Date) throws(Refusal) {
@@ -140,7 +141,7 @@
         // itself.
         guard
           place == 0
-            || statement.proof == trusted.proof && statement.user == nil && statement.rules == nil
+            || statement.proof == trusted.proof && statement.user == nil && statement.grant == nil
         else { throw Self.refused("an intermediate certificate says more than its application") }
       }
       let isAccepted =
@@ -149,8 +150,8 @@
       guard certificate.proof != .sharedKey || certificate.user == nil else {
         throw Self.refused("a shared key proves no user")
       }
-      guard !certificate.isRestricted else {
-        throw Self.refused("its certificate restricts what it may do, which is not enforced here")
+      guard certificate.proof != .sharedKey || certificate.grantHash == nil else {
+        throw Self.refused("a shared key proves no grant")
       }
     }
 

@@ -149,10 +149,11 @@
       try issue(for: peerKey, user: user, validity: validity, proof: trusted.proof)
     }
 
-    /// Issues a peer's certificate with its kind of proof and the information that all other peers see.
+    /// Issues a peer's certificate with its kind of proof, the information that all other peers see, and what
+    /// it grants; without a grant, everything.
     package func issue(
       for peerKey: PeerKey, user: String?, validity: Range<Date>, proof: PeerIdentity.Proof,
-      information: [TextKey: Value] = [:]
+      information: [TextKey: Value] = [:], grant: GrantTexts? = nil
     ) throws(LinkError) -> PeerCertificate {
       if let user {
         try Self.check(user, "A user")
@@ -162,7 +163,8 @@
       }
       let validity = isIntermediate ? try cut(validity) : validity
       do {
-        let statement = PeerExtension(proof: proof, application: trusted.application, user: user)
+        let statement = PeerExtension(
+          proof: proof, application: trusted.application, user: user, grant: grant?.hash)
         let information = try PeerInformation.asExtension(information)
         let certificate = try Certificate(
           version: .v3, serialNumber: Self.serialNumber(),
@@ -178,7 +180,7 @@
             if let information { information }
           },
           issuerPrivateKey: .init(key))
-        return try PeerCertificate([certificate] + [intermediate].compactMap(\.self))
+        return try PeerCertificate([certificate] + [intermediate].compactMap(\.self), grant: grant)
       } catch let error as LinkError {
         throw error
       } catch {

@@ -17,8 +17,11 @@
     let statement: PeerExtension
     /// The information about the peer that the login service gives to all others.
     public let information: [TextKey: Value]
+    /// The texts of its grant; `nil` for a certificate that grants everything, and for one that another peer
+    /// presents, whose texts follow after the handshake.
+    package let grant: GrantTexts?
 
-    init(_ chain: [Certificate]) throws(LinkError) {
+    init(_ chain: [Certificate], grant: GrantTexts? = nil) throws(LinkError) {
       guard let leaf = chain.first, chain.count <= Self.chainLimit else {
         throw LinkError(
           .credentials,
@@ -34,29 +37,67 @@
       guard let statement else { throw LinkError(.credentials, "The certificate is none of a peer") }
       self.chain = chain
       self.statement = statement
+      self.grant = grant
     }
 
-    /// Reads certificates in their text form, the peer's own first.
+    /// The types of the text blocks that hold a grant and its rules, beside those of certificates.
+    private enum Block {
+      static let grant = "DUNLIN GRANT"
+      static let rules = "DUNLIN RULES"
+    }
+
+    /// Reads certificates in their text form, the peer's own first; after them come the texts of its grant.
     ///
-    /// - Throws: `LinkError` with code `credentials`, saying what is wrong.
+    /// - Throws: `LinkError` with code `credentials`, saying what is wrong. A certificate with a grant needs the
+    ///   texts, and no other may have them.
     public init(pem: String) throws(LinkError) {
       let chain: [Certificate]
+      var texts: [String: [UInt8]] = [:]
       do {
-        chain = try PEMDocument.parseMultiple(pemString: pem).map { try Certificate(pemDocument: $0) }
+        let blocks = try PEMDocument.parseMultiple(pemString: pem)
+        for block in blocks where [Block.grant, Block.rules].contains(block.discriminator) {
+          guard texts.updateValue(block.derBytes, forKey: block.discriminator) == nil else {
+            throw LinkError(.credentials, "The certificate's text has two blocks of \(block.discriminator)")
+          }
+        }
+        chain = try blocks.filter { texts[$0.discriminator] == nil }.map { try Certificate(pemDocument: $0) }
+      } catch let error as LinkError {
+        throw error
       } catch {
         throw LinkError(.credentials, "The certificate cannot be read: \(error)")
       }
       guard !chain.isEmpty else {
         throw LinkError(.credentials, "The certificate cannot be read: there is none in the text")
       }
-      try self.init(chain)
+      guard let grant = texts[Block.grant] else {
+        guard texts.isEmpty else {
+          throw LinkError(.credentials, "The certificate's text has rules, and no grant that refers to them")
+        }
+        try self.init(chain)
+        guard grantHash == nil else {
+          throw LinkError(.credentials, "The certificate has a grant, whose text is missing beside it")
+        }
+        return
+      }
+      try self.init(chain, grant: GrantTexts(checking: grant, rules: texts[Block.rules] ?? []))
+      guard let hash = grantHash else {
+        throw LinkError(.credentials, "There is a grant beside the certificate, which has none")
+      }
+      guard hash == self.grant?.hash else {
+        throw LinkError(.credentials, "The grant beside the certificate is another one than its own")
+      }
     }
 
-    /// The certificates in their text form.
+    /// The certificates in their text form, and after them the texts of the grant.
     public var pem: String {
       get throws(LinkError) {
         do {
-          return try chain.map { try $0.serializeAsPEM().pemString }.joined(separator: "\n") + "\n"
+          var blocks = try chain.map { try $0.serializeAsPEM() }
+          if let grant {
+            blocks.append(PEMDocument(type: Block.grant, derBytes: grant.grant))
+            if !grant.rules.isEmpty { blocks.append(PEMDocument(type: Block.rules, derBytes: grant.rules)) }
+          }
+          return blocks.map(\.pemString).joined(separator: "\n") + "\n"
         } catch {
           throw LinkError(.credentials, "The certificate cannot be written: \(error)")
         }
@@ -79,9 +120,9 @@
     }
     /// The key that the certificate is for; `nil` for a key of another kind.
     public var peerKey: PeerKey? { P256.Signing.PublicKey(chain[0].publicKey).map { PeerKey($0) } }
-    /// Whether the certificate restricts what the peer may do.
-    ///
-    /// Nothing enforces restrictions yet.
-    public var isRestricted: Bool { statement.rules != nil }
+    /// Whether the certificate has a grant, which may restrict what the peer may do.
+    public var isRestricted: Bool { statement.grant != nil }
+    /// The hash of the grant; `nil` for a certificate that grants everything.
+    package var grantHash: GrantHash? { statement.grant }
   }
 #endif

@@ -19,6 +19,8 @@
     private var discoveryKey: SymmetricKey
     /// The identity that others see.
     package let identity: PeerIdentity?
+    /// The texts of this peer's grant; `nil` for a certificate that grants everything.
+    package let grant: GrantTexts?
     /// The TLS configurations of the two ends of a handshake; all links of the peer share them.
     let dialing: HandshakeContext
     let listening: HandshakeContext
@@ -47,9 +49,8 @@
       guard (trusted.proof == .sharedKey) == (certificate.proof == .sharedKey) else {
         throw LinkError(.credentials, "The certificate and the authority rest on different kinds of proof")
       }
-      guard !certificate.isRestricted else {
-        throw LinkError(
-          .credentials, "The certificate restricts what the peer may do, which is not enforced yet")
+      guard certificate.grantHash == certificate.grant?.hash else {
+        throw LinkError(.credentials, "The certificate has a grant, whose text is missing beside it")
       }
       guard now() <= certificate.validUntil else {
         throw LinkError(
@@ -75,13 +76,14 @@
         identity: PeerIdentity(
           key: key.peerKey, proof: certificate.proof, user: certificate.user,
           validUntil: Int64(certificate.validUntil.timeIntervalSince1970 * 1_000),
-          information: certificate.information))
+          information: certificate.information, grantHash: certificate.grantHash),
+        grant: certificate.grant)
     }
 
     /// Takes any credentials without checking them.
     init(
       application: String, presented: [[UInt8]], secret: [UInt8], validUntil: Int64, check: CertificateCheck,
-      identity: PeerIdentity? = nil
+      identity: PeerIdentity? = nil, grant: GrantTexts? = nil
     ) {
       self.application = application
       self.presented = presented
@@ -90,6 +92,7 @@
       self.check = check
       discoveryKey = Self.discoveryKey(check.trusted.publicKey)
       self.identity = identity
+      self.grant = grant
       dialing = HandshakeContext(presented: presented, privateKey: secret, at: .dialing)
       listening = HandshakeContext(presented: presented, privateKey: secret, at: .listening)
     }

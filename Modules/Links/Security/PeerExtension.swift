@@ -5,8 +5,8 @@
   /// What a certificate says of its peer, in a critical extension.
   ///
   /// Software that does not know the extension must refuse the certificate. It is a sequence of the proof (an
-  /// integer), the application's id and the user (text), and access rules (bytes). The user and the access
-  /// rules may be absent.
+  /// integer), the application's id and the user (text), and the SHA-256 of a grant (bytes). The user and the
+  /// grant may be absent.
   struct PeerExtension: Hashable, Sendable, DERImplicitlyTaggable {
     /// A number in the arc that needs no registration.
     static let identifier: ASN1ObjectIdentifier = [2, 25, 7_306_214_925_331_874_203]
@@ -16,15 +16,16 @@
     var proof: PeerIdentity.Proof
     var application: String
     var user: String?
-    var rules: [UInt8]?
+    /// The hash of what the certificate's holder may do; `nil` for everything.
+    var grant: GrantHash?
 
     static var defaultIdentifier: ASN1Identifier { .sequence }
 
-    init(proof: PeerIdentity.Proof, application: String, user: String?, rules: [UInt8]? = nil) {
+    init(proof: PeerIdentity.Proof, application: String, user: String?, grant: GrantHash? = nil) {
       self.proof = proof
       self.application = application
       self.user = user
-      self.rules = rules
+      self.grant = grant
     }
 
     init(derEncoded root: ASN1Node, withIdentifier identifier: ASN1Identifier) throws {
@@ -35,10 +36,13 @@
         }
         let application = String(try ASN1UTF8String(derEncoded: &nodes))
         let user: ASN1UTF8String? = try DER.optionalImplicitlyTagged(&nodes)
-        let rules: ASN1OctetString? = try DER.optionalImplicitlyTagged(&nodes)
+        let hash: ASN1OctetString? = try DER.optionalImplicitlyTagged(&nodes)
+        let grant = hash.map { GrantHash($0.bytes) }
+        guard grant != .some(nil) else {
+          throw ASN1Error.invalidASN1Object(reason: "the hash of a grant has \(GrantHash.byteCount) bytes")
+        }
         return PeerExtension(
-          proof: proof, application: application, user: user.map { String($0) },
-          rules: rules.map { Array($0.bytes) })
+          proof: proof, application: application, user: user.map { String($0) }, grant: grant ?? nil)
       }
       guard application.utf8.count <= Self.textBytes, user?.utf8.count ?? 0 <= Self.textBytes else {
         throw ASN1Error.invalidASN1Object(reason: "application or user too long")
@@ -50,7 +54,7 @@
         try coder.serialize(proof.rawValue)
         try coder.serialize(ASN1UTF8String(application))
         if let user { try coder.serialize(ASN1UTF8String(user)) }
-        if let rules { try coder.serialize(ASN1OctetString(contentBytes: rules[...])) }
+        if let grant { try coder.serialize(ASN1OctetString(contentBytes: grant.bytes[...])) }
       }
     }
 

@@ -40,4 +40,6 @@ public struct PeerIdentity: Hashable, Sendable {
   public let validUntil: Int64
   /// The information about the peer that the login service gives to all others, inside the certificate.
   public var information: [TextKey: Value] = [:]
+  /// The hash of the grant in the certificate; `nil` for a certificate that grants everything.
+  package var grantHash: GrantHash?
 }

@@ -18,4 +18,6 @@ package struct ProvenPeer: Hashable, Sendable {
   package let site: SiteID
   /// A random number that identifies its process.
   package let instance: UInt64
+  /// The texts of its grant, verified by the hash in its certificate; `nil` for a certificate without one.
+  package var grant: GrantTexts?
 }

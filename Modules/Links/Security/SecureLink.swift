@@ -18,6 +18,8 @@
       let instance: UInt64
       let site: SiteID
       let salt: SiteSalt
+      /// The grants of peers that were met before.
+      var grants = GrantBook()
       /// The interval at which the link checks whether a certificate has expired.
       ///
       /// One timer is not enough: timers stop while a device sleeps, and the clock may be set.
@@ -41,6 +43,9 @@
       case handshake(received: Int)
       /// The TLS handshake is complete; the part of the peer's introduction received so far.
       case introduction(received: [UInt8])
+      /// The peer has introduced itself; what follows until the grants of both ends are known, and the part of
+      /// it received so far.
+      case grants(GrantHandover, received: ArraySlice<UInt8>)
       case open
       case over
     }
@@ -56,6 +61,8 @@
       /// The identity that the check has accepted, and its certificate.
       var identity: PeerIdentity?
       var certificate: [UInt8] = []
+      /// The texts of the peer's grant that were kept from an earlier connection.
+      var kept: GrantTexts?
       /// Why the check has refused the peer.
       var refusal: LinkError?
       /// The records that `send` has encrypted so far; `nil` outside of it.
@@ -210,7 +217,7 @@
       guard negotiated == HandshakeContext.protocolName else {
         return fail(LinkError(.untrusted, "\(endpoint.address) speaks another protocol inside TLS"))
       }
-      guard case .handshake = state.value.phase, state.value.identity != nil,
+      guard case .handshake = state.value.phase, let identity = state.value.identity,
         let secret = state.value.random.flatMap({ context.secret(of: $0) }),
         let certificate = own.credentials.presented.first
       else {
@@ -222,10 +229,15 @@
       let introduction = Introduction(
         binding: secret.binding(of: end, certificate: certificate), instance: own.instance, site: own.site,
         salt: own.salt)
-      send([introduction.bytes])
+      // One more byte says whether the peer has to send the texts of its grant.
+      state.value.kept = identity.grantHash.flatMap { own.grants.texts(of: $0) }
+      let keeps = identity.grantHash.map { _ in
+        state.value.kept == nil ? GrantHandover.wanted : GrantHandover.kept
+      }
+      send([introduction.bytes + [keeps].compactMap(\.self)])
     }
 
-    /// Checks the peer's introduction, and opens the link to its user.
+    /// Checks the peer's introduction, after which it hands over its grant.
     private func meet(_ bytes: [UInt8], _ rest: ArraySlice<UInt8>) {
       guard let identity = state.value.identity, let secret = state.value.secret else { return }
       let introduction: Introduction
@@ -243,13 +255,39 @@
       guard identity.key.site(salt: introduction.salt) == introduction.site, introduction.site != .zero else {
         return fail(LinkError(.untrusted, "\(endpoint.address) claims a site that its key does not prove"))
       }
-      state.value.phase = .open
-      shared.withLockedValue {
-        $0.proven = ProvenPeer(identity: identity, site: introduction.site, instance: introduction.instance)
+      let handover = GrantHandover(
+        peer: ProvenPeer(
+          identity: identity, site: introduction.site, instance: introduction.instance,
+          grant: state.value.kept),
+        isShown: own.credentials.grant == nil)
+      state.value.kept = nil
+      hand(over: handover, rest)
+    }
+
+    /// Hands over the own grant if the peer wants it, and takes the peer's; then opens the link to its user.
+    private func hand(over handover: GrantHandover, _ received: ArraySlice<UInt8>) {
+      var (handover, rest) = (handover, received)
+      let isWanted: Bool
+      do throws(LinkError) {
+        isWanted = try handover.take(&rest)
+      } catch {
+        return fail(LinkError(.untrusted, "\(endpoint.address) hands over no grant: \(error.message)"))
       }
-      endWhenExpired(identity)
+      if isWanted, let grant = own.credentials.grant { send([grant.wire]) }
+      guard handover.isComplete else { return state.value.phase = .grants(handover, received: rest) }
+      if let hash = handover.peer.identity.grantHash, let grant = handover.peer.grant {
+        own.grants.keep(grant, of: hash)
+      }
+      open(with: handover.peer, rest)
+    }
+
+    /// Opens the link to its user.
+    private func open(with peer: ProvenPeer, _ rest: ArraySlice<UInt8>) {
+      state.value.phase = .open
+      shared.withLockedValue { $0.proven = peer }
+      endWhenExpired(peer.identity)
       // The key may have been revoked since the check.
-      endIfRevoked(identity.key)
+      endIfRevoked(peer.identity.key)
       encrypt()
       if !rest.isEmpty { deliver(Array(rest)) }
     }
@@ -291,7 +329,7 @@
       switch state.value.phase {
       case .open: break
       // Before both ends are introduced, the end waits behind the queued bytes.
-      case .idle, .handshake, .introduction, .over: return
+      case .idle, .handshake, .introduction, .grants, .over: return
       }
       let (pieces, isFinishing) = shared.withLockedValue { shared in
         defer { shared.pieces = [] }
@@ -407,7 +445,7 @@
 
     private var unannouncedEnd: LinkError {
       switch state.value.phase {
-      case .idle, .handshake, .introduction:
+      case .idle, .handshake, .introduction, .grants:
         state.value.refusal
           ?? LinkError(
             .untrusted, "\(endpoint.address) ended the connection before the peers had met inside TLS")
@@ -432,6 +470,7 @@
           return
         }
         meet(Array(all[..<Introduction.byteCount]), all[Introduction.byteCount...])
+      case .grants(let handover, let received): hand(over: handover, received + bytes)
       case .idle, .handshake, .over: break
       }
     }
