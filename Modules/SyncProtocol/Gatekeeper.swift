@@ -5,17 +5,19 @@ import Failpoints
 package struct Gatekeeper: Sendable {
   private let gate: any SyncGate
   private let peer: PeerKind
+  private let access: PeerAccess
 
-  package init(gate: any SyncGate, peer: PeerKind) {
+  package init(gate: any SyncGate, peer: PeerKind, access: PeerAccess = .everything) {
     self.gate = gate
     self.peer = peer
+    self.access = access
   }
 
   /// Returns permission to encode one item of a collection now; `nil` if it may not leave.
   package func clear(_ collection: String) -> Cleared? {
     guard CollectionName.maySync(collection) else { return nil }
     // Asked once: the application may change its scopes at any time.
-    let isOpen = gate.maySend(collection: collection, to: peer)
+    let isOpen = access.mayRead(collection) && gate.maySend(collection: collection, to: peer)
     guard isOpen || SyncDefect.gateNotAsked.isPlanted else { return nil }
     check(.sync(10), isOpen, phase: "encoding for a \(peer) peer", "a collection leaves without the gate")
     return Cleared(collection: collection)
@@ -24,7 +26,8 @@ package struct Gatekeeper: Sendable {
   /// Returns whether a collection may leave, for planning; encoding checks again.
   package func maySend(_ collection: String) -> Bool {
     CollectionName.maySync(collection)
-      && (SyncDefect.gateNotAsked.isPlanted || gate.maySend(collection: collection, to: peer))
+      && (SyncDefect.gateNotAsked.isPlanted
+        || access.mayRead(collection) && gate.maySend(collection: collection, to: peer))
   }
 
   /// Returns whether documents of a collection may come in.

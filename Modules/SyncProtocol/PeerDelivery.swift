@@ -11,6 +11,8 @@ package struct PeerDelivery: Hashable, Sendable {
   /// The peer's encoded queries, one or more in each element; `nil` until the peer has sent its interest.
   var interest: [[UInt8]]?
   var withheld = Withheld()
+  /// What the peer's grant lets it do.
+  package internal(set) var access = PeerAccess.everything
 
   package init() {}
 

@@ -134,11 +134,11 @@
     /// The user that the certificate names.
     package var user: String? { identity?.user }
 
-    /// Whether these are renewed credentials: the same key and user of the same authority.
+    /// Whether these are renewed credentials: the same key, user and grant of the same authority.
     ///
-    /// They may be valid until a later time.
+    /// They may be valid until a later time. Peers judge by the grant that a connection began with.
     package func isRenewal(of other: PeerCredentials) -> Bool {
-      secret == other.secret && user == other.user && check.trusted.isSame(as: other.check.trusted)
+      secret == other.secret && user == other.user && grant == other.grant && check.trusted.isSame(as: other.check.trusted)
     }
 
     /// Checks the own certificates as another peer would.

@@ -77,7 +77,9 @@ final class PresenceExchange {
   }
 
   private func answer() {
-    guard let wanted, let own, own.presence.version > max(wanted, sent) else { return }
+    guard context.access.hearsPresence, let wanted, let own, own.presence.version > max(wanted, sent) else {
+      return
+    }
     self.wanted = nil
     sent = own.presence.version
     context.send(.presence) { own.encode(to: &$0) }

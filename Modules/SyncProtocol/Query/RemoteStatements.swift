@@ -169,6 +169,9 @@ final class RemoteStatements {
     guard context.configuration.answersRemoteQueries else {
       return refuse(number, RemoteQueryError(.denied, "the other peer runs no statements for others"))
     }
+    guard context.access.runsStatements else {
+      return refuse(number, RemoteQueryError(.denied, "this peer's grant lets it run no statements there"))
+    }
     guard answers.count < SyncLimits.remoteQueries else {
       return refuse(
         number, RemoteQueryError(.limit, "the other peer runs \(SyncLimits.remoteQueries) statements already")

@@ -49,9 +49,15 @@ extension Session {
   }
 
   /// Admits a peer that has sent its hello; the driver calls this after ``AdmissionAction/met(_:)``.
-  package func admit(now: Duration) -> [Action] {
+  ///
+  /// - Parameters:
+  ///   - access: What the peer's grant lets it do.
+  ///   - now: The time.
+  /// - Returns: Actions.
+  package func admit(_ access: PeerAccess = .everything, now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       guard case .met(let hello, let peer) = state else { return }
+      context.access = access
       try begin(with: peer, hello)
     }
   }

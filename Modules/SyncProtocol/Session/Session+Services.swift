@@ -85,6 +85,7 @@ extension Session {
   /// What is delivered to the peer.
   package var delivery: PeerDelivery {
     var delivery = PeerDelivery()
+    delivery.access = context.access
     delivery.servedSequence = pusher.peer.holding.confirmed
     if pusher.peer.generation != nil || pusher.peer.subscribed.isNothing {
       delivery.interest = pusher.peer.interest.encodings

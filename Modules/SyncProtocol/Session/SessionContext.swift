@@ -16,8 +16,10 @@ final class SessionContext {
   private(set) var lastSent: Duration = .zero
   /// The peer's hello, once it has come.
   var hello: Hello?
+  /// What the peer's grant lets it do; known before `peer`.
+  var access = PeerAccess.everything
   var peer: PeerInfo? {
-    didSet { gatekeeper = peer.map { Gatekeeper(gate: gate, peer: $0.kind) } }
+    didSet { gatekeeper = peer.map { Gatekeeper(gate: gate, peer: $0.kind, access: access) } }
   }
   /// The gate for this peer; nothing passes before hello.
   private(set) var gatekeeper: Gatekeeper?
@@ -89,11 +91,11 @@ final class SessionContext {
   /// The interval between pings: a peer that sends something long has little reason to answer.
   var pingInterval: Duration { min(configuration.silence / 3, max(peerSilence / 3, .milliseconds(500))) }
 
-  /// The fingerprint of the policy toward this peer; never 0.
+  /// The fingerprint of the policy toward this peer, its grant included; never 0.
   var policyHash: UInt64 {
     guard let peer else { return 0 }
     if SyncDefect.policyPrintForgotten.isPlanted { return 1 }
-    return max(gate.fingerprint(toward: peer.kind), 1)
+    return max(gate.fingerprint(toward: peer.kind) ^ access.fingerprint, 1)
   }
 
   func send(_ frame: consuming [UInt8]) {

@@ -24,6 +24,8 @@ struct NetworkState {
     let served: ServedSession
     var connection: PeerConnection
     var admission = Admission.awaitingHello
+    /// What the peer may do, once it has said hello.
+    var access: PeerAccess?
     /// Whether the peer was known when it connected.
     var isKnown = false
 

@@ -7,6 +7,7 @@ import SyncProtocol
 /// Decides which sessions are admitted.
 extension PeerNetwork: SessionHost {
   func met(_ peer: PeerInfo, in session: UInt64) {
+    guard learnAccess(of: session) else { return }
     if !inquire(about: peer, in: session) { decide(on: peer, in: session) }
   }
 
@@ -37,7 +38,7 @@ extension PeerNetwork: SessionHost {
       switch step {
       case .admit(let driver):
         driver.link.admitted()
-        driver.admit()
+        driver.admit(state.withLockedValue { $0.sessions[driver.id]?.access } ?? .nothing)
       case .hold(let driver): driver.link.admitted()
       case .close(let driver, let reason): driver.close(reason)
       case .askForSignOfLife(let driver): driver.askForSignOfLife(within: options.limits.signOfLife)

@@ -105,7 +105,7 @@ extension PeerNetwork {
       guard let credentials = state.credentials else { return options.requiresProof ? nil : link }
       return credentials.secure(
         link, isDialing: direction == .outgoing, instance: instance, site: setup.store.site,
-        salt: setup.store.siteSalt, refusing: revoked)
+        salt: setup.store.siteSalt, refusing: revoked, keeping: grants)
     #else
       return options.requiresProof ? nil : link
     #endif

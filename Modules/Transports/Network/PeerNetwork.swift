@@ -3,7 +3,7 @@ public import Links
 public import Logging
 import NIOConcurrencyHelpers
 public import QueryLanguage
-import SyncProtocol
+package import SyncProtocol
 
 /// All connections of one store: listens, connects, and runs a session on each link.
 ///
@@ -29,6 +29,11 @@ public final class PeerNetwork: Sendable {
     public var device = Device()
     /// How long a peer that has left still counts as a neighbour, as it may come back.
     public var absence = Duration.seconds(5)
+    /// Returns what a grant lets a peer do.
+    ///
+    /// It throws an error that says why this peer cannot enforce the grant; then the connection ends. Without
+    /// it, no peer with a grant is admitted.
+    package var access: (@Sendable (GrantTexts, PeerIdentity) throws(GrantRefusal) -> PeerAccess)?
     /// When a network that can meet nobody says so, after its start; `nil` for never.
     package var isolationDelay: Duration?
     /// The logger.
@@ -49,6 +54,8 @@ public final class PeerNetwork: Sendable {
   let state: NIOLockedValueBox<NetworkState>
   /// The peers that are no longer trusted.
   let revoked = RevokedKeys()
+  /// The grants of peers that were met.
+  let grants = GrantBook()
   /// Wakes the task that dials candidates.
   let candidateWake = Latch()
 

@@ -17,8 +17,8 @@ protocol SessionHost: AnyObject, Sendable {
 }
 
 extension SessionDriver {
-  /// Admits the peer that has said hello.
-  func admit() { if inbox.postAdmission() { callTurn() } }
+  /// Admits the peer that has said hello, and may do what its grant says.
+  func admit(_ access: PeerAccess) { if inbox.postAdmission(access) { callTurn() } }
 
   /// Ends the session with a reason that is sent to the peer.
   func close(_ reason: SyncError) { post { $0.closing = $0.closing ?? reason } }

@@ -100,8 +100,8 @@ extension SessionDriver {
     if let lost = input.lostThrough {
       guard perform(session.lostCommits(through: lost, now: clock.now)) else { return false }
     }
-    if input.isAdmitted {
-      guard perform(session.admit(now: clock.now)) else { return false }
+    if let access = input.admitted {
+      guard perform(session.admit(access, now: clock.now)) else { return false }
     }
     var told = 0
     for (count, queries) in input.subscriptions {

@@ -37,8 +37,8 @@ package final class SessionInbox: Sendable {
     package var linkEnd: LinkError?
     /// Why the session must end.
     package var closing: SyncError?
-    /// Whether the peer that has said hello is admitted.
-    package fileprivate(set) var isAdmitted = false
+    /// What the peer that has said hello may do, once it is admitted.
+    package fileprivate(set) var admitted: PeerAccess?
     /// How long the peer may take to show a sign of life.
     package var signOfLife: Duration?
     /// This peer's presence.
@@ -114,10 +114,10 @@ package final class SessionInbox: Sendable {
     }
   }
 
-  /// Posts that the peer is admitted.
-  func postAdmission() -> Bool {
+  /// Posts that the peer is admitted, and what it may do.
+  func postAdmission(_ access: PeerAccess) -> Bool {
     state.withLockedValue { state in
-      Self.post(&state) { $0.input.isAdmitted = true }
+      Self.post(&state) { $0.input.admitted = access }
     }
   }
 

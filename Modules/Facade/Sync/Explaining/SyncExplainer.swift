@@ -62,6 +62,9 @@ struct SyncExplainer {
     guard delivery.isInterestKnown else { return .waiting(nil) }
     let queries = delivery.queries.filter { $0.collection.isSame(as: collection) }
     if let reason = try mismatch(queries, known, transaction) { return reason }
+    guard delivery.access.mayRead(collection) else {
+      return .noMatch(queries.map { named($0, ["the grant of the peer lets it read \(collection)"]) })
+    }
     if let byteCount = try oversizeBytes(transaction),
       delivery.withholds(DocumentKey(collection: known.id, id: id))
     {
@@ -70,7 +73,7 @@ struct SyncExplainer {
     guard !standing.connection.progress.isAnythingUnreadable else { return .uncertain }
     guard let served = delivery.servedSequence else { return .waiting(nil) }
     guard served < sequence else { return .arrived(commitID: sequence) }
-    return .waiting(try backlog(after: served, before: sequence, queries: delivery.queries, transaction))
+    return .waiting(try backlog(after: served, before: sequence, delivery, transaction))
   }
 
   /// Why the document has, or has not, come from the other peer.
@@ -153,12 +156,13 @@ struct SyncExplainer {
 
   /// The documents of the commits between two numbers that the peer subscribes to.
   private func backlog(
-    after served: UInt64, before sequence: UInt64, queries: [SubscriptionQuery],
+    after served: UInt64, before sequence: UInt64, _ delivery: PeerDelivery,
     _ transaction: borrowing ReadTransaction
   ) throws -> DunlinSyncExplanation.Backlog {
     var (documents, bytes, visited) = (0, 0, 0)
     var matchers: [UInt32: [RecordMatcher]] = [:]
-    let gatekeeper = Gatekeeper(gate: sync.scopes, peer: peer.kind)
+    let (queries, access) = (delivery.queries, delivery.access)
+    let gatekeeper = Gatekeeper(gate: sync.scopes, peer: peer.kind, access: access)
     guard served < sequence - 1 else { return DunlinSyncExplanation.Backlog(documents: 0, byteCount: 0) }
     try transaction.changes(after: served, through: sequence - 1) { entry in
       for run in entry.runs where matchers[run.collection] == nil {
