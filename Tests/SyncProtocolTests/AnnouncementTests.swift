@@ -23,7 +23,7 @@ import Testing
     _ id: String, reading: UInt64 = 500, hash: UInt64? = nil, isHeld: Bool = false, leaves: Bool = false
   ) throws -> AnnouncedDocument {
     let gatekeeper = Gatekeeper(gate: SyncScopes(), peer: .small)
-    guard let cleared = gatekeeper.clear("things") else { throw Closed() }
+    guard let cleared = gatekeeper.clear(gathered: "things") else { throw Closed() }
     let elements = [VersionVector.Element(writer: Self.writer, reading: ClockReading(rawValue: reading))]
     return AnnouncedDocument(
       cleared, id: try DocumentID(id), vector: VersionVector(hash == nil ? elements : []), hash: hash,

@@ -21,7 +21,7 @@ import Testing
   private let hash: UInt64 = 0x0000_0003_0000_0004
 
   private func cleared(_ name: String) throws -> Cleared {
-    guard let cleared = gatekeeper.clear(name) else { throw CodecError(.unknownName, "the gate is closed") }
+    guard let cleared = gatekeeper.clear(gathered: name) else { throw CodecError(.unknownName, "the gate is closed") }
     return cleared
   }
 
@@ -157,7 +157,7 @@ import Testing
 
   @Test(arguments: ["__secret", "system:data", "", String(repeating: "x", count: 101), "a\u{0}b"])
   func `a collection that cannot be synced is not cleared, nor read`(name: String) throws {
-    let isCleared = gatekeeper.clear(name) != nil
+    let isCleared = gatekeeper.clear(gathered: name) != nil
     #expect(!isCleared)
     let question = RangeQuestion.rest(1, KeyRange(collection: name))
     let bytes = encoded { question.encode(to: &$0) }

@@ -81,7 +81,7 @@ struct OwnLogScan {
         ) { collection, _, id, summary, record in
           state.budget -= 1
           guard let known = names[collection], let matcher = interest.matcher(for: known),
-            matcher.matches(id, record)
+            matcher.matches(id, record), !gatekeeper.hides(known.name, id)
           else { return true }
           if followed[collection]?.reports(id, record, at: sequence) ?? false {
             state.hasAnnounced = true
@@ -92,7 +92,7 @@ struct OwnLogScan {
             state.unsaid.insert(known.name)
             return true
           }
-          guard let cleared = gatekeeper.clear(known.name) else {
+          guard let cleared = gatekeeper.clear(known.name, id) else {
             state.unsaid.insert(known.name)
             return true
           }
@@ -119,7 +119,7 @@ struct OwnLogScan {
     for key in entry.evicted {
       guard let collection = names[key.collection] else { continue }
       if room == 0 { isFull = true }
-      if room > 0, gatekeeper.maySend(collection.name) {
+      if room > 0, gatekeeper.maySend(collection.name, key.id) {
         room -= 1
         evicted.append(DocumentName(collection: collection.name, id: key.id))
       } else {

@@ -32,7 +32,7 @@ package struct DocumentWant: Hashable, Sendable {
 extension DocumentWant {
   /// Makes a request for a document, and discloses the local version if the gate lets it through.
   init(_ version: DocumentVersion, isHeld: Bool = false, _ gatekeeper: Gatekeeper?) {
-    if let cleared = gatekeeper?.clear(version.collection) {
+    if let cleared = gatekeeper?.clear(version.collection, version.id) {
       self.init(cleared, id: version.id, vector: version.vector, isHeld: isHeld)
     } else {
       self.init(whole: version.id, in: version.collection, isHeld: true)

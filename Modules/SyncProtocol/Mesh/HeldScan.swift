@@ -29,9 +29,10 @@ struct HeldScan {
 
   /// Visits records in storage order, then compacted tombstones, until the end or until the budget is spent.
   ///
-  /// Each visit costs one unit of the budget.
+  /// Each visit costs one unit of the budget. Documents that the other peer may not read, for which there is a
+  /// `rule`, count as absent. Then so do all compacted tombstones, whose ids are not known.
   mutating func step(
-    _ snapshot: borrowing ReadTransaction, _ interest: Interest, budget: inout Int,
+    _ snapshot: borrowing ReadTransaction, _ interest: Interest, rule: ReadRule? = nil, budget: inout Int,
     damaged: (DamagedRecord) -> Void,
     record visit: HeldVisitor, certificate visitCertificate: (_ idHash: UInt64) -> Void
   ) throws {
@@ -45,12 +46,13 @@ struct HeldScan {
       let next = try visitRecords(
         snapshot, in: known, from: first, budget: &budget, damaged: damaged
       ) { id, summary, record, sites in
+        if let rule, !rule.allows(id) { return }
         if matcher.matches(id, record) == (role == .haves) { try visit(id, summary, record, sites) }
       }
       place = next.map(Place.record) ?? .certificate(0)
     }
     guard case .certificate(let first) = place else { return }
-    guard role == .offers else {
+    guard role == .offers, rule == nil else {
       isDone = true
       return
     }

@@ -89,6 +89,10 @@ final class NoticeExchange<Role: NoticeRole> {
 
   /// Receives the other side's request for a filter of what this side holds.
   func receive(_ ask: FilterAsk) throws(SyncError) {
+    if own == .offers, context.access.partialRule(of: ask.collection) != nil {
+      // A filter could have no compacted tombstones. So the other side goes on reporting what it holds.
+      return send(.refused(role: own.other, number: ask.number, ask.collection, price: ReadRule.untoldCount))
+    }
     let isOpen = role.isOpen(ask.collection)
     if isOpen, !halves.mayMakeFilter(ofAtMost: try role.heldCount(of: ask.collection), now: context.now) {
       return send(.refused(role: own.other, number: ask.number, ask.collection, price: 0))
@@ -140,8 +144,9 @@ final class NoticeExchange<Role: NoticeRole> {
       case .fill(let number, let size):
         tasks.append(.fill(HeldScan(own, collection), IDFilter(byteCount: size.byteCount), number: number))
       case .ask(let number, let spent):
-        let count = try role.heldCount(of: collection)
-        guard let cleared = context.gatekeeper?.clear(collection) else { continue }
+        let isPartial = context.access.partialRule(of: collection) != nil
+        let count = isPartial ? ReadRule.untoldCount : try role.heldCount(of: collection)
+        guard let cleared = context.gatekeeper?.clear(gathered: collection) else { continue }
         let ask = FilterAsk(cleared, role: own, number: number, count: count, spent: spent)
         context.send(.filterWanted) { ask.encode(to: &$0) }
       case .answerNothing(let number): send(.nothing(role: own.other, number: number, collection))
@@ -201,7 +206,7 @@ final class NoticeExchange<Role: NoticeRole> {
     }
     guard scan.isDone else { return tasks.prepend(.fill(scan, filter, number: number)) }
     for hash in try role.extraHashes(of: scan.collection) { filter.insert(hash) }
-    if let cleared = context.gatekeeper?.clear(scan.collection) {
+    if let cleared = context.gatekeeper?.clear(gathered: scan.collection) {
       for frame in FilterFrame.frames(cleared, role: own.other, number: number, filter) { send(frame) }
     } else {
       try perform([halves[scan.collection].closed(number: number)], scan.collection)
@@ -217,7 +222,7 @@ final class NoticeExchange<Role: NoticeRole> {
     var notices: [Role.Notice] = []
     var left = budget
     try context.step(&scan, role.interest, budget: &budget) { id, summary, record, sites in
-      guard number == nil || half.reports(IDFilter.hash(id)), let cleared = gatekeeper?.clear(collection)
+      guard number == nil || half.reports(IDFilter.hash(id)), let cleared = gatekeeper?.clear(collection, id)
       else { return }
       notices.append(try role.notice(cleared, id, summary, record, sites))
       left -= role.noticeVisits

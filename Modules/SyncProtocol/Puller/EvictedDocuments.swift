@@ -79,9 +79,9 @@ final class EvictedDocuments {
     unwanted = []
     guard !before.isEmpty, !pull.isBeginning else { return }
     var seen: Set<DocumentName> = []
-    let names = before.filter { pull.mayReport($0.collection) && seen.insert($0).inserted }
+    let names = before.filter { pull.mayReport($0) && seen.insert($0).inserted }
     // Documents whose names may no longer be disclosed are found by reconciliation.
-    for name in before where !pull.mayReport(name.collection) { pull.due.add(name.collection) }
+    for name in before where !pull.mayReport(name) { pull.due.add(name.collection) }
     before = []
     ask(forEvicted: try wants(forEvicted: names))
   }
@@ -132,9 +132,9 @@ final class EvictedDocuments {
     var notices: [DocumentHave] = []
     for (name, state) in try states(of: names) {
       guard let state, state.isMatch else { continue }
-      if let cleared = context.gatekeeper?.clear(name.collection) {
+      if let cleared = context.gatekeeper?.clear(name.collection, name.id) {
         notices.append(DocumentHave(cleared, id: name.id, hash: state.hash, vector: state.vector))
-      } else {
+      } else if !pull.mayReport(name.collection) {
         pull.due.add(name.collection)
       }
     }

@@ -80,7 +80,9 @@ struct HeldDocuments: ReconcilingSet {
         guard matcher.matches(id, record) else { return true }
         let key = DocumentID(trusted: id.copied)
         guard !listed.contains(key) else { return true }
-        guard let cleared = gatekeeper?.clear(range.collection) else { return false }
+        guard let cleared = gatekeeper?.clear(range.collection, id) else {
+          return gatekeeper?.maySend(range.collection) ?? false
+        }
         found.append(
           DocumentHave(
             cleared, id: key, hash: Fingerprint.hash(id: id, summary: summary),
@@ -95,7 +97,7 @@ struct HeldDocuments: ReconcilingSet {
     return (found, next)
   }
 
-  func clear(_ collection: String) -> Cleared? { context.gatekeeper?.clear(collection) }
+  func clear(_ collection: String) -> Cleared? { context.gatekeeper?.clear(gathered: collection) }
 
   var hasOtherPeers: Bool { context.shared.pulls.hasOthers(than: context.id) }
 

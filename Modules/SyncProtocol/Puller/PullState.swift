@@ -87,6 +87,11 @@ final class PullState {
   /// Returns whether the sender may learn what this peer holds of a collection: ids, versions, fingerprints.
   func mayReport(_ collection: String) -> Bool { context.gatekeeper?.maySend(collection) ?? false }
 
+  /// Returns whether the sender may learn that this peer holds, or has evicted, a document.
+  func mayReport(_ name: DocumentName) -> Bool {
+    context.gatekeeper?.maySend(name.collection, name.id) ?? false
+  }
+
   /// Returns whether documents of a collection are subscribed to, and accepted from the sender.
   func accepts(_ collection: String) -> Bool {
     interest.covers(collection) && context.gatekeeper?.mayAccept(collection) ?? false

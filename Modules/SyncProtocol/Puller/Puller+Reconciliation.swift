@@ -89,7 +89,7 @@ extension Puller {
         guard gatekeeper.mayAccept(change.collection.name), !SyncDefect.evictionNotAnswered.isPlanted else {
           continue
         }
-        guard gatekeeper.maySend(change.collection.name) else {
+        guard gatekeeper.maySend(change.collection.name, change.id) else {
           pull.due.add(change.collection.name)
           // The sender may apply changes sent before the eviction only after the comparison.
           evicted.note(DocumentName(collection: change.collection.name, id: change.id))
@@ -100,9 +100,10 @@ extension Puller {
         guard let after = change.after, let summary = change.afterSummary, !isSent(index),
           holds(change, after) && !holds(change, change.before)
         else { continue }
-        guard let cleared = gatekeeper.clear(change.collection.name) else {
-          // The sender must not learn of the document, so it has to list what it holds.
-          pull.due.add(change.collection.name)
+        guard let cleared = gatekeeper.clear(change.collection.name, change.id) else {
+          // The sender must not learn of any document, so it has to list what it holds. A document that it may
+          // not read does not count: a copy that the sender wrote differs whenever they compare.
+          if !gatekeeper.maySend(change.collection.name) { pull.due.add(change.collection.name) }
           continue
         }
         events.append(try have(cleared, change, after, summary))
@@ -177,6 +178,11 @@ extension Puller {
       let sites = snapshot.sites
       var wants: [DocumentWant] = []
       for (name, item) in items {
+        if let gatekeeper, gatekeeper.maySend(name), !gatekeeper.maySend(name, item.id) {
+          // Requested whether it is stored here or not, so that the request does not show that.
+          if interest.covers(name) { wants.append(DocumentWant(whole: item.id, in: name, isHeld: true)) }
+          continue
+        }
         guard let collection = try snapshot.collection(name),
           let matcher = interest.matcher(for: collection)
         else { continue }

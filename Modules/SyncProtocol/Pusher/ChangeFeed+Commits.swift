@@ -47,6 +47,10 @@ extension ChangeFeed {
     at change: Change, _ matcher: CollectionInterest, holds: (Change) -> Bool,
     _ found: inout CommitFindings
   ) throws(SyncError) -> Bool {
+    guard !matcher.hides(change.id.bytes.span.bytes) else {
+      if found.isOwn { isMoved = true }
+      return false
+    }
     let matched =
       (matcher.matches(change.id, change.before) || matcher.matchedErased(change))
       && !SyncDefect.leaveNotTold.isPlanted

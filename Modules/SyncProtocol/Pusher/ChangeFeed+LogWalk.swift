@@ -121,7 +121,9 @@ extension ChangeFeed {
         return false
       }, damaged: { damaged.append($0) }
     ) { collection, _, id, summary, record in
-      guard let source = try sources.source(collection, snapshot) else { return true }
+      guard let source = try sources.source(collection, snapshot), !source.matcher.hides(id) else {
+        return true
+      }
       if let reading, mayPush(id, record, source) {
         sender.batch.begin(sequence: sender.graph.makeName(), mayOvertake: false)
         try sender.include(.unasked(after: reading), id, summary, record, source)
@@ -161,7 +163,7 @@ extension ChangeFeed {
     guard places.count <= context.tuning.transfers.splitDocuments else { return false }
     var mayGoOut = true
     try sources.forEachIntactRecord(at: places, snapshot) { source, _, id, _, record in
-      mayGoOut = mayGoOut && mayPush(id, record, source)
+      mayGoOut = mayGoOut && (source.matcher.hides(id) || mayPush(id, record, source))
     }
     guard mayGoOut else { return false }
     sender.batch.begin(sequence: sender.graph.makeName(), mayOvertake: false)
@@ -196,7 +198,7 @@ extension ChangeFeed {
   private func announcement(
     _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView, _ source: Source
   ) throws -> AnnouncedDocument? {
-    guard let cleared = context.gatekeeper?.clear(source.collection.name) else { return nil }
+    guard let cleared = context.gatekeeper?.clear(source.collection.name, id) else { return nil }
     if let byteCount = source.oversizeBytes(of: id) {
       if source.matcher.matches(id, record) {
         context.withhold(source.key(of: id), in: source.collection.name, byteCount: byteCount)
@@ -234,7 +236,7 @@ extension ChangeFeed {
     {
       guard try offers.noticeExchange.reports(event: document.id, of: document.collection),
         let hash = document.hash,
-        let cleared = context.gatekeeper?.clear(document.collection)
+        let cleared = context.gatekeeper?.clear(document.collection, document.id)
       else { continue }
       found.append(DocumentOffer(cleared, item: DocumentHash(id: document.id, hash: hash)))
     }
@@ -242,7 +244,7 @@ extension ChangeFeed {
   }
 
   private func makeOffer(_ id: DocumentID, _ summary: Summary, _ source: Source) -> DocumentOffer? {
-    guard let cleared = context.gatekeeper?.clear(source.collection.name) else { return nil }
+    guard let cleared = context.gatekeeper?.clear(source.collection.name, id) else { return nil }
     let hash = Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)
     return DocumentOffer(cleared, item: DocumentHash(id: id, hash: hash))
   }

@@ -144,7 +144,7 @@ extension ChangeFeed {
     var announcedBytes = 0
     var sentBytes = 0
     for document in transaction.documents {
-      guard let cleared = context.gatekeeper?.clear(document.collection.name) else { continue }
+      guard let cleared = context.gatekeeper?.clear(document.collection.name, document.id) else { continue }
       let announced = try announcement(cleared, of: document)
       announcedBytes += announced.byteCount
       let body = document.operationDelta?.bytes ?? document.record.bytes

@@ -73,6 +73,7 @@ final class DocumentSender {
     _ inclusion: Inclusion, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
     _ source: Source
   ) -> Bool {
+    guard !source.matcher.hides(id) else { return false }
     let isMatch = source.matcher.matches(id, record)
     let goesOut =
       switch inclusion {
@@ -119,7 +120,7 @@ final class DocumentSender {
   /// another state.
   func isConverged(_ request: DocumentRequest, _ key: DocumentKey, _ source: Source) -> Bool {
     guard request.isReply, case .converged(let hash) = motion.judge(key, hash: 0, seen: request.seen),
-      let cleared = context.gatekeeper?.clear(source.collection.name)
+      let cleared = context.gatekeeper?.clear(source.collection.name, request.id)
     else { return false }
     SyncPoint.metInMotion.reached()
     motion.noteConverged(

@@ -21,10 +21,11 @@ struct OfferNotices: NoticeRole {
   ///
   /// A peer with a copy must report it, whether the documents match or not.
   func extraHashes(of collection: String) throws(SyncError) -> [UInt64] {
-    try context.read { snapshot in
-      try snapshot.oversizeDocuments().filter { $0.collection.isSame(as: collection) }.map {
-        IDFilter.hash($0.id)
-      }
+    let rule = context.access.partialRule(of: collection)
+    return try context.read { snapshot in
+      try snapshot.oversizeDocuments().filter { document in
+        document.collection.isSame(as: collection) && rule?.allows(document.id.bytes.span.bytes) ?? true
+      }.map { IDFilter.hash($0.id) }
     }
   }
 
@@ -48,7 +49,7 @@ struct OfferNotices: NoticeRole {
       for id in ids {
         try snapshot.visitIntactRecord(known, id, damaged: context.reportDamaged) { _, record, summary in
           let bytes = id.bytes.span.bytes
-          guard !matcher.matches(bytes, record), let cleared = gatekeeper?.clear(collection) else { return }
+          guard !matcher.matches(bytes, record), let cleared = gatekeeper?.clear(collection, id) else { return }
           found.append(
             DocumentOffer(
               cleared, item: DocumentHash(id: id, hash: Fingerprint.hash(id: bytes, summary: summary))))

@@ -23,7 +23,7 @@ final class OfferSender {
   ///
   /// A peer with a copy requests what it lacks.
   func offer(oversize change: Change, _ summary: Summary) -> DocumentOffer? {
-    guard let cleared = context.gatekeeper?.clear(change.collection.name) else { return nil }
+    guard let cleared = context.gatekeeper?.clear(change.collection.name, change.id) else { return nil }
     let id = change.id
     return DocumentOffer(
       cleared, item: DocumentHash(id: id, hash: Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)))
@@ -36,7 +36,7 @@ final class OfferSender {
     _ change: Change, _ summary: Summary, matched: Bool, isOwn: Bool
   ) throws(SyncError) -> DocumentOffer? {
     let collection = change.collection.name
-    guard let cleared = context.gatekeeper?.clear(collection) else { return nil }
+    guard let cleared = context.gatekeeper?.clear(collection, change.id) else { return nil }
     let isLeading = noticeExchange.isLeading(collection)
     // If the peer relies on this one, the author does not matter: the peer may evict the document and later
     // get an older copy from another peer.
@@ -61,7 +61,7 @@ final class OfferSender {
 
   /// Sends offers now.
   func sendNow(_ offers: [DocumentOffer]) {
-    let cleared = offers.filter { context.gatekeeper?.maySend($0.collection) ?? false }
+    let cleared = offers.filter { context.gatekeeper?.maySend($0.collection, $0.item.id) ?? false }
     for chunk in cleared.chunks(
       of: 48 << 10, size: { $0.item.id.bytes.count + $0.collection.utf8.count + 12 })
     {

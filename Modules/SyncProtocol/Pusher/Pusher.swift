@@ -62,6 +62,7 @@ final class Pusher {
   ///
   /// If the interest is continued, only the collections that changed are reconciled.
   func serve(_ interest: Interest, generation: UInt64, isContinued: Bool = false) {
+    let interest = interest.narrowed(by: context.access)
     let changed = interest.names(changedFrom: peer.interest)
     peer.subscribed.serve(interest, generation: generation)
     feed.changeInterest()

@@ -29,7 +29,7 @@ extension ReconciliationServer {
   ///
   /// A collection that must not leave, or is not there, adds nothing.
   func addForecast(of collection: String) throws(SyncError) {
-    guard context.gatekeeper?.maySend(collection) ?? false else { return }
+    guard context.gatekeeper?.maySendAll(collection) ?? false else { return }
     let interest = peer.interest
     let found = try context.read { snapshot -> (total: UInt64, matchesAll: Bool)? in
       guard let info = try snapshot.collections().first(where: { $0.name.isSame(as: collection) }),

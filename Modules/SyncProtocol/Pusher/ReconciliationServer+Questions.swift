@@ -81,11 +81,14 @@ private struct InterestingDocuments: RespondingSet {
   }
 
   func documentCount(of collection: String) throws(SyncError) -> UInt64 {
-    try server.context.recordCount(of: collection)
+    guard server.context.access.partialRule(of: collection) == nil else { return ReadRule.untoldCount }
+    return try server.context.recordCount(of: collection)
   }
 
   func certificateCount(of collection: String) throws(SyncError) -> UInt64 {
-    try server.context.certificateCount(of: collection)
+    // One is told where the peer may not read all: the ids of compacted tombstones are not known.
+    guard server.context.access.partialRule(of: collection) == nil else { return 1 }
+    return try server.context.certificateCount(of: collection)
   }
 
   func rest(
@@ -107,7 +110,7 @@ private struct InterestingDocuments: RespondingSet {
           return false
         }
         left -= 1
-        guard !matcher.matches(id, record) else { return true }
+        guard !matcher.hides(id), !matcher.matches(id, record) else { return true }
         items.append(
           DocumentHash(id: DocumentID(trusted: id.copied), hash: Fingerprint.hash(id: id, summary: summary)))
         bytes += id.byteCount + 11
@@ -118,5 +121,5 @@ private struct InterestingDocuments: RespondingSet {
     return (items, next)
   }
 
-  func clear(_ collection: String) -> Cleared? { server.context.gatekeeper?.clear(collection) }
+  func clear(_ collection: String) -> Cleared? { server.context.gatekeeper?.clear(gathered: collection) }
 }

@@ -34,9 +34,11 @@ struct RangeScan {
   }
 
   /// Visits records until the range or the budget ends; damaged records count as absent.
+  ///
+  /// So do documents that the other peer may not read, for which there is a `rule`.
   mutating func step(
-    _ snapshot: borrowing ReadTransaction, _ interest: Interest, damaged: (DamagedRecord) -> Void,
-    budget: inout Int
+    _ snapshot: borrowing ReadTransaction, _ interest: Interest, rule: ReadRule? = nil,
+    damaged: (DamagedRecord) -> Void, budget: inout Int
   ) throws {
     digest.sequence = digest.sequence ?? snapshot.sequence
     guard let collection = try snapshot.collection(range.collection),
@@ -52,6 +54,7 @@ struct RangeScan {
       _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView
     ) {
       left -= 1
+      if let rule, !rule.allows(id) { return }
       state.visit(
         number, id, hash: Fingerprint.hash(id: id, summary: summary), isMatch: matcher.matches(id, record))
     }

@@ -65,7 +65,7 @@ final class TransactionBatch {
     _ id: RawSpan, _ record: borrowing RecordView, base: VersionVector, of collection: Collection,
     _ tables: RecordTables, flags: UInt8, summary: Summary?
   ) throws(CodecError) {
-    guard let cleared = context.gatekeeper?.clear(collection.name) else { return }
+    guard let cleared = context.gatekeeper?.clear(collection.name, id) else { return }
     makeRoom()
     if !base.isEmpty { hasBases = true }
     let before = transaction.byteCount
@@ -89,12 +89,12 @@ final class TransactionBatch {
 
   /// Adds a run of similar changes.
   func append(_ run: OutgoingRun) {
-    guard let cleared = context.gatekeeper?.clear(run.collection) else { return }
+    guard let cleared = context.gatekeeper?.clear(run.collection, all: run.ids) else { return }
     let before = transaction.byteCount
     hasSteps = true
     transaction.append(cleared, run)
     #if DEBUG || SIMULATION
-      for id in context.watch == nil ? [] : run.ids { reportStep(run.collection, id) }
+      if context.watch != nil { for id in run.ids { reportStep(run.collection, id) } }
     #endif
     documents += run.count
     bytes += transaction.byteCount - before
@@ -102,7 +102,7 @@ final class TransactionBatch {
 
   /// Adds a document that is already encoded.
   func append(_ document: LiveDocument, wire: [UInt8], flags: UInt8) {
-    guard let cleared = context.gatekeeper?.clear(document.collection.name) else { return }
+    guard let cleared = context.gatekeeper?.clear(document.collection.name, document.id) else { return }
     makeRoom()
     let before = transaction.byteCount
     hasSteps = true

@@ -60,6 +60,17 @@ struct Interest {
     return matchers.matcher(interest, for: collection)
   }
 
+  /// Returns the interest without the documents that a peer with this access may not read.
+  ///
+  /// It has the same hash: what a peer may read is not part of what it asks for.
+  func narrowed(by access: PeerAccess) -> Interest {
+    guard access.reading != .everything else { return self }
+    var narrowed = self
+    for name in collections.keys { narrowed.collections[name]?.rule = access.partialRule(of: name.text) }
+    narrowed.matchers = Matchers()
+    return narrowed
+  }
+
   /// A cache of resolved interests, shared by copies of an interest.
   private final class Matchers: Sendable {
     private let ready = Mutex<[UInt32: CollectionInterest]>([:])
@@ -77,15 +88,20 @@ struct Interest {
 /// What a peer subscribes to in one collection.
 struct CollectionInterest {
   fileprivate(set) var predicates = PredicateUnion()
+  /// The documents that the peer may read; `nil` for all.
+  fileprivate(set) var rule: ReadRule?
 
   mutating func resolve(_ keys: KeyTable) { predicates.resolve(keys) }
 
   /// Whether every living document matches.
-  var matchesAll: Bool { predicates.acceptsAll }
+  var matchesAll: Bool { rule == nil && predicates.acceptsAll }
 
-  /// Returns whether a document is alive and matches one of the queries.
+  /// Returns whether the peer may not read a document, which therefore counts as absent.
+  func hides(_ id: RawSpan) -> Bool { rule.map { !$0.allows(id) } ?? false }
+
+  /// Returns whether a document is alive and matches one of the queries, and the peer may read it.
   func matches(_ id: RawSpan, _ record: borrowing RecordView) -> Bool {
-    record.isAlive && predicates.accepts(id, record)
+    record.isAlive && !hides(id) && predicates.accepts(id, record)
   }
 
   func matches(_ id: DocumentID, _ record: Record?) -> Bool {

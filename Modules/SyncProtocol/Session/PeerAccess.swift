@@ -2,15 +2,15 @@ package import CRDTCore
 
 /// What the grant in a peer's certificate lets it do here, in the form that a session asks.
 ///
-/// A session gets it with its admission, before anything may leave. What the peer may not read is withheld like
-/// what a sync scope withholds: it gets no document, id, version, count or fingerprint of it, and cannot tell it
-/// from what does not exist.
+/// A session gets it with its admission, before anything may leave. Toward the peer, this store then behaves as
+/// one without the documents that the peer may not read: it gets no content, id, version, count or fingerprint of
+/// them, and cannot tell them from what does not exist.
 package struct PeerAccess: Hashable, Sendable {
   /// The documents that a peer may read.
   package enum Reading: Hashable, Sendable {
     case everything
-    /// The documents of these collections.
-    case collections(Set<TextKey>)
+    /// The documents of these collections that the rules allow.
+    case collections([TextKey: ReadRule])
   }
 
   /// What the peer may read.
@@ -32,24 +32,82 @@ package struct PeerAccess: Hashable, Sendable {
 
   /// The access of a peer of which nothing is known.
   package static let nothing = PeerAccess(
-    reading: .collections([]), runsStatements: false, hearsPresence: false)
+    reading: .collections([:]), runsStatements: false, hearsPresence: false)
 
-  /// Whether the peer may read documents of a collection.
+  /// Whether the peer may read documents of a collection, all or some.
   package func mayRead(_ collection: String) -> Bool {
     switch reading {
     case .everything: true
-    case .collections(let names): names.contains(TextKey(collection))
+    case .collections(let rules): rules[TextKey(collection)] != nil
     }
+  }
+
+  /// Whether the peer may read a document.
+  package func mayRead(_ collection: String, _ id: RawSpan) -> Bool {
+    switch reading {
+    case .everything: true
+    case .collections(let rules): rules[TextKey(collection)]?.allows(id) ?? false
+    }
+  }
+
+  /// Returns the rule by which the peer may read some documents of a collection; `nil` for all, or none.
+  package func partialRule(of collection: String) -> ReadRule? {
+    guard case .collections(let rules) = reading, let rule = rules[TextKey(collection)], !rule.allowsAll
+    else { return nil }
+    return rule
   }
 
   /// A hash of what the peer may read: equal for equal access, even after a restart, and 0 for everything.
   ///
   /// Checkpoints rest on it, as on the sync scopes.
   package var fingerprint: UInt64 {
-    switch reading {
-    case .everything: 0
-    case .collections(let names):
-      max(names.sorted().reduce(HashLanes("reads", seed: 1)) { $0.combined(with: HashLanes($1)) }.first, 1)
+    guard case .collections(let rules) = reading else { return 0 }
+    let lanes = rules.keys.sorted().reduce(HashLanes("reads", seed: 1)) { lanes, name in
+      let rule = HashLanes(rules[name]?.fingerprint ?? 0, 0, seed: 1)
+      return lanes.combined(with: HashLanes(name)).combined(with: rule)
     }
+    return max(lanes.first, 1)
   }
+}
+
+/// The documents of one collection that a peer may read, by their ids.
+///
+/// Whether a document is allowed never changes, so none enters or leaves what a peer may read.
+package struct ReadRule: Hashable, Sendable {
+  /// Equal rules have equal fingerprints, even after a restart, and different rules different ones.
+  package let fingerprint: UInt64
+  /// `nil` for a rule that allows every document.
+  private let predicate: (@Sendable (RawSpan) -> Bool)?
+
+  /// A rule that allows every document.
+  package static let all = ReadRule(fingerprint: 0, predicate: nil)
+
+  private init(fingerprint: UInt64, predicate: (@Sendable (RawSpan) -> Bool)?) {
+    (self.fingerprint, self.predicate) = (fingerprint, predicate)
+  }
+
+  /// Makes a rule.
+  ///
+  /// - Parameters:
+  ///   - fingerprint: A hash of the rule and of all that it depends on; not 0.
+  ///   - predicate: Whether the document with an id is allowed; always the same for an id.
+  package init(fingerprint: UInt64, allows predicate: @escaping @Sendable (_ id: RawSpan) -> Bool) {
+    self.init(fingerprint: max(fingerprint, 1), predicate: predicate)
+  }
+
+  /// Whether every document is allowed.
+  package var allowsAll: Bool { predicate == nil }
+
+  /// Whether the document with an id is allowed.
+  package func allows(_ id: RawSpan) -> Bool { predicate?(id) ?? true }
+
+  package static func == (left: ReadRule, right: ReadRule) -> Bool { left.fingerprint == right.fingerprint }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }
+
+  /// A number of documents or compacted tombstones to name in place of a true one.
+  ///
+  /// A true count would include what the peer may not read. With this one the other side reports each document
+  /// that it holds, instead of asking for a filter.
+  static let untoldCount: UInt64 = 1 << 32
 }

@@ -5,7 +5,8 @@ import DocStore
 extension SessionContext {
   /// Continues a scan on a snapshot of the current state.
   func advance(_ scan: inout RangeScan, _ interest: Interest, budget: inout Int) throws(SyncError) {
-    try read { try scan.step($0, interest, damaged: reportDamaged, budget: &budget) }
+    let rule = access.partialRule(of: scan.range.collection)
+    try read { try scan.step($0, interest, rule: rule, damaged: reportDamaged, budget: &budget) }
   }
 
   /// Continues a walk on a current snapshot.
@@ -13,9 +14,10 @@ extension SessionContext {
     _ scan: inout HeldScan, _ interest: Interest, budget: inout Int, record visit: HeldVisitor,
     certificate visitCertificate: (_ idHash: UInt64) -> Void = { _ in }
   ) throws(SyncError) {
+    let rule = access.partialRule(of: scan.collection)
     try read { snapshot in
       try scan.step(
-        snapshot, interest, budget: &budget, damaged: reportDamaged, record: visit,
+        snapshot, interest, rule: rule, budget: &budget, damaged: reportDamaged, record: visit,
         certificate: visitCertificate)
     }
   }

@@ -16,7 +16,7 @@ struct StagedNotice {
   /// - Returns: `nil` where these conditions do not hold.
   init?(_ outline: StagedOutline, for peer: PeerInfo, _ gatekeeper: Gatekeeper) {
     guard outline.collections.allSatisfy({ gatekeeper.mayAccept($0.text) }),
-      outline.site == peer.site || outline.collections.allSatisfy({ gatekeeper.maySend($0.text) })
+      outline.site == peer.site || outline.collections.allSatisfy({ gatekeeper.maySendAll($0.text) })
     else { return nil }
     grain = outline.grain
     names = outline.names

@@ -21,10 +21,8 @@ struct OutgoingRun {
   private var values: [Range<Int>] = []
 
   var count: Int { members.count }
-  #if DEBUG || SIMULATION
-    /// The ids of its documents.
-    var ids: [DocumentID] { members.map(\.id) }
-  #endif
+  /// The ids of its documents.
+  var ids: some Sequence<DocumentID> { members.lazy.map(\.id) }
 
   private init(collection: String, flags: UInt8, head: RunHead, capacity: Int) {
     self.collection = collection

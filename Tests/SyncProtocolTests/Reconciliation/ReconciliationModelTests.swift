@@ -62,7 +62,7 @@ import Testing
       scan.finish()
     }
 
-    func clear(_ collection: String) -> Cleared? { mayReport ? gatekeeper.clear(collection) : nil }
+    func clear(_ collection: String) -> Cleared? { mayReport ? gatekeeper.clear(gathered: collection) : nil }
 
     func digest(of collection: KeyRange) -> RangeDigest? { nil }
     func documentCount(of collection: String) -> UInt64 { UInt64(states.count) }

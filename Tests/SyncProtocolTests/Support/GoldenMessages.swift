@@ -53,7 +53,7 @@ struct GoldenMessages {
   init() throws {
     let gatekeeper = Gatekeeper(gate: Everyone(), peer: .small)
     func cleared() throws -> Cleared {
-      guard let cleared = gatekeeper.clear("cars") else { throw Closed() }
+      guard let cleared = gatekeeper.clear(gathered: "cars") else { throw Closed() }
       return cleared
     }
     let vector = VersionVector([

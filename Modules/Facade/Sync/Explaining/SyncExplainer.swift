@@ -62,8 +62,8 @@ struct SyncExplainer {
     guard delivery.isInterestKnown else { return .waiting(nil) }
     let queries = delivery.queries.filter { $0.collection.isSame(as: collection) }
     if let reason = try mismatch(queries, known, transaction) { return reason }
-    guard delivery.access.mayRead(collection) else {
-      return .noMatch(queries.map { named($0, ["the grant of the peer lets it read \(collection)"]) })
+    guard delivery.access.mayRead(collection, id.bytes.span.bytes) else {
+      return .noMatch(queries.map { named($0, ["the grant of the peer lets it read the document"]) })
     }
     if let byteCount = try oversizeBytes(transaction),
       delivery.withholds(DocumentKey(collection: known.id, id: id))

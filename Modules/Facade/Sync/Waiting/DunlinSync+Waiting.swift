@@ -119,8 +119,7 @@ extension PeerSyncState {
     guard let commit else { return missingThere(last, withheld: delivery.withheldDocuments) }
     if let text = missingThere(commit.sequence, withheld: 0) { return text }
     let concerns = try commit.concerns(
-      delivery.queries,
-      where: { delivery.access.mayRead($0) && scopes.maySend(collection: $0, to: peer.kind) }, transaction)
+      delivery, where: { scopes.maySend(collection: $0, to: peer.kind) }, transaction)
     guard concerns else {
       return "\(peer.name) subscribes to nothing of it, may not read it, or a sync scope keeps it here"
     }

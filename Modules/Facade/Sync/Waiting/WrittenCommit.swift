@@ -42,15 +42,18 @@ struct WrittenCommit {
   /// counts.
   /// - Complexity: O(*n*) in the documents, up to 10,000, and the peer's queries.
   func concerns(
-    _ queries: [SubscriptionQuery], where maySend: (String) -> Bool,
+    _ delivery: PeerDelivery, where maySend: (String) -> Bool,
     _ transaction: borrowing ReadTransaction
   ) throws -> Bool {
+    let queries = delivery.queries
     guard runs != nil else { return !queries.isEmpty }
+    var rules: [UInt32: ReadRule] = [:]
     var matchers: [UInt32: [RecordMatcher]] = [:]
     for number in collections {
-      guard let collection = try transaction.collection(number: number), maySend(collection.name) else {
-        continue
-      }
+      guard let collection = try transaction.collection(number: number), maySend(collection.name),
+        delivery.access.mayRead(collection.name)
+      else { continue }
+      rules[number] = delivery.access.partialRule(of: collection.name)
       matchers[number] = queries.filter { $0.collection.isSame(as: collection.name) }.map { query in
         var matcher = query.matcher
         matcher.resolve(collection.keys)
@@ -71,6 +74,7 @@ struct WrittenCommit {
       }) { collection, _, id, _, record in
         guard record.isAlive else { return true }
         judged += 1
+        guard rules[collection]?.allows(id) ?? true else { return true }
         for matcher in matchers[collection, default: []] where matcher.matches(id, record) { matches = true }
         return !matches
       }
