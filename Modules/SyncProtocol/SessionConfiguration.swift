@@ -58,6 +58,8 @@ public struct SessionConfiguration: Sendable {
   package var isIncoming = false
   /// Whether the driver decides after the peer's hello whether the session goes on.
   package var asksForAdmission = false
+  /// What the other peer may do, where the driver does not decide about its admission.
+  package var access = PeerAccess.everything
 
   /// The value of ``silence`` for a peer that does not send its own.
   public static let usualSilence = Duration.seconds(30)

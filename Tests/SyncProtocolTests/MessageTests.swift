@@ -21,7 +21,9 @@ import Testing
   private let hash: UInt64 = 0x0000_0003_0000_0004
 
   private func cleared(_ name: String) throws -> Cleared {
-    guard let cleared = gatekeeper.clear(gathered: name) else { throw CodecError(.unknownName, "the gate is closed") }
+    guard let cleared = gatekeeper.clear(gathered: name) else {
+      throw CodecError(.unknownName, "the gate is closed")
+    }
     return cleared
   }
 

@@ -11,7 +11,9 @@ import Testing
     var group = TransactionEncoder()
     let id = try DocumentID("a")
     let gatekeeper = Gatekeeper(gate: EverythingGate(), peer: .small)
-    guard let cleared = gatekeeper.clear(gathered: collection) else { throw SyncError(.denied, "the gate is closed") }
+    guard let cleared = gatekeeper.clear(gathered: collection) else {
+      throw SyncError(.denied, "the gate is closed")
+    }
     group.append(
       cleared, id: id.bytes.span.bytes, flags: 0, wire: [UInt8](repeating: 7, count: bytes))
     stream.append(group, sequence: sequence, isBulk: false)

@@ -36,7 +36,10 @@ extension Session {
     let peer = PeerInfo(
       kind: hello.kind, name: hello.peerName, site: hello.site, logEpoch: hello.logEpoch, version: version,
       incarnation: hello.incarnation)
-    guard context.configuration.asksForAdmission else { return try begin(with: peer, hello) }
+    guard context.configuration.asksForAdmission else {
+      context.access = context.configuration.access
+      return try begin(with: peer, hello)
+    }
     enter(.met(hello, peer))
     context.ask(.admission(.met(peer)))
   }

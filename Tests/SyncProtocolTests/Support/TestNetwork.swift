@@ -201,6 +201,8 @@ final class TestNetwork {
   /// Sees every frame that is sent.
   var onSend: ((Endpoint, [UInt8]) -> Void)?
   var configure: (inout SessionConfiguration) -> Void = { _ in }
+  /// What a peer may read at every other one.
+  var access: (TestPeer) -> PeerAccess = { _ in .everything }
 
   init(seed: UInt64 = 1) { random = SeededGenerator(seed: seed) }
 
@@ -228,8 +230,8 @@ final class TestNetwork {
   /// Joins two peers by a link and starts both sessions.
   @discardableResult
   func connect(_ a: TestPeer, _ b: TestPeer) throws -> (Endpoint, Endpoint) {
-    let first = makeEndpoint(a)
-    let second = makeEndpoint(b)
+    let first = makeEndpoint(a, facing: b)
+    let second = makeEndpoint(b, facing: a)
     (first.other, second.other) = (second, first)
     for endpoint in [first, second] {
       endpoint.peer.join(endpoint)
@@ -239,11 +241,12 @@ final class TestNetwork {
     return (first, second)
   }
 
-  private func makeEndpoint(_ peer: TestPeer) -> Endpoint {
+  private func makeEndpoint(_ peer: TestPeer, facing other: TestPeer) -> Endpoint {
     var configuration = SessionConfiguration(
       kind: peer.kind, peerName: peer.name, appID: "test", silence: .seconds(900), random: { 42 })
     configuration.packsOutside = nextID % 2 == 0
     configuration.answersRemoteQueries = true
+    configuration.access = access(other)
     configure(&configuration)
     defer { nextID += 1 }
     return Endpoint(peer, id: nextID, network: self, configuration: configuration)
