@@ -250,7 +250,7 @@ let package = Package(
       "BigPeerTests",
       using: [
         "Platform", "BigPeer", "BigPeerProgram", "CRDTCore", "DocStore", "DunlinFeed", "Facade", "Links",
-        "LoginKit", "PeerControl", "TestKit", "Transports",
+        "LoginKit", "PeerControl", "SyncProtocol", "TestKit", "Transports",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
       ] + security + server),

@@ -40,7 +40,8 @@ final class Core: Sendable {
         isReadOnly
         ? nil
         : DeviceIdentity(
-          identity, keys: configuration.keyStore ?? KeyFile(directory: directory), clock: configuration.now)
+          identity, configuration.peerKind, keys: configuration.keyStore ?? KeyFile(directory: directory),
+          clock: configuration.now)
       device?.giveSites(to: &storeOptions)
       let requiresProof = device != nil
     #else

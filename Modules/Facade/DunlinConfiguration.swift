@@ -9,6 +9,8 @@ public typealias DunlinPeerKind = PeerKind
 /// How a database behaves; the defaults are right for an application on a device.
 public struct DunlinConfiguration: Sendable {
   /// The kind of this peer, which sync scopes refer to: a device, or the cloud peer.
+  ///
+  /// With a certificate it must be what that says, otherwise sync does not start.
   public var peerKind: DunlinPeerKind
   /// The name of this peer in the presence graphs and the logs of other peers.
   ///

@@ -20,6 +20,8 @@ public struct SyncError: CodedError, Hashable {
     public static let versionMismatch = Code(rawValue: "versionMismatch")
     /// The peers belong to different applications.
     public static let appMismatch = Code(rawValue: "appMismatch")
+    /// A peer says that it is of another kind, small or big, than its certificate says.
+    public static let kindMismatch = Code(rawValue: "kindMismatch")
     /// Both peers write under one site id: one is a clone of the other, or both are the same process.
     ///
     /// Also used when the peer has the site of another connected peer that still answers.

@@ -4,6 +4,7 @@
   import Foundation
   import Links
   import LoginKit
+  import SyncProtocol
   import TestKit
   import Testing
 
@@ -23,7 +24,8 @@
       let strange = "\(DeviceKey().peerKey)"
       for (name, text) in [
         ("junk", "x"), ("shop.key", DunlinSharedKey().text), ("authority.pem", try authority.certificate),
-        ("own.pem", try authority.issue(deviceKey: key, user: nil, validity: validity)),
+        ("own.pem", try authority.issue(deviceKey: key, kind: .big, validity: validity)),
+        ("small.pem", try authority.issue(deviceKey: key, validity: validity)),
         ("strange.pem", try authority.issue(deviceKey: strange, user: nil, validity: validity)),
         ("others.pem", try other.issue(deviceKey: key, user: nil, validity: validity)),
         (
@@ -95,6 +97,10 @@
         "\"own.pem\"", "\"others.pem\"", "7: applications[0].identity.certificate: the certificate is for the"
       ),
       ("\"own.pem\"", "\"expired.pem\"", "7: applications[0].identity.certificate: "),
+      (
+        "\"own.pem\"", "\"small.pem\"",
+        "7: applications[0].identity.certificate: The certificate is that of a small peer"
+      ),
       (
         "{ \"kind\": \"certificate\",\n      \"authority\": \"authority.pem\",\n      \"certificate\": \"own.pem\" }",
         "{ \"kind\": \"intermediate\" }", nil

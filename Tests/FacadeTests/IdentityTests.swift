@@ -14,11 +14,11 @@
     init() throws { directory = try TemporaryDirectory() }
 
     private func open(
-      _ name: String, _ identity: DunlinIdentity? = nil, keyStore: (any DunlinKeyStore)? = nil,
-      log: RecordedLog = RecordedLog()
+      _ name: String, _ identity: DunlinIdentity? = nil, kind: DunlinPeerKind = .small,
+      keyStore: (any DunlinKeyStore)? = nil, log: RecordedLog = RecordedLog()
     ) throws -> Dunlin {
       var configuration = DunlinConfiguration(
-        peerName: name, logger: log.logger, failureHandler: { log.failed($0) })
+        peerKind: kind, peerName: name, logger: log.logger, failureHandler: { log.failed($0) })
       configuration.keyStore = keyStore
       return try Dunlin(
         path: directory.file(name), identity: identity ?? .sharedKey(appID: "tests", key: key),
@@ -175,6 +175,34 @@
         expectEqual(log.codes, [.identity])
         try dunlin.close()
       }
+    }
+
+    @Test(arguments: [DunlinPeerKind.big, .small])
+    func `a certificate of another kind of peer than the configured one keeps it from syncing`(
+      kind: DunlinPeerKind
+    ) async throws {
+      let validity = Date(timeIntervalSinceNow: -60)..<Date(timeIntervalSinceNow: 3_600)
+      let authority = try DunlinAuthority(appID: "tests", validity: validity)
+      let key = try DunlinDevice.publicKey(path: directory.file("peer"))
+      func certified(_ kind: DunlinPeerKind) throws -> DunlinIdentity {
+        let certificate = try authority.issue(deviceKey: key, kind: kind, validity: validity)
+        #expect(try DunlinCertificate(text: certificate).kind == kind)
+        return .certificate(
+          appID: "tests", authority: try authority.certificate, certificate: certificate)
+      }
+      let (right, wrong) = (try certified(kind), try certified(kind == .big ? .small : .big))
+      let log = RecordedLog()
+      let dunlin = try open("peer", wrong, kind: kind, log: log)
+      try await dunlin.collection("cars").upsert(["_id": "a"])
+      let error = #expect(throws: DunlinError.self) { try dunlin.startSync() }
+      #expect(error?.code == .identity)
+      #expect(error?.message.contains("--kind \(kind)") == true, "\(String(describing: error))")
+      #expect(log.codes == [.identity])
+      try await dunlin.updateIdentity(right)
+      try dunlin.startSync()
+      let refused = await #expect(throws: DunlinError.self) { try await dunlin.updateIdentity(wrong) }
+      #expect(refused?.code == .identity && dunlin.isSyncActive)
+      try dunlin.close()
     }
 
     @Test(arguments: ["", "password", "bm90IDMyIGJ5dGVz"])

@@ -92,7 +92,8 @@ import Transports
     let codes: [(SyncError.Code, String)] = [
       (.truncated, "malformed"), (.malformed, "malformed"), (.checksum, "malformed"),
       (.outOfOrder, "malformed"), (.limit, "limit"), (.versionMismatch, "incompatiblePeer"),
-      (.appMismatch, "incompatiblePeer"), (.siteClash, "incompatiblePeer"), (.cloned, "incompatiblePeer"),
+      (.appMismatch, "incompatiblePeer"), (.kindMismatch, "identity"),
+      (.siteClash, "incompatiblePeer"), (.cloned, "incompatiblePeer"),
       (.keyClash, "incompatiblePeer"), (.full, "other"), (.denied, "other"), (.timeout, "timeout"),
       (.peerClosed, "closed"), (.storage, "io"), (.closed, "closed"),
       (SyncError.Code(rawValue: "of a later release"), "other"),

@@ -68,6 +68,29 @@ import Testing
     #expect(dialer.session.refusedBy == raw.peer.store.site && dialer.events.isEmpty)
   }
 
+  @Test func `a peer that is refused for its kind has the same code, before and after hello`() throws {
+    let raw = try incoming()
+    raw.start()
+    raw.send(.hello) { RawPeer.hello.encode(to: &$0) }
+    raw.perform(raw.session.close(SyncError(.kindMismatch, "issue another one"), now: raw.now))
+    #expect(raw.closed?.code == .kindMismatch && raw.frames.map(\.type) == [.bye])
+    let dialer = try RawPeer()
+    dialer.start()
+    dialer.receive(FrameCodec.frame(.bye, isFirst: true) { $0.write(raw.sent(.bye)[0]) })
+    #expect(dialer.session.refusedBy == raw.peer.store.site && dialer.events.isEmpty)
+    let listener = try RawPeer()
+    try listener.open()
+    listener.send(.bye) { out in
+      out.writeString("kindMismatch")
+      out.writeString("issue another one")
+    }
+    for refused in [dialer, listener] {
+      expectEqual(
+        refused.closed, SyncError(.kindMismatch, "The peer ended the session: issue another one"))
+      expect(refused.sent(.bye).isEmpty)
+    }
+  }
+
   @Test func `a stranger is not told whose peer it has met`() throws {
     let raw = try incoming()
     raw.start()

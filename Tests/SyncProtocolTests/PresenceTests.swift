@@ -7,11 +7,11 @@ import Testing
 /// What peers tell each other of themselves.
 @Suite struct PresenceTests {
   static func presence(
-    _ number: UInt64, start: UInt64 = 5, of site: SiteID = RawPeer.hello.site,
+    _ number: UInt64, start: UInt64 = 5, of site: SiteID = RawPeer.hello.site, kind: PeerKind = .small,
     metadata: [TextKey: Value] = ["room": .string("galley")]
   ) -> SignedPresence {
     let presence = PeerPresence(
-      site: site, version: PeerPresence.Version(start: start, number: number), kind: .small,
+      site: site, version: PeerPresence.Version(start: start, number: number), kind: kind,
       deviceName: "tablet", system: "Linux", release: "1.2", reachesBigPeer: true, metadata: metadata)
     return SignedPresence(presence) { (_: [UInt8]) in [1, 2, 3] }
   }
@@ -92,14 +92,14 @@ import Testing
     #expect(raw.closed?.code == .outOfOrder)
   }
 
-  @Test func `what comes unasked, again, or of another peer ends the session`() throws {
+  @Test func `what comes unasked, again, or of another peer or kind ends the session`() throws {
     let unasked = try RawPeer()
     try unasked.open()
     tell(unasked, Self.presence(1))
     #expect(unasked.closed?.code == .outOfOrder)
     for wrong in [
       Self.presence(2), Self.presence(1), Self.presence(9, start: 4),
-      Self.presence(3, of: SiteID(high: 1, low: 1)),
+      Self.presence(3, of: SiteID(high: 1, low: 1)), Self.presence(3, kind: .big),
     ] {
       let raw = try observing()
       tell(raw, Self.presence(2))

@@ -43,6 +43,44 @@
       #expect(again.contains(key) && again.contains("ann") && again != text)
     }
 
+    @Test func `a certificate for a big peer is issued, shown and renewed as such, and serves no other`()
+      throws
+    {
+      let (ca, trusted, store) = (
+        directory.file("ca.pem"), directory.file("authority.pem"), directory.file("store")
+      )
+      let (small, big, renewed) = (
+        directory.file("small.pem"), directory.file("big.pem"), directory.file("renewed.pem")
+      )
+      #expect(try run("ca", "make", "--app", "garage", "--out", ca).status == 0)
+      try run("ca", "show", ca).output.write(toFile: trusted, atomically: true, encoding: .utf8)
+      let key = try run("key", "show", store).output.trimmingCharacters(in: .newlines)
+      for arguments in [
+        ["cert", "issue", "--ca", ca, "--key", key, "--out", small],
+        ["cert", "issue", "--ca", ca, "--key", key, "--kind", "big", "--out", big],
+        ["cert", "renew", "--ca", ca, big, "--out", renewed],
+        ["cert", "renew", "--ca", ca, small, "--kind", "big", "--out", renewed + ".2"],
+        ["cert", "renew", "--ca", ca, big, "--kind", "small", "--out", renewed + ".3"],
+      ] {
+        try expectEqual(Tool.run(arguments, in: directory.path).status, 0, "\(arguments)")
+      }
+      for (file, kind) in [
+        (small, "small"), (big, "big"), (renewed, "big"), (renewed + ".2", "big"), (renewed + ".3", "small"),
+      ] {
+        let text = try run("cert", "show", file).output
+        expect(text.contains("kind         \(kind)\n"), "\(file): \(text)")
+      }
+      let unknown = try run("cert", "issue", "--ca", ca, "--key", key, "--kind", "huge")
+      #expect(unknown.status != 0 && unknown.errors.contains("huge"), "\(unknown)")
+      for (certificate, kind) in [(small, "big"), (big, "small")] {
+        let served = try run(
+          "serve", store, "--app", "garage", "--authority", trusted, "--certificate", certificate, "--kind",
+          kind, "--listen", "127.0.0.1:0")
+        expect(served.status != 0)
+        expect(served.errors.contains("--kind \(kind)"), "\(served)")
+      }
+    }
+
     @Test func `an intermediate authority issues what its parent's peers believe`() async throws {
       let (ca, server, peer) = (
         directory.file("ca.pem"), directory.file("server.pem"), directory.file("peer.pem")

@@ -103,6 +103,7 @@ import Testing
       #expect(issued["user"] as? String == "ann" && issued["file"] as? String == file)
       let read = try object(scene.run("cert", "show", file, "--json"))
       #expect(read["deviceKey"] as? String == device && read["application"] as? String == "tests")
+      #expect(read["kind"] as? String == "small")
       let renewed = try object(scene.run("cert", "renew", "--ca", authority, file, "--json"))
       #expect((renewed["certificate"] as? String)?.contains("CERTIFICATE") == true)
     }

@@ -243,7 +243,7 @@
       }
     }
 
-    /// Checks that devices would accept the certificate.
+    /// Checks that devices would accept the certificate, and that of a big peer.
     private static func check(
       _ certificate: String, _ trusted: TrustedAuthority, _ application: BigPeerConfiguration.Application
     ) async throws {
@@ -258,6 +258,7 @@
         )
       }
       try await PeerCredentials(key: key, certificate: certificate, trusted: trusted).verify()
+      try certificate.checkKind(isBigPeer: true)
     }
 
     /// Checks that a file has authorities for verifying certificates of web services.

@@ -81,7 +81,7 @@
       }
     }
 
-    /// Issues a certificate for a login.
+    /// Issues a certificate for a login, which is that of a small peer.
     ///
     /// - Parameters:
     ///   - deviceKey: The device's key.
@@ -109,7 +109,8 @@
     package func issueOwn(to deviceKey: String, now: Date = Date()) throws -> String {
       do {
         return try authority.issue(
-          for: PeerKey(hexadecimal: deviceKey), user: nil, validity: now - Self.past..<authority.validUntil
+          for: PeerKey(hexadecimal: deviceKey), user: nil, isBigPeer: true,
+          validity: now - Self.past..<authority.validUntil
         ).pem
       } catch {
         throw BigPeerError("\(place): \(error)", underlying: error)

@@ -55,7 +55,8 @@ extension ErrorLayer {
         [
           .truncated: .malformed, .malformed: .malformed, .checksum: .malformed, .outOfOrder: .malformed,
           .limit: .limit, .versionMismatch: .incompatiblePeer, .appMismatch: .incompatiblePeer,
-          .siteClash: .incompatiblePeer, .cloned: .incompatiblePeer, .keyClash: .incompatiblePeer,
+          .kindMismatch: .identity, .siteClash: .incompatiblePeer, .cloned: .incompatiblePeer,
+          .keyClash: .incompatiblePeer,
           .timeout: .timeout, .storage: .io, .peerClosed: .closed, .closed: .closed,
         ], rest: .other),
       ErrorLayer(

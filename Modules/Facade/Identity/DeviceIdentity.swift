@@ -3,11 +3,14 @@
   import DocStore
   import Foundation
   import Links
+  import SyncProtocol
   import Synchronization
 
   /// The identity that a database proves: its device key, and its shared key or certificate.
   final class DeviceIdentity: Sendable {
     private let application: String
+    /// Whether the peer is configured as a big one, as its certificate must say.
+    let isBigPeer: Bool
     private let proof: Mutex<DunlinIdentity.Proof>
     private let keys: any DunlinKeyStore
     /// The time source for the validity of certificates.
@@ -16,10 +19,12 @@
 
     /// - Returns: `nil` for an identity that proves nothing.
     init?(
-      _ identity: DunlinIdentity, keys: any DunlinKeyStore, clock: @escaping @Sendable () -> Date
+      _ identity: DunlinIdentity, _ kind: PeerKind, keys: any DunlinKeyStore,
+      clock: @escaping @Sendable () -> Date
     ) {
       if case .none = identity.proof { return nil }
       application = identity.appID
+      isBigPeer = kind == .big
       proof = Mutex(identity.proof)
       self.keys = keys
       self.clock = clock
@@ -94,16 +99,17 @@
       case .none, .online: throw DunlinError(.identity, "there is nothing that proves who this peer is")
       case .sharedKey(let sharedKey):
         return try PeerCredentials(sharedKey: sharedKey.bytes, application: application, key: key)
-      case .certificate(let authority, let certificate):
+      case .certificate(let authority, let text):
+        let certificate = try PeerCertificate(pem: text)
         let credentials = try PeerCredentials(
-          key: key, certificate: PeerCertificate(pem: certificate), trusted: TrustedAuthority(pem: authority),
-          now: clock)
+          key: key, certificate: certificate, trusted: TrustedAuthority(pem: authority), now: clock)
         guard credentials.application == application else {
           throw DunlinError(
             .identity,
             "the certificate is for the application \(credentials.application), and not for \(application)"
           )
         }
+        try certificate.checkKind(isBigPeer: isBigPeer)
         return credentials
       }
     }

@@ -1,6 +1,7 @@
 #if TLS
   public import Foundation
   package import Links
+  public import SyncProtocol
 
   /// An application's own certificate authority, which issues the certificates of its peers, offline.
   ///
@@ -66,16 +67,22 @@
     /// - Parameters:
     ///   - deviceKey: The device's public key, as returned by ``DunlinDevice/publicKey(path:keyStore:)``.
     ///   - user: The user that the device acts for, 1 to 128 bytes; `nil` for none.
+    ///   - kind: The kind of the peer, which must equal its ``DunlinConfiguration/peerKind``; a device is
+    ///     `.small`.
     ///   - validity: The certificate's period; an intermediate authority cuts it to its own period.
     /// - Returns: The certificate (PEM), and after it that of an intermediate authority.
     /// - Throws: `identity` when the key is invalid or a text is too long.
-    public func issue(deviceKey: String, user: String? = nil, validity: Range<Date>) throws -> String {
+    public func issue(
+      deviceKey: String, user: String? = nil, kind: DunlinPeerKind = .small, validity: Range<Date>
+    ) throws -> String {
       try translatingErrors {
-        try authority.issue(for: PeerKey(hexadecimal: deviceKey), user: user, validity: validity).pem
+        try authority.issue(
+          for: PeerKey(hexadecimal: deviceKey), user: user, isBigPeer: kind == .big, validity: validity
+        ).pem
       }
     }
 
-    /// Issues a certificate that is marked as coming from a login.
+    /// Issues a certificate that is marked as coming from a login, which is that of a small peer.
     func issueForLogin(deviceKey: String, user: String?, validity: Range<Date>) throws -> String {
       try translatingErrors {
         try authority.issue(
@@ -91,6 +98,8 @@
     public let appID: String
     /// The user that the peer acts for.
     public let user: String?
+    /// The kind of the peer.
+    public let kind: DunlinPeerKind
     /// The device's public key.
     public let deviceKey: String
     /// The start of its validity.
@@ -108,6 +117,7 @@
       }
       appID = certificate.application
       user = certificate.user
+      kind = certificate.isBigPeer ? .big : .small
       deviceKey = key.description
       validFrom = certificate.validFrom
       validUntil = certificate.validUntil

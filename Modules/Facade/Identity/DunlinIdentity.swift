@@ -53,7 +53,7 @@ public struct DunlinIdentity: Hashable, Sendable {
     /// All communication of peers is encrypted.
     ///
     /// The certificate is issued for this device's key with `dunlin cert issue` or ``DunlinAuthority``. See
-    /// ``DunlinDevice/publicKey(path:keyStore:)``.
+    /// ``DunlinDevice/publicKey(path:keyStore:)``. That of a big peer is issued with `--kind big`.
     ///
     /// - Parameters:
     ///   - appID: The application's id.
@@ -69,7 +69,7 @@ public struct DunlinIdentity: Hashable, Sendable {
     ///
     /// All communication of peers is encrypted. The certificate is stored, so sync continues without the
     /// service until it expires. The peer can sync with all peers that have certificates of the same
-    /// authority, however they got them.
+    /// authority, however they got them. The certificate is that of a small peer.
     ///
     /// - Parameters:
     ///   - appID: The application's id, 1 to 128 bytes.

@@ -290,7 +290,8 @@
 
     private func device(pinned: TrustedAuthority?) throws -> LoginClient.Device {
       LoginClient.Device(
-        application: parts.application, key: try parts.device.key(), authority: configured ?? pinned)
+        application: parts.application, key: try parts.device.key(), authority: configured ?? pinned,
+        isBigPeer: parts.device.isBigPeer)
     }
 
     var status: DunlinAuthenticationStatus {

@@ -9,7 +9,7 @@ public struct DunlinConnectionRequest: Hashable, Sendable {
   public let user: String?
   /// The name that the peer gives itself.
   public let deviceName: String
-  /// A device or the cloud peer.
+  /// A device or the cloud peer: proved by a certificate, otherwise what the peer says.
   public let kind: DunlinPeerKind
   /// What carries the connection, for example `tcp` or `ws`.
   public let connectionKind: String

@@ -10,7 +10,7 @@ public struct DunlinPeer: Hashable, Sendable, Identifiable {
   public let peerKey: String?
   /// The user that the application's authority has named in the device's certificate.
   public let user: String?
-  /// A device or the cloud peer.
+  /// A device or the cloud peer: proved by a certificate, otherwise what the peer says.
   public let kind: DunlinPeerKind
   /// The name that the peer gives itself.
   public let deviceName: String
@@ -18,7 +18,7 @@ public struct DunlinPeer: Hashable, Sendable, Identifiable {
   public let system: String
   /// The version of Dunlin that the peer has reported; empty until it has reported one.
   public let version: String
-  /// Whether the peer reports that it is a big peer or connected to one.
+  /// Whether the peer reports that it is a big peer or connected to one; nothing proves it.
   public let isConnectedToBigPeer: Bool
   /// Its connections with this peer.
   ///

@@ -29,11 +29,16 @@
       package let key: DeviceKey
       /// The application's authority if it is known; otherwise the service names it.
       package let authority: TrustedAuthority?
+      /// Whether the device is configured as a big peer.
+      package let isBigPeer: Bool
 
-      package init(application: String, key: DeviceKey, authority: TrustedAuthority?) {
+      package init(
+        application: String, key: DeviceKey, authority: TrustedAuthority?, isBigPeer: Bool = false
+      ) {
         self.application = application
         self.key = key
         self.authority = authority
+        self.isBigPeer = isBigPeer
       }
     }
 

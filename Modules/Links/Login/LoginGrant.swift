@@ -49,6 +49,7 @@
           .credentials,
           "It is for the application \(self.certificate.application), and not for \(device.application)")
       }
+      try self.certificate.checkKind(isBigPeer: device.isBigPeer)
       credentials = try PeerCredentials(
         key: device.key, certificate: self.certificate, trusted: self.authority, now: clock.now)
     }

@@ -70,7 +70,7 @@
       return PeerIdentity(
         key: key, proof: certificate.proof, user: certificate.user,
         validUntil: Int64(end.timeIntervalSince1970 * 1_000), information: certificate.information,
-        grantHash: certificate.grantHash)
+        grantHash: certificate.grantHash, isBigPeer: certificate.isBigPeer)
     }
 
     private static func check(_ certificate: Certificate, at now: Date) throws(Refusal) {
@@ -149,6 +149,9 @@
       guard isAccepted else { throw Self.refused("its certificate rests on another kind of proof") }
       guard certificate.proof != .sharedKey || certificate.user == nil else {
         throw Self.refused("a shared key proves no user")
+      }
+      guard certificate.proof != .sharedKey || !certificate.isBigPeer else {
+        throw Self.refused("a shared key proves no kind of peer")
       }
       guard certificate.proof != .sharedKey || certificate.grantHash == nil else {
         throw Self.refused("a shared key proves no grant")

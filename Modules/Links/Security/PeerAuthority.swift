@@ -139,21 +139,22 @@
     ///   - peerKey: The peer's key.
     ///   - user: The user that the peer acts for, 1 to 128 bytes without control characters and invisible
     ///     ones; `nil` for none.
+    ///   - isBigPeer: Whether the peer is a big one. Other peers refuse a peer that says otherwise of itself.
     ///   - validity: The time in which the certificate is valid. An intermediate authority limits it to its
     ///     own time.
     /// - Returns: The certificate, and that of the intermediate authority.
     /// - Throws: `LinkError` with code `credentials`.
-    public func issue(for peerKey: PeerKey, user: String?, validity: Range<Date>) throws(LinkError)
-      -> PeerCertificate
-    {
-      try issue(for: peerKey, user: user, validity: validity, proof: trusted.proof)
+    public func issue(
+      for peerKey: PeerKey, user: String?, isBigPeer: Bool = false, validity: Range<Date>
+    ) throws(LinkError) -> PeerCertificate {
+      try issue(for: peerKey, user: user, isBigPeer: isBigPeer, validity: validity, proof: trusted.proof)
     }
 
     /// Issues a peer's certificate with its kind of proof, the information that all other peers see, and what
     /// it grants; without a grant, everything.
     package func issue(
-      for peerKey: PeerKey, user: String?, validity: Range<Date>, proof: PeerIdentity.Proof,
-      information: [TextKey: Value] = [:], grant: GrantTexts? = nil
+      for peerKey: PeerKey, user: String?, isBigPeer: Bool = false, validity: Range<Date>,
+      proof: PeerIdentity.Proof, information: [TextKey: Value] = [:], grant: GrantTexts? = nil
     ) throws(LinkError) -> PeerCertificate {
       if let user {
         try Self.check(user, "A user")
@@ -175,7 +176,7 @@
           extensions: Certificate.Extensions {
             Critical(BasicConstraints.notCertificateAuthority)
             Critical(KeyUsage(digitalSignature: true))
-            try ExtendedKeyUsage([.serverAuth, .clientAuth])
+            try BigPeerPurpose.purposes(isBigPeer: isBigPeer)
             try statement.asExtension()
             if let information { information }
           },

@@ -20,6 +20,8 @@
     /// The texts of its grant; `nil` for a certificate that grants everything, and for one that another peer
     /// presents, whose texts follow after the handshake.
     package let grant: GrantTexts?
+    /// Whether the certificate says that the peer is a big one; otherwise it is that of a small one.
+    public let isBigPeer: Bool
 
     init(_ chain: [Certificate], grant: GrantTexts? = nil) throws(LinkError) {
       guard let leaf = chain.first, chain.count <= Self.chainLimit else {
@@ -31,6 +33,7 @@
       do {
         statement = try PeerExtension(leaf)
         information = try PeerInformation.read(leaf)
+        isBigPeer = try BigPeerPurpose.isPresent(in: leaf)
       } catch {
         throw LinkError(.credentials, "What the certificate says of its peer cannot be read: \(error)")
       }
@@ -124,5 +127,19 @@
     public var isRestricted: Bool { statement.grant != nil }
     /// The hash of the grant; `nil` for a certificate that grants everything.
     package var grantHash: GrantHash? { statement.grant }
+
+    /// Checks that the certificate is that of a peer of the configured kind.
+    ///
+    /// - Parameter isBigPeer: Whether this peer is configured as a big one.
+    /// - Throws: `credentials`, saying what to do.
+    package func checkKind(isBigPeer: Bool) throws(LinkError) {
+      guard self.isBigPeer != isBigPeer else { return }
+      throw LinkError(
+        .credentials,
+        isBigPeer
+          ? "The certificate is that of a small peer, and this peer is a big one: issue it with --kind big (dunlin cert issue), or configure a small peer"
+          : "The certificate is that of a big peer, and this peer is a small one: configure a big peer, or issue it with --kind small (dunlin cert issue)"
+      )
+    }
   }
 #endif

@@ -76,7 +76,8 @@
         identity: PeerIdentity(
           key: key.peerKey, proof: certificate.proof, user: certificate.user,
           validUntil: Int64(certificate.validUntil.timeIntervalSince1970 * 1_000),
-          information: certificate.information, grantHash: certificate.grantHash),
+          information: certificate.information, grantHash: certificate.grantHash,
+          isBigPeer: certificate.isBigPeer),
         grant: certificate.grant)
     }
 
@@ -134,11 +135,12 @@
     /// The user that the certificate names.
     package var user: String? { identity?.user }
 
-    /// Whether these are renewed credentials: the same key, user and grant of the same authority.
+    /// Whether these are renewed credentials: the same key, user, kind and grant of the same authority.
     ///
     /// They may be valid until a later time. Peers judge by the grant that a connection began with.
     package func isRenewal(of other: PeerCredentials) -> Bool {
-      secret == other.secret && user == other.user && grant == other.grant && check.trusted.isSame(as: other.check.trusted)
+      secret == other.secret && user == other.user && grant == other.grant
+        && identity?.isBigPeer == other.identity?.isBigPeer && check.trusted.isSame(as: other.check.trusted)
     }
 
     /// Checks the own certificates as another peer would.

@@ -42,4 +42,8 @@ public struct PeerIdentity: Hashable, Sendable {
   public var information: [TextKey: Value] = [:]
   /// The hash of the grant in the certificate; `nil` for a certificate that grants everything.
   package var grantHash: GrantHash?
+  /// Whether the peer's certificate says that it is a big peer.
+  ///
+  /// It is `false` with a shared key, which proves no kind.
+  public internal(set) var isBigPeer = false
 }

@@ -95,6 +95,9 @@ final class PresenceExchange {
     guard signed.presence.site == context.peer?.site else {
       throw SyncError(.malformed, "The peer tells of another one as if of itself")
     }
+    guard signed.presence.kind == context.peer?.kind else {
+      throw SyncError(.malformed, "The peer tells of itself as of another kind of peer than in its hello")
+    }
     received = signed.presence.version
     context.ask(.presence(signed))
     if isObserving { asksAt = context.now + Self.interval }

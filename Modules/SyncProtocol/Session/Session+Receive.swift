@@ -175,8 +175,12 @@ extension Session {
       if case .awaitingHello = state, [.appMismatch, .versionMismatch, .full, .denied].contains(reason) {
         throw .session(SyncError(reason, message))
       }
-      let text = "The peer ended the session: \(message) (\(code))"
       isEndedByPeer = true
+      // One of the two ends is configured wrong, which may be this one. So both have this code.
+      if reason == .kindMismatch {
+        throw .session(SyncError(reason, "The peer ended the session: \(message)"))
+      }
+      let text = "The peer ended the session: \(message) (\(code))"
       throw .session(SyncError(reason == .keyClash ? .cloned : .peerClosed, text))
     case (.awaitingHello, _): throw .session(SyncError(.outOfOrder, "The first frame is not hello"))
     case (.doubtingSite, .run?):

@@ -55,7 +55,7 @@ extension NetworkState {
   mutating func decide(on id: UInt64, with peer: PeerInfo, own: SiteID, now: Duration) -> [AdmissionStep] {
     guard let session = sessions[id] else { return [] }
     sessions[id]?.admission = .claiming(peer)
-    if let proven = session.provenPeer, proven.site != peer.site { return close(id, .unprovenSite) }
+    if let contradiction = session.contradiction(in: peer) { return close(id, contradiction) }
     guard let (firstID, first) = admittedSession(with: peer.site),
       case .admitted(var admitted) = first.admission
     else {
@@ -204,6 +204,14 @@ extension NetworkState.Session {
     provenPeer.map { ConnectionOrigin(named: $0.identity.key.description) } ?? origin
   }
 
+  /// Why what the peer says in its hello contradicts what it has proved; `nil` if it does not.
+  func contradiction(in hello: PeerInfo) -> SyncError? {
+    guard let proven = provenPeer else { return nil }
+    guard proven.site == hello.site else { return .unprovenSite }
+    guard let kind = proven.identity.provenKind, kind != hello.kind else { return nil }
+    return .unprovenKind(hello.kind)
+  }
+
   /// The peer, if this is the one session with it.
   var admittedPeer: PeerInfo? {
     if case .admitted(let admitted) = admission { admitted.peer } else { nil }
@@ -245,6 +253,21 @@ extension SyncError {
 
   package static let unprovenSite = SyncError(
     .siteClash, "The peer says hello as another site than the one that its key proves")
+
+  /// The error of a hello with another kind than that in the certificate.
+  ///
+  /// Both ends show the message. So its words fit at both.
+  ///
+  /// - Parameter claimed: The kind in the hello.
+  /// - Returns: The error.
+  package static func unprovenKind(_ claimed: PeerKind) -> SyncError {
+    SyncError(
+      .kindMismatch,
+      claimed == .big
+        ? "A peer says that it is a big one, and shows a small peer's certificate: issue its certificate with --kind big, or configure it as a small peer"
+        : "A peer says that it is a small one, and shows a big peer's certificate: configure it as a big peer, or issue its certificate with --kind small"
+    )
+  }
 
   fileprivate static let gone = SyncError(
     .timeout, "The peer did not answer when another connection came from it")

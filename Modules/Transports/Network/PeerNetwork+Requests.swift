@@ -95,7 +95,7 @@ extension NetworkState {
   mutating func inquiry(about peer: PeerInfo, in id: UInt64) -> PeerNetwork.Inquiry {
     guard let requestHandler, let session = sessions[id] else { return .none }
     // A claim that contradicts the proof is refused without a question.
-    if let proven = session.provenPeer, proven.site != peer.site { return .none }
+    guard session.contradiction(in: peer) == nil else { return .none }
     let waiting = sessions.values.filter { if case .asked = $0.admission { true } else { false } }
     let fromThere = waiting.count { $0.provenOrigin == session.provenOrigin }
     guard fromThere < limits.undecidedByOrigin else {

@@ -88,7 +88,10 @@
       #expect(certificate.validUntil == now + 3_600)
       #expect(certificate.user == nil)
       #expect(certificate.proof == .certificate)
+      #expect(certificate.isBigPeer)
       try await PeerCredentials(key: key, certificate: certificate, trusted: authority.trusted).verify()
+      let login = try issuer.issue(to: key.peerKey, user: "ann", seconds: 60, information: [:], now: now)
+      #expect(!login.isBigPeer)
     }
   }
 #endif

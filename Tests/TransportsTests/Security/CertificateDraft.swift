@@ -212,6 +212,7 @@
       changed("a server's purpose only", "another purpose") { $0.purposes = [.serverAuth] },
       changed("a client's purpose only", "another purpose") { $0.purposes = [.clientAuth] },
       changed("the purpose of signing code", "another purpose") { $0.purposes = [.codeSigning] },
+      changed("a big peer's purpose only", "another purpose") { $0.purposes = [BigPeerPurpose.usage] },
       changed("no usage", "another usage") { $0.usage = nil },
       changed("the usage of agreeing on keys", "another usage") { $0.usage = KeyUsage(keyAgreement: true) },
       changed("the usage of issuing", "another usage") {
@@ -293,6 +294,9 @@
       },
       between("an authority between with the purposes of a peer", "another usage too") {
         $0.purposes = [.serverAuth, .clientAuth]
+      },
+      between("an authority between with a big peer's purpose", "another usage too") {
+        $0.purposes = [BigPeerPurpose.usage]
       },
       between("an authority between that names a user", "says more") { $0.statement?.user = "ann" },
       between("an authority between with access rules", "says more") { $0.statement?.rules = [1] },

@@ -49,7 +49,8 @@
       let information: [TextKey: Value] = ["role": .string(String(repeating: "r", count: 245))]
       #expect(PeerInformation.fits(information))
       let certificate = try authority.makeIntermediate(validity: start..<end).issue(
-        for: DeviceKey().peerKey, user: long, validity: start..<end, proof: .online, information: information)
+        for: DeviceKey().peerKey, user: long, isBigPeer: true, validity: start..<end, proof: .online,
+        information: information)
       for part in certificate.chain { try expect(part.bytes().count <= PeerCertificate.byteLimit) }
       let identity = try await CertificateCheck(trusted: authority.trusted, now: { Date() }).check(
         certificate.chain.map { try $0.bytes() })

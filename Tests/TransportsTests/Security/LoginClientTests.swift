@@ -316,6 +316,9 @@
           let fields = try issued(other, key.peerKey)
           return ["certificate": fields["certificate"] ?? .null, "authority": fields["certificate"] ?? .null]
         },
+        changed("a big peer's", "is that of a big peer") {
+          $0.purposes = [.serverAuth, .clientAuth, BigPeerPurpose.usage]
+        },
         changed("ended", "which has ended: the clock here says") { $0.validUntil = Date() - 60 },
         changed("not begun", "which has not begun: the clock here says") { $0.validFrom = Date() + 3_600 },
         changed("restricted", "restricts what the peer may do") { $0.statement?.rules = [1] },

@@ -4,6 +4,7 @@
   import Facade
   import Foundation
   import Links
+  import SyncProtocol
 
   struct KeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -162,6 +163,7 @@
       discussion: """
         Examples:
           dunlin cert issue --ca ca.pem --key "$(dunlin key show store)" --user ann
+          dunlin cert issue --ca ca.pem --key "$(dunlin key show cloud)" --kind big
           dunlin cert show ann.pem --json
           dunlin cert renew --ca ca.pem ann.pem --out ann-next.pem
         """,
@@ -176,8 +178,10 @@
       var key: String
       @Option(help: "The user that the device stands for.")
       var user: String?
+      @Option(help: "small (a device) or big (the cloud peer). Others refuse a peer that says it is another.")
+      var kind = PeerRole.small
 
-      func run() throws { try options.issue(by: options.opened, for: key, user: user) }
+      func run() throws { try options.issue(by: options.opened, for: key, user: user, kind: kind.peerKind) }
     }
 
     struct Show: ParsableCommand {
@@ -194,6 +198,7 @@
         if json { return try Output.print(json: certificate.values) }
         print("application  \(certificate.appID)")
         print("user         \(certificate.user ?? "none")")
+        print("kind         \(certificate.kind)")
         print("device key   \(certificate.deviceKey)")
         print("valid from   \(certificate.validFrom.timeText)")
         print("valid until  \(certificate.validUntil.timeText)")
@@ -202,10 +207,13 @@
 
     struct Renew: ParsableCommand {
       static let configuration = CommandConfiguration(
-        commandName: "renew", abstract: "Issue a certificate for the key and the user of another one.",
+        commandName: "renew",
+        abstract: "Issue a certificate for the key, the user and the kind of another one.",
         discussion: "The former one holds until its end.")
 
       @OptionGroup var options: IssueOptions
+      @Option(help: "small (a device) or big (the cloud peer); that of the other one when not given.")
+      var kind: PeerRole?
       @Argument(help: "The former certificate's file.", completion: .file())
       var file: String
 
@@ -216,7 +224,8 @@
           throw ToolError(
             "\(file): the certificate is for \(former.appID), and the authority for \(authority.appID)")
         }
-        try options.issue(by: authority, for: former.deviceKey, user: former.user)
+        try options.issue(
+          by: authority, for: former.deviceKey, user: former.user, kind: kind?.peerKind ?? former.kind)
       }
     }
   }
@@ -242,8 +251,11 @@
       get throws { try DunlinAuthority(text: try TextFile.readSecret(authority)) }
     }
 
-    func issue(by authority: DunlinAuthority, for deviceKey: String, user: String?) throws {
-      let text = try authority.issue(deviceKey: deviceKey, user: user, validity: Validity.fromNow(days))
+    func issue(
+      by authority: DunlinAuthority, for deviceKey: String, user: String?, kind: DunlinPeerKind
+    ) throws {
+      let text = try authority.issue(
+        deviceKey: deviceKey, user: user, kind: kind, validity: Validity.fromNow(days))
       guard json else { return try TextFile.put(text, to: out, isSecret: false) }
       if let out { try TextFile.write(text, to: out, isSecret: false) }
       var values = try DunlinCertificate(text: text).values
@@ -257,7 +269,7 @@
     fileprivate var values: [TextKey: Value] {
       [
         "application": .string(appID), "user": user.map { .string($0) } ?? .null,
-        "deviceKey": .string(deviceKey), "validFrom": .string(validFrom.timeText),
+        "kind": .string("\(kind)"), "deviceKey": .string(deviceKey), "validFrom": .string(validFrom.timeText),
         "validUntil": .string(validUntil.timeText),
       ]
     }

@@ -34,7 +34,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Argument(help: "The store's directory; made when there is none.", completion: .directory)
   var store: String
-  @Option(help: "small (a device) or big (the cloud peer).")
+  @Option(help: "small (a device) or big (the cloud peer). A certificate must say the same.")
   var kind = PeerRole.small
   @Option(help: "What the peer calls itself.")
   var name = "dunlin"
@@ -86,7 +86,7 @@ struct ServeCommand: AsyncParsableCommand {
     Allocator.keepLittle()
     LoggingSystem.bootstrap { _ in StandardErrorLog() }
     var configuration = DunlinConfiguration(
-      peerKind: kind == .big ? .big : .small, peerName: name, answersRemoteQueries: answerQueries)
+      peerKind: kind.peerKind, peerName: name, answersRemoteQueries: answerQueries)
     configuration.webProxies = Set(webProxies)
     configuration.webAuthority = identity.webAuthority
     configuration.keepsSystemParameters = keepParameters
@@ -176,7 +176,16 @@ struct ServeCommand: AsyncParsableCommand {
   }
 }
 
-enum PeerRole: String, ExpressibleByArgument, CaseIterable { case small, big }
+enum PeerRole: String, ExpressibleByArgument, CaseIterable {
+  case small, big
+
+  var peerKind: DunlinPeerKind {
+    switch self {
+    case .small: .small
+    case .big: .big
+    }
+  }
+}
 
 struct Endpoint: ExpressibleByArgument {
   let host: String
