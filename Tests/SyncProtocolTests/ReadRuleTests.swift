@@ -108,11 +108,11 @@ import Testing
     try network.settle()
     #expect(watch.leaks == [])
     let all = try cloud.documents()
-    try expectEqual(try desk.documents(), all, "what the desk has")
+    expectEqual(try desk.documents(), all, "what the desk has")
     for peer in [ann, bob] {
       let readable = all.filter { $0.key.hasPrefix("\(peer.name):") }
-      try expectEqual(try peer.documents(), readable, "what \(peer.name) has")
-      try expectEqual(try peer.documents(in: "open").count, 6, "what \(peer.name) has of open")
+      expectEqual(try peer.documents(), readable, "what \(peer.name) has")
+      expectEqual(try peer.documents(in: "open").count, 6, "what \(peer.name) has of open")
     }
   }
 
@@ -186,9 +186,9 @@ import Testing
   func `what a peer is sent does not depend on what it may not read`(seed: UInt64) throws {
     let one = try trace(seed: seed, secrets: 1_001)
     let other = try trace(seed: seed, secrets: 2_002)
-    try expect(one.count > 20, "something is sent")
+    expect(one.count > 20, "something is sent")
     let first = zip(one, other).enumerated().first { $0.element.0 != $0.element.1 }
-    try expect(
+    expect(
       first == nil && one.count == other.count,
       """
       frame \(first?.offset ?? -1) of \(one.count) and \(other.count): \
