@@ -6,7 +6,7 @@ package import QueryLanguage
 package struct PeerDelivery: Hashable, Sendable {
   /// The commit up to which the peer has everything that concerns it and can be sent.
   ///
-  /// `nil` while that is uncertain, and for a peer that pulls nothing.
+  /// `nil` while that is uncertain, and for a peer that pulls nothing; 0 before this store's first commit.
   package internal(set) var servedSequence: UInt64?
   /// The peer's encoded queries, one or more in each element; `nil` until the peer has sent its interest.
   var interest: [[UInt8]]?

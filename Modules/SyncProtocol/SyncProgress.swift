@@ -2,7 +2,7 @@
 public struct SyncProgress: Hashable, Sendable {
   /// The commit of this store up to which the peer has applied everything that concerns it.
   ///
-  /// `nil` while that is uncertain, and for a peer that pulls nothing.
+  /// `nil` while that is uncertain, and for a peer that pulls nothing; 0 before this store's first commit.
   public var confirmedSequence: UInt64?
   /// Whether everything that the peer had when the current subscriptions began is applied and durable here.
   public var isCaughtUp = false

@@ -105,6 +105,25 @@ import Testing
     for subscription in subscriptions { subscription.cancel() }
   }
 
+  @Test func `the first write of a store has not arrived because its peer has all of an empty one`()
+    async throws
+  {
+    let cloud = try Peer("cloud", kind: .big)
+    let subscription = cloud.store["bikes"].findAll().subscribe()
+    try cloud.connect(to: tablet)
+    let sync = tablet.dunlin.sync
+    // The big peer has all that is here, which is nothing.
+    try await sync.waitUntilArrived(at: .bigPeer)
+    let early = await failure { try await sync.waitUntilArrived(1, at: .bigPeer, timeout: .zero) }
+    #expect(early?.code == .argument)
+    #expect(early?.message.contains("there is no commit 1: the last one is 0") == true)
+    let write = try await commit("INSERT INTO bikes DOCUMENTS ({'_id': 'b1'})")
+    #expect(write == 1)
+    try await sync.waitUntilArrived(write, at: .bigPeer)
+    #expect(try cloud.store["bikes"].findAll().count() == 1)
+    subscription.cancel()
+  }
+
   @Test func `what is too large never arrives, and keeps nothing else from arriving`() async throws {
     try await tablet.store.execute(query: "ALTER SYSTEM SET document_size_hard_limit_bytes = 1000")
     let subscription = phone.store["bikes"].findAll().subscribe()

@@ -45,4 +45,27 @@ import Testing
     try network.settle()
     try Self.expectConfirmed(network, source, end, pulls: !after.isEmpty)
   }
+
+  @Test func `the first commit of a store is confirmed when the peer has it, and not before`() throws {
+    let network = TestNetwork()
+    let (source, peer) = (try network.addPeer("source"), try network.addPeer("peer"))
+    try peer.subscribe("SELECT * FROM things")
+    let (end, other) = try network.connect(source, peer)
+    try network.settle()
+    // The peer has all of an empty store.
+    #expect(try source.store.read { $0.sequence } == 0)
+    #expect(end.session.progress.confirmedSequence == 0)
+    #expect(end.session.delivery.servedSequence == 0)
+    other.holdsApplies = true
+    try source.put("first", ["n": .int(1)])
+    #expect(try source.store.read { $0.sequence } == 1)
+    #expect(end.session.delivery.servedSequence == 0)
+    try network.settle()
+    #expect(try peer.documents().isEmpty)
+    #expect(end.session.delivery.servedSequence == 0)
+    other.holdsApplies = false
+    try network.settle()
+    #expect(try peer.documents().count == 1)
+    #expect(end.session.delivery.servedSequence == 1)
+  }
 }

@@ -47,6 +47,8 @@ struct PeerHolding {
   /// Whether everything that concerns the peer was sent once.
   var isSettled: Bool { if case .settled = state { true } else { false } }
   /// The commit up to which the peer has everything that concerns it and may be sent.
+  ///
+  /// It is 0 if this store had no commit yet.
   var confirmed: UInt64? { if case .settled(let sequence) = state { sequence } else { nil } }
 
   /// Goes on to the next state.

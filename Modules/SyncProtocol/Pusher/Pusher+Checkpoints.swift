@@ -121,7 +121,8 @@ extension Pusher {
     // The batch that is being applied may show that the peer lacks something.
     let isOpen = isApplying || peer.reconciliation.isRunning || !sender.requests.isEmpty || feed.isAnnouncing
     guard peer.holding.isSettled, context.isPolicyCurrent, !isOpen, isDrained else { return }
-    let sequence = max(feed.settled, feed.lastCommitted, 1)
+    // It is 0 for a store that has no commit: its first commit, which may follow, is not confirmed yet.
+    let sequence = max(feed.settled, feed.lastCommitted)
     peer.holding.confirm(sequence)
     // Withheld documents do not prevent others from being evicted here.
     if leaves.isInUse { leaves.note(context.id, confirmed: sequence) }

@@ -62,7 +62,7 @@ extension DunlinSync {
   ) async throws {
     let (local, sync, wait) = (local, sync, try SyncWait(sync))
     let last = try translatingErrors { try local.store.read { $0.sequence } }
-    if let commitID, !(1...max(last, 1) ~= commitID) {
+    if let commitID, commitID == 0 || commitID > last {
       throw DunlinError(.argument, "there is no commit \(commitID): the last one is \(last)")
     }
     try await wait.wait(timeout) {
