@@ -24,12 +24,13 @@
       package var next: String
     }
 
-    /// How many entries are searched for devices.
-    private static let devicesAmong = 100_000
+    /// How many entries are read from one snapshot for the devices.
+    private static let slice = 1_000
     /// The maximum number of entries that one transaction removes.
     private static let sweep: UInt64 = 64
     private let storage: any LoginStorage
     private let limits: [List: UInt64]
+    private let issued = IssuedDevices()
 
     package init(_ storage: any LoginStorage, _ limits: BigPeerConfiguration.LoginLimits) {
       self.storage = storage
@@ -81,37 +82,66 @@
         } else {
           start = max(range.lowerBound, range.upperBound - min(range.upperBound, UInt64(count)))
         }
-        var (events, next): ([LoginEvent], UInt64) = ([], start)
-        func isWanted(_ key: [UInt8]) -> Bool {
-          guard let place = Self.place(key), place < range.upperBound, events.count < count else {
-            return false
-          }
-          next = place + 1
-          return true
-        }
-        try tables.forEach(list.table, from: Self.key(start), damaged: { _ = isWanted($0) }) { key, value in
-          guard isWanted(key) else { return false }
-          if let event = LoginEvent(json: value) { events.append(event) }
-          return true
-        }
-        page = Page(events: events, next: Self.position(next))
+        let (entries, next) = try Self.entries(list, in: start..<range.upperBound, count: count, of: tables)
+        page = Page(events: entries.map(\.event), next: Self.position(next))
       }
       return page
     }
 
-    /// The devices that have a valid certificate, as far as the newest issues in the log tell.
+    /// Reads intact entries of a range; the next position is behind the last entry read, damaged or not.
+    private static func entries(
+      _ list: List, in range: Range<UInt64>, count: Int, of tables: any LoginTables
+    ) throws -> (entries: [(place: UInt64, event: LoginEvent)], next: UInt64) {
+      var entries: [(place: UInt64, event: LoginEvent)] = []
+      var next = range.lowerBound
+      func isWanted(_ key: [UInt8]) -> Bool {
+        guard let place = place(key), place < range.upperBound, entries.count < count else { return false }
+        next = place + 1
+        return true
+      }
+      let first = key(range.lowerBound)
+      try tables.forEach(list.table, from: first, damaged: { _ = isWanted($0) }) { key, value in
+        guard isWanted(key) else { return false }
+        if let event = LoginEvent(json: value) { entries.append((next - 1, event)) }
+        return true
+      }
+      return (entries, next)
+    }
+
+    /// The devices that have a valid certificate, as far as the newest 100,000 issues in the log tell.
     ///
+    /// The first call reads these entries, a later one only what was added since.
     /// - Parameter now: The time at which the certificates must be valid.
     /// - Returns: The last issue of each device whose key was not revoked since, the oldest first.
-    /// - Throws: What the storage throws.
-    package func devices(at now: Date) throws -> [LoginEvent] {
-      let events = try events(.issues, after: nil, count: Self.devicesAmong)?.events ?? []
-      var last: [String: Int] = [:]
-      for (index, event) in events.enumerated() {
-        guard let key = event.deviceKey else { continue }
-        last[key] = event.kind == .issued && event.validUntil ?? now > now ? index : nil
+    /// - Throws: What the storage throws; the next call goes on where this one ended.
+    /// - Complexity: O(*e* + *d* log *d*) in the entries that no call has read and the devices.
+    package func devices(at now: Date) async throws -> [IssuedDevice] {
+      var end: UInt64?
+      while true {
+        let slice = try issues(after: issued.next)
+        issued.insert(slice)
+        // What is added meanwhile is left for the next call.
+        let last = end ?? slice.end
+        guard issued.next ?? 0 < last else { return issued.valid(at: now) }
+        end = last
+        await Task.yield()
       }
-      return last.values.sorted().map { events[$0] }
+    }
+
+    /// Reads the issues from a position on, or the newest ones.
+    private func issues(after former: UInt64?) throws -> IssuedDevices.Slice {
+      var slice: IssuedDevices.Slice?
+      try storage.read { tables in
+        let range = try Self.range(of: .issues, in: tables)
+        let end = range.upperBound
+        let oldest = max(range.lowerBound, end - min(end, IssuedDevices.window))
+        let start = former.map { $0 <= end ? max($0, oldest) : oldest } ?? oldest
+        let (entries, next) = try Self.entries(.issues, in: start..<end, count: Self.slice, of: tables)
+        slice = IssuedDevices.Slice(
+          former: former, entries: entries, next: entries.count < Self.slice ? end : next, end: end)
+      }
+      guard let slice else { throw BigPeerError("the audit log of logins was not read") }
+      return slice
     }
 
     // MARK: - Places

@@ -115,6 +115,70 @@
       #expect(throws: MemoryLoginStorage.Failure.self) { try Revocations(storage, audit: audit) { _ in } }
     }
 
+    // MARK: - Devices
+
+    /// A certificate of a device that is valid until a time, in seconds since 1970.
+    private func issue(_ device: String, until end: Double) -> LoginEvent {
+      var event = event(.issued, 0)
+      (event.deviceKey, event.validUntil) = (device, Date(timeIntervalSince1970: end))
+      return event
+    }
+
+    private func devices(_ audit: LoginAudit, at seconds: Double) async throws -> [String] {
+      try await audit.devices(at: Date(timeIntervalSince1970: seconds)).map(\.deviceKey)
+    }
+
+    @Test func `devices are known by the last issue of each, and each entry is read once`() async throws {
+      let audit = audit(issues: 10_000)
+      #expect(try await devices(audit, at: 0) == [])
+      for number in 0..<1_100 { try await audit.add(issue("k\(number % 100)", until: 200)) }
+      let all = (0..<100).map { "k\($0)" }
+      #expect(try await devices(audit, at: 100) == all)
+      #expect(storage.visitCount >= 1_100)
+      #expect(try await audit.devices(at: Date(timeIntervalSince1970: 100)).first?.user == "user 0")
+      let before = storage.visitCount
+      #expect(try await devices(audit, at: 100) == all)
+      #expect(storage.visitCount == before)
+
+      try await audit.add(issue("k0", until: 300))
+      try await audit.add(issue("k7", until: 50))
+      var revoked = event(.revoked, 0)
+      revoked.deviceKey = "k5"
+      try await audit.add(revoked)
+      let rest = all.filter { !["k0", "k5", "k7"].contains($0) } + ["k0"]
+      #expect(try await devices(audit, at: 100) == rest)
+      #expect(storage.visitCount == before + 3)
+      #expect(try await devices(audit, at: 10) == rest + ["k7"])
+      #expect(try await devices(audit, at: 250) == ["k0"])
+      try await audit.add(issue("k5", until: 300))
+      #expect(try await devices(audit, at: 250) == ["k0", "k5"])
+      #expect(storage.visitCount == before + 4)
+      // The same after a restart.
+      #expect(try await devices(self.audit(issues: 10_000), at: 250) == ["k0", "k5"])
+    }
+
+    @Test func `many ask for the devices while others log in, and none is missed`() async throws {
+      let audit = audit()
+      try await withThrowingTaskGroup(of: Void.self) { tasks in
+        for number in 0..<40 {
+          tasks.addTask {
+            try await audit.add(issue("k\(number)", until: 200))
+            try await expect(devices(audit, at: 100).contains("k\(number)"))
+          }
+        }
+        try await tasks.waitForAll()
+      }
+      #expect(Set(try await devices(audit, at: 100)).count == 40)
+    }
+
+    @Test func `a list of issues that cannot be read is an error, also after it could be`() async throws {
+      let audit = audit()
+      try await audit.add(issue("k1", until: 200))
+      #expect(try await devices(audit, at: 100) == ["k1"])
+      storage.damage(.state, Array("issues".utf8))
+      await #expect(throws: MemoryLoginStorage.Failure.self) { try await self.devices(audit, at: 100) }
+    }
+
     // MARK: - Revocations
 
     @Test func `revocations are there after a restart, and apply from the first`() async throws {

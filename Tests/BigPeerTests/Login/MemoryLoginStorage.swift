@@ -18,6 +18,10 @@
     }
 
     private let damages = Mutex<[LoginTable: Set<[UInt8]>]>([:])
+    private let visits = Mutex(0)
+
+    /// How many entries readers have visited.
+    var visitCount: Int { visits.withLock { $0 } }
 
     /// Has reading an entry fail until it is written again.
     func damage(_ table: LoginTable, _ key: [UInt8]) {
@@ -36,7 +40,9 @@
 
     func read(_ body: (any LoginTables) throws -> Void) throws {
       let tables = tables.withLock { $0 }
-      try body(MemoryTables(tables, damages.withLock { $0 }))
+      let transaction = MemoryTables(tables, damages.withLock { $0 })
+      defer { visits.withLock { $0 += transaction.visitCount } }
+      try body(transaction)
     }
 
     /// Puts a value at a key, right or wrong.
@@ -57,6 +63,7 @@
   private final class MemoryTables: LoginTables {
     var tables: MemoryLoginStorage.Tables
     var damages: [LoginTable: Set<[UInt8]>]
+    private(set) var visitCount = 0
 
     init(_ tables: MemoryLoginStorage.Tables, _ damages: [LoginTable: Set<[UInt8]>]) {
       (self.tables, self.damages) = (tables, damages)
@@ -82,6 +89,7 @@
     ) throws {
       let entries = (tables[table] ?? [:]).filter { !$0.key.lexicographicallyPrecedes(key) }
       for (key, value) in entries.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+        visitCount += 1
         if isDamaged(table, key) {
           guard let damaged else { throw MemoryLoginStorage.Failure() }
           damaged(key)

@@ -1,0 +1,91 @@
+#if Server
+  import BigPeer
+  import CRDTCore
+  import DocStore
+  import Facade
+  import Foundation
+  import TestKit
+  import Testing
+  import Transports
+
+  /// Who has not confirmed an erasure, and how a server tells it.
+  @Suite struct UnconfirmedDevicesTests {
+    private let folder: TemporaryDirectory
+    private let place: TemporaryDirectory
+    private let lines = LogLines()
+
+    init() throws {
+      folder = try TemporaryDirectory()
+      place = try TemporaryDirectory()
+    }
+
+    /// Runs a big peer with documents in a collection, and a device that has them all.
+    private func withDevice(
+      _ body: @escaping @Sendable (RunningBigPeer, APIClient, Dunlin) async throws -> Void
+    ) async throws {
+      let place = place
+      let configuration = RunningBigPeer.configuration(in: folder)
+      try await RunningBigPeer.with(configuration, logger: lines.logger) { running in
+        let api = try await running.api()
+        _ = try await api.execute(
+          "INSERT INTO people DOCUMENTS (:d)",
+          args: #"{"d":[{"_id":"p1"},{"_id":"p2"},{"_id":"p3"},{"_id":"p4"}]}"#)
+        let address = try #require(running.addresses.devices["default"]?.first)
+        let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
+        let key = try DunlinSharedKey(
+          String(contentsOfFile: configuration.applications[0].sharedKeyPath, encoding: .utf8))
+        let device = try Dunlin(
+          path: place.path, identity: .sharedKey(appID: "default", key: key),
+          configuration: DunlinConfiguration(peerName: "till", mapBytes: 1 << 30))
+        let subscription = try device.sync.registerSubscription(query: "SELECT * FROM people")
+        device.connect(host: "127.0.0.1", port: port)
+        try device.startSync()
+        try await device.sync.waitUntilHere(subscription, timeout: .seconds(120))
+        #expect(try await device.store.execute(query: "SELECT * FROM people").items.count == 4)
+        try await body(running, api, device)
+        subscription.cancel()
+        try device.close()
+      }
+    }
+
+    /// Waits until a device that has ended sync is gone, with what it subscribed to.
+    private func waitUntilGone(_ device: Dunlin, from application: HostedApplication) async {
+      device.stopSync()
+      for await _ in application.parts.network.statusCalls()
+      where !application.parts.network.standings.contains(where: \.isConnected) { return }
+    }
+
+    @Test func `a device that has left is named, and what cannot be read fails no erasure`() async throws {
+      let lines = lines
+      try await withDevice { running, _, device in
+        let application = try #require(running.bigPeer.applications?["default"])
+        await self.waitUntilGone(device, from: application)
+        let answer = try await running.admin().post(
+          "/admin/applications/default/erase", #"{"collection":"people","ids":["p1"]}"#)
+        #expect(answer.status == 200)
+        #expect(answer.fields["unconfirmedCount"] == .int(1), "\(answer.fields)")
+        #expect(answer.fields["areLoginsCounted"] == .bool(true))
+        let named = answer.fields["unconfirmed"]?.list?.first
+        #expect(named?["name"] == .string("till") && named?["isConnected"] == .bool(false))
+
+        let storage = MemoryLoginStorage()
+        let audit = LoginAudit(storage, BigPeerConfiguration.LoginLimits())
+        var login = LoginEvent(.issued, at: Date())
+        (login.deviceKey, login.user) = ("02ab", "ann")
+        login.validUntil = Date(timeIntervalSinceNow: 3_600)
+        try await audit.add(login)
+        let sequence = try application.parts.store.read { $0.sequence }
+        let all = await application.unconfirmedDevices(of: sequence, logins: audit)
+        #expect(all.count == 2 && all.areLoginsCounted)
+        #expect(all.names.last?["user"] == .string("ann") && all.names.last?["deviceKey"] == .string("02ab"))
+
+        storage.damage(.state, Array("issues".utf8))
+        let some = await application.unconfirmedDevices(of: sequence, logins: audit)
+        #expect(some.count == 1 && !some.areLoginsCounted)
+        #expect(some.names.first?["name"] == .string("till"))
+        let told = "the audit log of logins cannot be read"
+        #expect(lines.all.contains { $0.hasPrefix("error") && $0.contains(told) })
+      }
+    }
+  }
+#endif
