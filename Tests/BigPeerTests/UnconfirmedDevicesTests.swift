@@ -87,5 +87,20 @@
         #expect(lines.all.contains { $0.hasPrefix("error") && $0.contains(told) })
       }
     }
+
+    @Test func `a device that comes back and confirms is named no more`() async throws {
+      try await withDevice { running, _, device in
+        let application = try #require(running.bigPeer.applications?["default"])
+        await self.waitUntilGone(device, from: application)
+        let answer = try await running.admin().post(
+          "/admin/applications/default/erase", #"{"collection":"people","ids":["p1"]}"#)
+        #expect(answer.fields["unconfirmedCount"] == .int(1), "\(answer.fields)")
+        let sequence = try application.parts.store.read { $0.sequence }
+        #expect(answer.fields["sequence"] == .int(Int64(sequence)))
+        try device.startSync()
+        try await application.dunlin.sync.waitUntilArrived(sequence, timeout: .seconds(120))
+        #expect(await application.unconfirmedDevices(of: sequence).count == 0)
+      }
+    }
   }
 #endif
