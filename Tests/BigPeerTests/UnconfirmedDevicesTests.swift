@@ -102,5 +102,48 @@
         #expect(await application.unconfirmedDevices(of: sequence).count == 0)
       }
     }
+
+    /// Erases one document over the API, with an `Idempotency-Key`.
+    private func erase(
+      _ id: String, _ api: APIClient, key: String
+    ) async throws -> (fields: [TextKey: Value], isReplayed: Bool) {
+      let answer = try await api.post(
+        "/api/v4/store/write",
+        #"{"commands":[{"method":"erase","collection":"people","id":"\#(id)"}]}"#,
+        headers: ["Idempotency-Key": key])
+      expectEqual(answer.status, 200, "\(answer.fields)")
+      return (answer.fields, answer.headers["idempotency-replayed"] == "true")
+    }
+
+    @Test func `an erasure with an API key counts devices and names none, and counts anew when repeated`()
+      async throws
+    {
+      try await withDevice { running, api, device in
+        let application = try #require(running.bigPeer.applications?["default"])
+        await self.waitUntilGone(device, from: application)
+        let first = try await self.erase("p1", api, key: "one")
+        #expect(!first.isReplayed)
+        #expect(first.fields["unconfirmedCount"] == .int(1), "\(first.fields)")
+        #expect(first.fields["areLoginsCounted"] == .bool(true))
+        #expect(first.fields["limits"] == .string(DunlinErasure.limits))
+        #expect(first.fields["unconfirmed"] == nil)
+        let again = try await self.erase("p1", api, key: "one")
+        #expect(again.isReplayed && again.fields == first.fields)
+
+        let sequence = try application.parts.store.read { $0.sequence }
+        try device.startSync()
+        try await application.dunlin.sync.waitUntilArrived(sequence, timeout: .seconds(120))
+        var later = try await self.erase("p1", api, key: "one")
+        #expect(later.isReplayed && later.fields["unconfirmedCount"] == .int(0), "\(later.fields)")
+        later.fields["unconfirmedCount"] = .int(1)
+        #expect(later.fields == first.fields)
+        #expect(try application.parts.store.read { $0.sequence } == sequence)
+        // A connected device has a second to confirm.
+        let connected = try await self.erase("p2", api, key: "two")
+        #expect([.int(0), .int(1)].contains(connected.fields["unconfirmedCount"]))
+      }
+      // Once for each erasure: a repeated request erases nothing.
+      #expect(lines.all.count { $0.contains("Documents were erased") } == 2)
+    }
   }
 #endif

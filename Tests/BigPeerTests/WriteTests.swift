@@ -39,6 +39,7 @@
         #expect(written.status == 200, "\(written.fields)")
         let results = try #require(written.fields["results"]?.list)
         #expect(results.count == 5)
+        #expect(written.fields["unconfirmedCount"] == nil)
         #expect(results[3]["mutatedDocumentIds"] == .array([.string("a")]))
         #expect(results[4]["mutatedDocumentIds"] == .array([.string("b")]))
         #expect(written.fields["mutatedDocumentIds"]?.list?.count == 3)
@@ -72,6 +73,7 @@
           """)
         #expect(erased.status == 200, "\(erased.fields)")
         #expect(erased.fields["mutatedDocumentIds"]?.list?.count == 3)
+        #expect(erased.fields["unconfirmedCount"] == .int(0))
         let count = try await api.post("/api/v4/store/count", #"{"collection":"people"}"#)
         #expect(count.fields["count"] == .int(1))
         for (command, status) in [

@@ -23,6 +23,50 @@
     }
   }
 
+  /// A write that is durable, by this request or by an earlier one with the same key.
+  struct DurableWrite: Sendable {
+    /// The commit.
+    let sequence: UInt64
+    /// Whether an earlier request has made it.
+    let isRepeated: Bool
+    private let bytes: [UInt8]
+    private let transaction: String?
+    private let admission: Admission
+
+    fileprivate init(
+      _ bytes: [UInt8], _ transaction: String?, _ sequence: UInt64, isRepeated: Bool, _ admission: Admission
+    ) {
+      self.bytes = bytes
+      self.transaction = transaction
+      self.sequence = sequence
+      self.isRepeated = isRepeated
+      self.admission = admission
+    }
+
+    /// Makes the response.
+    ///
+    /// - Parameter members: What is known only after the write; it is not stored with the response.
+    /// - Returns: The stored response and the members.
+    func response(adding members: [TextKey: Value] = [:]) -> Response {
+      var response = Response.json(
+        Self.adding(members, to: bytes), headers: Response.jsonHeaders(transaction: transaction), admission)
+      if isRepeated { response.headers[.replayed] = "true" }
+      return response
+    }
+
+    /// Adds members at the end of an object that has others.
+    private static func adding(_ members: [TextKey: Value], to bytes: [UInt8]) -> [UInt8] {
+      guard !members.isEmpty else { return bytes }
+      var all = Array(bytes.dropLast())
+      for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+        all.append(contentsOf: ",\"\(key.text)\":".utf8)
+        JSON.write(value, to: &all)
+      }
+      all.append(UInt8(ascii: "}"))
+      return all
+    }
+  }
+
   /// A write of one request: its documents and its stored response, in one transaction.
   ///
   /// The response is stored if the client has given a key.
@@ -48,13 +92,13 @@
     ///   - context: Is cancelled together with the task; a statement that has not begun to write then ends.
     ///   - rows: The name of the response's rows.
     ///   - body: Writes, and completes the response; returns its rows.
-    /// - Returns: The response, which is durable with the documents.
+    /// - Returns: The write with its response, which is durable with the documents.
     /// - Throws: What `body` throws; `limit` for a response that is too large; `busy` when there is no room
     ///   for it. Then nothing is written.
     func carryOut(
       _ context: StatementContext, rows: TextKey = "items",
       _ body: @escaping @Sendable (WriteTransaction, inout Answer) throws -> [Value]
-    ) async throws -> Response {
+    ) async throws -> DurableWrite {
       let (admission, key, now) = (admission, key, now)
       let note = CommitNote(RequestTrace.current?.context, admission.application.feed.traces)
       defer { note.end() }
@@ -86,13 +130,12 @@
       note.confirm()
       switch outcome {
       case .done(let bytes, let token):
-        return .json(bytes, headers: Response.jsonHeaders(transaction: token.description), admission)
+        return DurableWrite(bytes, token.description, token.sequence, isRepeated: false, admission)
       case .replayed(let bytes):
         try await admission.waitToReserveAnswer(bytes.count)
-        let headers = Response.jsonHeaders(transaction: Self.transaction(in: bytes))
-        var response = Response.json(bytes, headers: headers, admission)
-        response.headers[.replayed] = "true"
-        return response
+        let transaction = Self.transaction(in: bytes)
+        let token = transaction.flatMap { TransactionToken($0) } ?? admission.application.transactions.newest
+        return DurableWrite(bytes, transaction, token.sequence, isRepeated: true, admission)
       }
     }
 

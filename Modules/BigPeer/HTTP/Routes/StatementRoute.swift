@@ -83,7 +83,7 @@
         answer.addMutated(result.mutatedDocumentIDs)
         answer.warnings = result.hints
         return try result.rows.map { .map(try $0.values()) }
-      }
+      }.response()
     }
 
     private func index(

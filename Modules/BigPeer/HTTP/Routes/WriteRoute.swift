@@ -35,7 +35,7 @@
         for command in commands { try command.check(admission) }
         let statement = admission.statementContext
         let engine = admission.application.parts.engine
-        let response = try await IdempotentWrite(admission, key, now).carryOut(statement, rows: "results") {
+        let write = try await IdempotentWrite(admission, key, now).carryOut(statement, rows: "results") {
           transaction, answer in
           try zip(commands.indices, commands).map { index, command in
             try Self.locating(index) {
@@ -48,21 +48,35 @@
             }
           }
         }
-        Self.log(commands, admission)
-        return response
+        return await Self.response(to: write, commands, admission)
       } catch {
         throw Problem(any: error)
       }
     }
 
+    /// The response to a write that is durable.
+    ///
+    /// After an erasure it counts the devices that have not confirmed it. A repeated request does not wait
+    /// for them: it tells how many there are by then.
+    private static func response(
+      to write: DurableWrite, _ commands: [WriteCommand], _ admission: Admission
+    ) async -> Response {
+      guard commands.contains(where: { $0.method == .erase }) else { return write.response() }
+      if !write.isRepeated { log(commands, write.sequence, admission) }
+      let devices = await admission.application.unconfirmedDevices(
+        of: write.sequence, waiting: write.isRepeated ? .zero : UnconfirmedDevices.patience)
+      return write.response(adding: devices.counts)
+    }
+
     /// Logs how many documents a write has erased; without their ids, which the log must not remember.
-    private static func log(_ commands: [WriteCommand], _ admission: Admission) {
+    private static func log(_ commands: [WriteCommand], _ sequence: UInt64, _ admission: Admission) {
       let erased = commands.filter { $0.method == .erase }
       for (collection, commands) in Dictionary(grouping: erased, by: \.collection) {
         admission.application.logger.notice(
           "Documents were erased",
           metadata: [
-            "collection": "\(collection)", "documents": "\(commands.count)", "key": "\(admission.key.id)",
+            "collection": "\(collection)", "documents": "\(commands.count)", "sequence": "\(sequence)",
+            "key": "\(admission.key.id)",
           ])
       }
     }
