@@ -96,6 +96,10 @@ public struct DunlinConfiguration: Sendable {
 
   /// When a peer that can meet nobody warns, after sync was started.
   package var isolationDelay = Duration.seconds(5)
+  /// How long tombstones live, and the compacted ones that follow them, for the big peer.
+  ///
+  /// `nil` selects the lifetimes of the kind of peer; a `nil` certificate lives for ever.
+  package var deletionLifetimes: (tombstone: Duration, certificate: Duration?)?
   /// The number of simultaneous sessions, for the big peer; `nil` selects the network's default.
   package var sessions: Int?
   /// Whether a silent peer is kept until its link breaks, however long it is silent.

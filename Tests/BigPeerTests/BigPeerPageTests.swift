@@ -148,6 +148,8 @@
         ("limits.allDevicesMemory", bytes(limits.allDevicesMemoryBytes)),
         ("limits.dataBytes", bytes(limits.mapBytes)),
         ("limits.refuseOversize", "\(limits.refusesOversize)"),
+        ("limits.tombstoneLifetime", time(limits.tombstoneLifetime)),
+        ("limits.certificateLifetime", limits.certificateLifetime.map(time) ?? "for ever"),
         ("feed.streams", grouped(feed.streams)), ("feed.heartbeat", time(feed.heartbeat)),
         ("feed.webhooks", grouped(feed.webhooks)),
         ("feed.allowPrivateAddresses", "\(feed.allowsPrivateAddresses)"),

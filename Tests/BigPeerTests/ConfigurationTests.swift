@@ -58,10 +58,11 @@
               "devices": { "listen": ["0.0.0.0:4040", "[::1]:4041"], "webSocket": ["127.0.0.1:4042"],
                            "webProxies": ["127.0.0.1"] },
               "subscribe": ["orders"], "pullKnownCollections": false,
-              "limits": { "sessions": 10, "deviceMemory": "2 MiB", "allDevicesMemory": 8388608, "dataBytes": "1 GiB" } },
+              "limits": { "sessions": 10, "deviceMemory": "2 MiB", "allDevicesMemory": 8388608, "dataBytes": "1 GiB",
+                          "tombstoneLifetime": "72h", "certificateLifetime": "365d" } },
             { "id": "a/b", "folder": "other",
               "identity": { "kind": "certificate", "authority": "authority.pem", "certificate": "own.pem" },
-              "devices": { "listen": [] } }
+              "devices": { "listen": [] }, "limits": { "tombstoneLifetime": 86400, "certificateLifetime": 0 } }
           ],
           "http": { "listen": "0.0.0.0:443", "tls": { "certificate": "tls.pem", "key": "tls.key" },
                     "origins": ["https://example.org"], "proxies": ["10.0.0.1"],
@@ -88,12 +89,16 @@
       #expect(shop.limits.deviceMemoryBytes == 2 << 20)
       #expect(shop.limits.allDevicesMemoryBytes == 8 << 20)
       #expect(shop.limits.mapBytes == 1 << 30)
+      #expect(shop.limits.tombstoneLifetime == .seconds(3 * 86_400))
+      #expect(shop.limits.certificateLifetime == .seconds(365 * 86_400))
       let other = configuration.applications[1]
       #expect(other.folder == folder.file("other"))
       #expect(
         other.identity
           == .certificate(authority: folder.file("authority.pem"), certificate: folder.file("own.pem")))
       #expect(other.devices.isEmpty)
+      #expect(other.limits.tombstoneLifetime == .seconds(86_400))
+      #expect(other.limits.certificateLifetime == nil)
       #expect(configuration.http.listen == ListenAddress(host: "0.0.0.0", port: 443))
       #expect(configuration.http.tls?.certificate == folder.file("tls.pem"))
       #expect(configuration.http.origins == ["https://example.org"])
@@ -174,6 +179,18 @@
       (
         "{\"data\": \"d\",\"applications\": [{\"id\": \"a\", \"devices\": {\n\"webProxies\": [\"proxy\"]}}]}",
         "FILE:2: applications[0].devices.webProxies: proxy is no address"
+      ),
+      (
+        "{\"data\": \"d\",\"applications\": [{\"id\": \"a\", \"limits\": {\n\"tombstoneLifetime\": 0}}]}",
+        "FILE:2: applications[0].limits.tombstoneLifetime: must be a time in whole hours from \"1h\""
+      ),
+      (
+        "{\"data\": \"d\",\"applications\": [{\"id\": \"a\", \"limits\": {\n\"tombstoneLifetime\": \"90m\"}}]}",
+        "FILE:2: applications[0].limits.tombstoneLifetime: must be a time in whole hours"
+      ),
+      (
+        "{\"data\": \"d\",\"applications\": [{\"id\": \"a\", \"limits\": {\n\"certificateLifetime\": \"36526d\"}}]}",
+        "FILE:2: applications[0].limits.certificateLifetime: must be 0, which means for ever, or a time"
       ),
       (
         "{\"data\": \"d\",\"http\": {\"listen\": \"127.0.0.1:8081\"}}",

@@ -1,6 +1,8 @@
 #if Server
   import BigPeer
   import CRDTCore
+  import DocStore
+  import Facade
   import Foundation
   import TestKit
   import Testing
@@ -161,6 +163,55 @@
         #expect(try await statuses() == [200, 429])
         try await running.bigPeer.reload(configuration)
         #expect(try await statuses() == [200])
+      }
+    }
+
+    @Test func `lifetimes of deletions change while the application stays open`() async throws {
+      var configuration = RunningBigPeer.configuration(in: folder)
+      configuration.applications[0].limits.tombstoneLifetime = .seconds(60 * 86_400)
+      configuration.applications[0].limits.certificateLifetime = .seconds(365 * 86_400)
+      var changed = configuration
+      changed.applications[0].limits.tombstoneLifetime = .seconds(3 * 3_600)
+      changed.applications[0].limits.certificateLifetime = nil
+      let (former, next) = (configuration, changed)
+      @Sendable func hours(_ dunlin: Dunlin, _ name: String) async throws -> Int? {
+        try await dunlin.store.execute(query: "SHOW \(name)").items.first?[name].int
+      }
+      try await RunningBigPeer.with(former) { running in
+        let application = try #require(running.bigPeer.applications?["default"])
+        let (dunlin, store) = (application.dunlin, application.parts.store)
+        #expect(store.tombstoneLifetime == .seconds(60 * 86_400))
+        #expect(store.certificateLifetime == .seconds(365 * 86_400))
+        #expect(try await hours(dunlin, "tombstone_ttl_hours") == 60 * 24)
+        let outcome = try await running.bigPeer.reload(next)
+        #expect(outcome.reopened == [] && outcome.needsRestart == [])
+        #expect(running.bigPeer.applications?["default"] === application)
+        #expect(application.configuration.limits == next.applications[0].limits)
+        #expect(store.tombstoneLifetime == .seconds(3 * 3_600))
+        #expect(store.certificateLifetime == nil)
+        #expect(try await hours(dunlin, "tombstone_ttl_hours") == 3)
+        #expect(try await hours(dunlin, "certificate_ttl_hours") == 0)
+
+        // What ALTER SYSTEM has set goes before the file, until it is reset.
+        _ = try await dunlin.store.execute(query: "ALTER SYSTEM SET tombstone_ttl_hours = 7")
+        try await running.bigPeer.reload(former)
+        #expect(store.tombstoneLifetime == .seconds(7 * 3_600))
+        #expect(store.certificateLifetime == .seconds(365 * 86_400))
+        _ = try await dunlin.store.execute(query: "ALTER SYSTEM RESET tombstone_ttl_hours")
+        #expect(store.tombstoneLifetime == .seconds(60 * 86_400))
+
+        var wrong = former
+        wrong.applications[0].limits.tombstoneLifetime = .seconds(5_400)
+        wrong.applications[0].limits.certificateLifetime = .zero
+        let mistaken = wrong
+        let error = await #expect(throws: ConfigurationError.self) {
+          try await running.bigPeer.reload(mistaken)
+        }
+        #expect(
+          error?.all.map(\.place) == [
+            "applications[0].limits.tombstoneLifetime", "applications[0].limits.certificateLifetime",
+          ], "\(String(describing: error))")
+        #expect(store.tombstoneLifetime == .seconds(60 * 86_400))
       }
     }
 

@@ -100,4 +100,42 @@ import Testing
     #expect(store.tombstoneLifetime == .seconds(30 * 86_400))
     #expect(store.certificateLifetime == nil)
   }
+
+  @Test func `other default lifetimes apply at once, and what was set goes before them`() throws {
+    let directory = try TemporaryDirectory()
+    let store = try Store.open(at: directory.file("db"), options: StoreOptions(log: { _, _ in }))
+    defer { store.close() }
+    let parameters = SystemParameters()
+    try parameters.govern(store)
+    let kept = Mutex<[[TextKey: Value]]>([])
+    parameters.keep { changed in kept.withLock { $0.append(changed) } }
+    try parameters.setLifetimes(tombstoneHours: 240, certificateHours: 0)
+    #expect(store.tombstoneLifetime == .seconds(240 * 3_600))
+    #expect(store.certificateLifetime == nil)
+    #expect(parameters.changedValues.isEmpty)
+    #expect(kept.withLock { $0 }.isEmpty)
+
+    try parameters.set("tombstone_ttl_hours", to: .int(5))
+    try parameters.setLifetimes(tombstoneHours: 300, certificateHours: 48)
+    #expect(store.tombstoneLifetime == .seconds(5 * 3_600))
+    #expect(store.certificateLifetime == .seconds(48 * 3_600))
+    try parameters.reset("tombstone_ttl_hours")
+    #expect(store.tombstoneLifetime == .seconds(300 * 3_600))
+
+    // A set value that becomes the default is none that was set.
+    try parameters.set("tombstone_ttl_hours", to: .int(5))
+    try parameters.setLifetimes(tombstoneHours: 5, certificateHours: 48)
+    #expect(kept.withLock { $0.last } == [:])
+    try parameters.setLifetimes(tombstoneHours: 6, certificateHours: 48)
+    #expect(store.tombstoneLifetime == .seconds(6 * 3_600))
+
+    // What is refused changes nothing.
+    #expect(throws: QueryError.self) { try parameters.setLifetimes(tombstoneHours: 0, certificateHours: 1) }
+    #expect(throws: QueryError.self) { try parameters.setLifetimes(tombstoneHours: 1, certificateHours: -1) }
+    try parameters.set("tombstone_ttl_hours", to: .int(9))
+    parameters.keep { _ in throw Refused() }
+    #expect(throws: Refused.self) { try parameters.setLifetimes(tombstoneHours: 9, certificateHours: 1) }
+    #expect(parameters.changedValues == ["tombstone_ttl_hours": .int(9)])
+    #expect(store.certificateLifetime == .seconds(48 * 3_600))
+  }
 }

@@ -48,8 +48,8 @@
   extension BigPeerConfiguration.Application {
     /// Whether the application can take other settings while it stays open.
     ///
-    /// It can take other files of a certificate, and another webhook, address and authority of its logins.
-    /// For anything else it is closed and opened again.
+    /// It can take other files of a certificate, another webhook, address and authority of its logins, and
+    /// other lifetimes of deletions. For anything else it is closed and opened again.
     func canBecome(_ next: BigPeerConfiguration.Application) -> Bool {
       var changed = self
       switch (identity, next.identity) {
@@ -57,6 +57,8 @@
       default: break
       }
       if let login, let other = next.login, login.limits == other.limits { changed.login = other }
+      changed.limits.tombstoneLifetime = next.limits.tombstoneLifetime
+      changed.limits.certificateLifetime = next.limits.certificateLifetime
       return changed == next
     }
   }

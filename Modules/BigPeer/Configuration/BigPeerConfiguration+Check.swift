@@ -67,6 +67,16 @@
             ))
         }
       }
+      for (setting, lifetime) in [
+        ("tombstoneLifetime", application.limits.tombstoneLifetime),
+        ("certificateLifetime", application.limits.certificateLifetime),
+      ] {
+        guard let lifetime, !DeletionLifetime.isValid(lifetime) else { continue }
+        let isEndless = setting == "certificateLifetime"
+        mistakes.add(
+          places.fault(
+            "\(path).limits.\(setting)", DeletionLifetime.expectation(isEndless: isEndless)))
+      }
       if application.subscriptions.count > Limits.subscriptionsPerPeer {
         mistakes.add(
           places.fault(

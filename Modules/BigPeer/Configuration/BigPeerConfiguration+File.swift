@@ -174,6 +174,13 @@
       }
       mistakes.collect { mapBytes = try object.bytes("dataBytes", in: 1 << 20...1 << 46) ?? mapBytes }
       mistakes.collect { refusesOversize = try object.flag("refuseOversize") ?? refusesOversize }
+      mistakes.collect {
+        tombstoneLifetime = try object.lifetime("tombstoneLifetime", isEndless: false) ?? tombstoneLifetime
+      }
+      mistakes.collect {
+        let lifetime = try object.lifetime("certificateLifetime", isEndless: true)
+        certificateLifetime = lifetime == .zero ? nil : lifetime
+      }
       object.leftovers.forEach(mistakes.add)
     }
   }

@@ -107,6 +107,10 @@
       ///
       /// Such a document is above `Limits.hardDocumentBytes`, and no device that has nothing of it gets it.
       public var refusesOversize = false
+      /// How long tombstones of deleted documents live, and the entries of the log: whole hours.
+      public var tombstoneLifetime = Duration.seconds(30 * 86_400)
+      /// How long the compacted tombstones that follow them live, in whole hours; `nil` means for ever.
+      public var certificateLifetime: Duration?
     }
 
     /// The listener of the HTTP API.

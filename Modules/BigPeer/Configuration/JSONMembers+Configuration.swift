@@ -65,13 +65,24 @@
         or:
           "must be a time from \(range.lowerBound) to \(range.upperBound), such as \"250ms\", \"30s\", \"5m\", \"24h\" or \"7d\""
       ) { value in
-        let duration: Duration? =
-          switch value {
-          case .int(let seconds): .seconds(seconds)
-          case .string(let text): Self.duration(text)
-          default: nil
-          }
-        return duration.flatMap { range.contains($0) ? $0 : nil }
+        Self.duration(value).flatMap { range.contains($0) ? $0 : nil }
+      }
+    }
+
+    /// How long deletions are remembered; zero means for ever where that is possible.
+    mutating func lifetime(
+      _ name: TextKey, isEndless: Bool
+    ) throws(ConfigurationError) -> Duration? {
+      try value(name, or: DeletionLifetime.expectation(isEndless: isEndless)) { value in
+        Self.duration(value).flatMap { DeletionLifetime.isValid($0) || isEndless && $0 == .zero ? $0 : nil }
+      }
+    }
+
+    private static func duration(_ value: Value) -> Duration? {
+      switch value {
+      case .int(let seconds): .seconds(seconds)
+      case .string(let text): duration(text)
+      default: nil
       }
     }
 

@@ -3,6 +3,7 @@
   package import Facade
   import Foundation
   package import Logging
+  import QueryEngine
   import Synchronization
   import SyncProtocol
   import Transports
@@ -91,6 +92,9 @@
       options.peerMemoryBytes = configuration.limits.deviceMemoryBytes
       options.allPeersMemoryBytes = configuration.limits.allDevicesMemoryBytes
       options.sessions = configuration.limits.sessions
+      options.deletionLifetimes = (
+        configuration.limits.tombstoneLifetime, configuration.limits.certificateLifetime
+      )
       return options
     }
 
@@ -132,10 +136,11 @@
       return statistics.failure != nil
     }
 
-    /// Uses renewed certificates, and a renewed intermediate authority, from now on.
+    /// Uses renewed certificates, a renewed intermediate authority and other lifetimes of deletions.
     ///
-    /// The new ones are used for all connections and logins that begin after this call. A login service's
-    /// webhook and its secret are used for the next question.
+    /// The new certificates are used for all connections and logins that begin after this call. A login
+    /// service's webhook and its secret are used for the next question. Lifetimes apply to what is stored,
+    /// unless `ALTER SYSTEM` has set others.
     /// - Parameters:
     ///   - configuration: A configuration that the one in use can become: see
     ///     ``BigPeerConfiguration/Application/canBecome(_:)``.
@@ -144,8 +149,10 @@
     func renew(
       _ configuration: BigPeerConfiguration.Application, _ material: ApplicationMaterial
     ) async throws {
+      let former = self.configuration.limits
       do {
         let login = try LoginEndpoint.Service(configuration, material)
+        try setLifetimes(configuration.limits, former)
         switch material.identity {
         case .certificate, .intermediate:
           try await dunlin.updateIdentity(try configuration.dunlinIdentity(material))
@@ -153,9 +160,23 @@
         }
         if let login { logins.endpoint?.renew(login) }
       } catch {
+        try? setLifetimes(former, configuration.limits)
         throw BigPeerError("the application \(id): \(error)", underlying: error)
       }
       inUse.withLock { $0 = InUse(configuration: configuration, material: material) }
+    }
+
+    /// Remembers deletions for as long as limits say, if they differ from those before.
+    private func setLifetimes(
+      _ limits: BigPeerConfiguration.ApplicationLimits, _ former: BigPeerConfiguration.ApplicationLimits
+    ) throws {
+      guard
+        limits.tombstoneLifetime != former.tombstoneLifetime
+          || limits.certificateLifetime != former.certificateLifetime
+      else { return }
+      try parts.engine.parameters.setLifetimes(
+        tombstoneHours: DeletionLifetime.hours(of: limits.tombstoneLifetime),
+        certificateHours: limits.certificateLifetime.map(DeletionLifetime.hours(of:)) ?? 0)
     }
 
     /// When each certificate in use ends, by its use: `identity` or `login`.

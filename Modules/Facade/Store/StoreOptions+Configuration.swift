@@ -30,6 +30,9 @@ extension DunlinConfiguration {
       options.tombstoneLifetime = .seconds(30 * 86_400)
       options.certificateLifetime = nil
     }
+    if let deletionLifetimes {
+      (options.tombstoneLifetime, options.certificateLifetime) = deletionLifetimes
+    }
     try options.check()
     return options
   }

@@ -66,6 +66,22 @@ extension SystemParameters {
     governLifetimes(of: store)
   }
 
+  /// Gives the lifetimes of deletions other defaults.
+  ///
+  /// They apply at once, unless `ALTER SYSTEM` has set others.
+  /// - Parameters:
+  ///   - tombstoneHours: The lifetime of tombstones, from 1 to 876,600 hours.
+  ///   - certificateHours: The lifetime of the compacted tombstones that follow, up to 876,600 hours; 0 means
+  ///     for ever.
+  /// - Throws: `argument` for a number out of range, and what the keeper of the parameters throws; then
+  ///   nothing has changed.
+  package func setLifetimes(tombstoneHours: Int64, certificateHours: Int64) throws {
+    try redefine([
+      (.tombstoneLifetimeHours, .int(tombstoneHours)), (.tombstoneLifetimeEnabled, .bool(true)),
+      (.certificateLifetimeHours, .int(certificateHours)),
+    ])
+  }
+
   private func governLifetimes(of store: Store) {
     let tombstone: ChangeHandler = { [weak self, weak store] _ in
       guard let values = self?.values, case .int(let hours)? = values.lifetime(.tombstoneLifetimeHours),

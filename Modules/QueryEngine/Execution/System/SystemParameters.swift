@@ -66,6 +66,33 @@ public final class SystemParameters: Sendable {
     }
   }
 
+  /// Gives parameters of this layer other defaults; those at their former defaults follow.
+  ///
+  /// A value that was set, and is not the former default, stays.
+  /// - Throws: `argument` for a value of the wrong type or out of range, and what the keeper throws; then
+  ///   nothing has changed.
+  func redefine(_ defaults: [(parameter: BuiltInParameter, value: Value)]) throws {
+    try changing.withLock { _ in
+      for (parameter, value) in defaults { try parameter.validate(value) }
+      let former = parameters.withLock { $0 }
+      var next = former
+      for (parameter, value) in defaults {
+        if let known = former[parameter.rawValue], known.value == known.defaultValue {
+          next[parameter.rawValue]?.value = value
+        }
+        next[parameter.rawValue]?.defaultValue = value
+      }
+      let changed = Self.changedValues(of: next)
+      if changed != Self.changedValues(of: former) { try keeper.withLock { $0 }?(changed) }
+      parameters.withLock { [next] parameters in
+        for (parameter, _) in defaults { parameters[parameter.rawValue] = next[parameter.rawValue] }
+      }
+      for (parameter, value) in defaults where next[parameter.rawValue]?.value == value {
+        for handler in next[parameter.rawValue]?.handlers ?? [] { handler(value) }
+      }
+    }
+  }
+
   /// Adds a handler to a parameter of this layer and calls it with the present value.
   func follow(_ parameter: BuiltInParameter, _ handler: @escaping ChangeHandler) {
     let value = parameters.withLock { parameters in
@@ -94,8 +121,10 @@ public final class SystemParameters: Sendable {
   public var values: [TextKey: Value] { parameters.withLock { $0.mapValues(\.value) } }
 
   /// The parameters that are not at their defaults.
-  public var changedValues: [TextKey: Value] {
-    parameters.withLock { $0.filter { $1.value != $1.defaultValue }.mapValues(\.value) }
+  public var changedValues: [TextKey: Value] { parameters.withLock { Self.changedValues(of: $0) } }
+
+  private static func changedValues(of parameters: [TextKey: Parameter]) -> [TextKey: Value] {
+    parameters.filter { $1.value != $1.defaultValue }.mapValues(\.value)
   }
 
   /// Calls a keeper with all later changes, to store them.
