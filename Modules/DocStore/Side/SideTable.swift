@@ -41,6 +41,13 @@ package struct SideTable: Hashable, Sendable {
     prefix = []
   }
 
+  /// The table with a name that was read from the file; `nil` if that cannot be a name.
+  init?(stored name: ArraySlice<UInt8>) {
+    guard Self.isName(name) else { return nil }
+    engineTable = .side
+    prefix = [UInt8(name.count)] + name
+  }
+
   var isWorking: Bool { engineTable != .side }
 
   package var name: String {

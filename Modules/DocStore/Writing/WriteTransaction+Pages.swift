@@ -256,6 +256,9 @@ extension WriteTransaction {
     }
     guard isPut else { return false }
     recordBytes += document.record.count
+    if !document.isAlive, try RecordView(document.record.rawBytes).isErased(sites: sites) {
+      erased.insert(HashedDocument(collection: step.collection, id: step.key.id))
+    }
     _ = drawSequence()
     try note(step.maintainer, access)
     if !stored.isKnown {

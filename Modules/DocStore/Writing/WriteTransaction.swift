@@ -49,6 +49,8 @@ public final class WriteTransaction {
   /// Whether to save the store's lived time, even if nothing is written.
   var keepsTime = false
   var didEvict = false { didSet { makesRoom = true } }
+  /// The documents that this transaction has stored as erased.
+  var erased: Set<HashedDocument> = []
   /// Whether the transaction frees space on a full disk, and so may use the reserve.
   var makesRoom = false
   var sizes: [SizeFinding] = []

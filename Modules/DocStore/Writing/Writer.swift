@@ -12,6 +12,7 @@ final class Writer: @unchecked Sendable {
   let listeners = CommitListeners()
   let siteListeners = StoreListeners<IdentityChange>()
   let preCommitHooks = PreCommitHooks()
+  let erasureHooks = ErasureHooks()
   /// The store's current identity, and what changed it in this session.
   let identity: Monitor<(current: StoreIdentity, change: IdentityChange?)>
   let queue = Monitor(JobQueue())
@@ -422,6 +423,7 @@ final class Writer: @unchecked Sendable {
       defer { if job.interaction != nil { queue.withLock { $0.endInteraction() } } }
       try job.run(transaction)
       queue.withLock { $0.note(transaction.recordBytes, of: job.origin) }
+      try transaction.finishErasing(erasureHooks)
       for hook in preCommitHooks.all { try hook(transaction) }
       let (outcome, state) = try transaction.finish { pages throws(StoreError) in
         try keepsReserve(pages, environment)
