@@ -84,7 +84,7 @@ public struct ApplyBatch: Sendable {
       }
       if outcome.changedDocuments == changed, outcome.missing.count == missing { outcome.known.insert(index) }
     }
-    for piece in pieces { try piece.put(in: write) }
+    for piece in pieces { try piece.put(in: write, shared.erased) }
     if !transactions.isEmpty {
       let owed = Set(outcome.owed.map { DocumentName(collection: $0.version.collection, id: $0.version.id) })
       try shared.leaves.look(at: write, hasEvicted: write.evictionEpoch != evictionEpoch) {

@@ -46,6 +46,8 @@ package enum SyncLimits {
   package static let stagedMemoryBytes = 8 << 20
   /// How long they are kept.
   package static let stagedAge = Duration.seconds(24 * 3_600)
+  /// Erased documents that are remembered for transfers that were running meanwhile.
+  package static let rememberedErasures = 1_024
   /// Bytes before a chunk that prime a dense packer if they were not sent.
   package static let learntBytes = 128 << 10
   /// The bounds of the bytes in flight.

@@ -79,6 +79,49 @@ import Testing
     try expectErased(peers)
   }
 
+  @Test(arguments: [false, true])
+  func `what a peer has of an unfinished transfer goes when it hears of the erasure`(restarts: Bool) throws {
+    let network = TestNetwork()
+    network.configure = {
+      $0.tuning.transfers.splitBytes = 100_000
+      $0.tuning.applying.bytes = 100_000
+    }
+    network.maximumPiece = 20_000
+    let peers = try ["a", "b", "c"].map { try network.addPeer($0) }
+    for peer in peers { try peer.subscribe(Self.all) }
+    var random = SeededGenerator(seed: 1)
+    try peers[0].write { transaction in
+      try transaction.upsert(["name": .string(Self.canary)], id: try DocumentID("x"), into: "things")
+      for index in 0..<200 {
+        let bytes = (0..<3_000).map { _ in UInt8(random.int(below: 256)) }
+        let id = try DocumentID("y\(1_000 + index)")
+        try transaction.upsert(["bytes": .bytes(bytes)], id: id, into: "things")
+      }
+    }
+    try network.connect(peers[0], peers[1])
+    try network.settle()
+    func meet(until bytes: Int = .max) throws {
+      let (end, _) = try network.connect(peers[1], peers[2])
+      end.bytesUntilCut = bytes
+      try network.settle()
+      network.cut(end)
+    }
+    try meet(until: 300_000)
+    let file = try Data(contentsOf: peers[2].file)
+    #expect(file.range(of: Data(Self.canary.utf8)) != nil)
+    if restarts { try peers[2].restart() }
+    try erase(peers[0])
+    try network.settle()
+    // It hears of the erasure while the transfer goes on, which may end the session: parts that it has
+    // announced are gone.
+    for _ in 0..<3 { try meet() }
+    for peer in peers {
+      try expect(peer.document("x") == nil)
+      try expectEqual(peer.documents().count, 200)
+      try expect(!holdsCanary(peer))
+    }
+  }
+
   @Test func `a later write of a peer that was away starts an empty document everywhere`() throws {
     let (network, peers) = try row()
     for end in network.endpoints { network.cut(end) }

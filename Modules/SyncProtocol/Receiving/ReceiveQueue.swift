@@ -220,7 +220,8 @@ final class ReceiveQueue {
     if let segment = transaction.segment {
       transaction.step = incomingSegments.step(for: segment) {
         context.shared.segments.makeName(
-          context.configuration.random(), isKept: context.shared.stage.keepsSegments)
+          context.configuration.random(), erasedCount: context.shared.erased.count,
+          isKept: context.shared.stage.keepsSegments)
       }
       // If a segment is missing, nothing of its transaction is accepted.
       if transaction.step == nil {

@@ -28,11 +28,14 @@ private struct IncomingTransfer {
   var keptAt: Duration
   /// How many of this peer's transactions the sender had applied when the first frame came.
   let seen: UInt64
+  /// How many documents the store had erased when the transfer began.
+  let erasedCount: UInt64
 
-  init(number: UInt64, totalBytes: Int, seen: UInt64, at now: Duration) {
+  init(number: UInt64, totalBytes: Int, seen: UInt64, erasedCount: UInt64, at now: Duration) {
     self.number = number
     self.totalBytes = totalBytes
     self.seen = seen
+    self.erasedCount = erasedCount
     keptAt = now
   }
 }
@@ -185,7 +188,8 @@ final class TransactionAssembly {
   ) throws(SyncError) -> IncomingTransfer {
     if transfer == nil {
       transfer = IncomingTransfer(
-        number: lastTransfer + 1, totalBytes: totalBytes, seen: seen, at: context.now)
+        number: lastTransfer + 1, totalBytes: totalBytes, seen: seen,
+        erasedCount: context.shared.erased.count, at: context.now)
       // The peer's size is not trusted: the reserve covers nearly all honest transactions.
       transfer?.bytes.reserveCapacity(min(totalBytes, 1 << 20))
     }
@@ -240,8 +244,8 @@ final class TransactionAssembly {
     guard let peer = context.peer, let gatekeeper = context.gatekeeper else { return }
     let stage = context.shared.stage
     try stage.load(
-      from: context.store, context.shared.segments, least: context.tuning.transfers.leastStagedBytes,
-      at: context.now)
+      from: context.store, context.shared.segments, context.shared.erased,
+      least: context.tuning.transfers.leastStagedBytes, at: context.now)
     var notices: [StagedNotice] = []
     for transfer in stage.transfers(at: context.now) {
       guard let notice = StagedNotice(transfer.outline, for: peer, gatekeeper) else { continue }
@@ -272,9 +276,11 @@ final class TransactionAssembly {
 
   /// Queues the received bytes of a slow large transaction for staging.
   ///
-  /// They are in memory twice until the store has them, so this waits while other sessions hold much.
+  /// They are in memory twice until the store has them, so this waits while other sessions hold much. Once
+  /// the store has erased a document, which may be among them, no more of them is staged.
   private func stageTransfer(_ transfer: inout IncomingTransfer) {
     guard let peer = context.peer, pieces.isEmpty, stagingBytes == 0,
+      context.shared.erased.count == transfer.erasedCount,
       context.shared.memory.arrivedBytes(besides: context.id) <= context.configuration.allArrivedBytes / 2,
       context.now - transfer.keptAt >= context.tuning.transfers.stagingSpan,
       transfer.bytes.count - transfer.keptBytes >= context.tuning.transfers.leastStagedBytes
@@ -287,14 +293,16 @@ final class TransactionAssembly {
       transfer.kept = id
       var site = ByteWriter(capacity: 16)
       site.write(peer.site)
-      pieces.append(StagedChunk(id: id, number: 0, bytes: site.bytes))
+      pieces.append(
+        StagedChunk(id: id, number: 0, bytes: site.bytes, erasedCount: transfer.erasedCount))
     }
     while transfer.keptBytes < transfer.bytes.count, waitingPieceBytes < SyncLimits.stagedAtOnceBytes {
       let end = min(transfer.keptBytes + WriteTransaction.stagedChunkBytes, transfer.bytes.count)
       transfer.keptChunks += 1
       pieces.append(
         StagedChunk(
-          id: id, number: transfer.keptChunks, bytes: Array(transfer.bytes[transfer.keptBytes..<end])))
+          id: id, number: transfer.keptChunks, bytes: Array(transfer.bytes[transfer.keptBytes..<end]),
+          erasedCount: transfer.erasedCount))
       transfer.keptBytes = end
     }
     if transfer.keptBytes == transfer.bytes.count { transfer.keptAt = context.now }
@@ -305,6 +313,7 @@ final class TransactionAssembly {
     guard let transfer, let peer = context.peer else { return }
     let stage = context.shared.stage
     guard transfer.bytes.count >= context.tuning.transfers.leastStagedBytes,
+      !context.shared.erased.areNamed(in: transfer.bytes[...], since: transfer.erasedCount),
       let rest = StagedTransfer(transfer.bytes, from: peer.site, kept: transfer.kept, at: context.now)
     else {
       if let kept = transfer.kept { stage.garbage.add(kept) }

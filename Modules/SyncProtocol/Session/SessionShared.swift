@@ -22,8 +22,10 @@ public final class SessionShared: Sendable {
   let memory = PeerMemory()
   /// Received chunks of large transactions whose links broke.
   package let stage = TransferStage()
-  /// The store whose sync tables are cleaned up, and the registration of the collector.
-  private let collection = Mutex<(store: UInt64, registration: CommitListener)?>(nil)
+  /// The documents that the store has erased lately.
+  let erased = ErasedDocuments()
+  /// The store whose sync tables are cleaned up, and the registrations of what does it.
+  private let collection = Mutex<(store: UInt64, registrations: [CommitListener])?>(nil)
 
   /// Bytes of the cached subscriptions, including those of disconnected peers.
   package var knownInterestBytes: Int { interests.byteCount }
@@ -39,14 +41,27 @@ public final class SessionShared: Sendable {
   /// Creates the shared state; a store has one instance, however many sessions it has.
   public init() {}
 
-  /// Registers the collector of expired sync data with a store; repeated calls for the same store do nothing.
+  /// Has a store remove expired sync data, and staged parts of documents that are erased.
   ///
-  /// Each session calls this. Call it yourself if no session may ever start.
+  /// Repeated calls for the same store do nothing. Each session calls this. Call it yourself if no session
+  /// may ever start.
   package func attach(to store: Store) {
     collection.withLock { collection in
       guard collection?.store != store.incarnation else { return }
-      collection = (store.incarnation, store.addCollector(SyncCollector()))
+      let erasing = store.beforeErasure { [weak self] write, documents in
+        try self?.removeStaged(of: documents, in: write)
+      }
+      collection = (store.incarnation, [store.addCollector(SyncCollector()), erasing])
     }
+  }
+
+  /// Removes the staged parts that contain documents which a transaction erases.
+  private func removeStaged(of documents: Set<HashedDocument>, in write: WriteTransaction) throws {
+    // First, since what has arrived of a running transfer may be staged as soon as this transaction ends.
+    erased.add(documents)
+    let isEmpty = try write.sideEntryCount(.staging) == 0
+    let removed = isEmpty ? [] : try write.unstage(contentOf: documents)
+    for id in stage.forget(naming: documents, removed: removed) { segments.leaveAgain(id, erased.count) }
   }
 
   /// Removes a session whose link is gone.

@@ -85,29 +85,44 @@ enum ColumnarTransaction {
   ///
   /// - Returns: `nil` when it names none and is no segment.
   static func collections(_ bytes: ArraySlice<UInt8>) -> Set<TextKey>? {
-    var reader = ByteReader(bytes.span.bytes)
     var names: Set<TextKey> = []
+    let isKnown = forEachHead(bytes) { collection, _ in
+      names.insert(collection)
+      return true
+    }
+    return isKnown ? names : nil
+  }
+
+  /// Calls `body` with the collection and the id of each document that the beginning of a transaction, or of
+  /// a segment, names, until it returns `false`.
+  ///
+  /// - Returns: `false` when it names none and is no segment.
+  static func forEachHead(
+    _ bytes: ArraySlice<UInt8>, _ body: (_ collection: String, _ id: RawSpan) -> Bool
+  ) -> Bool {
+    var reader = ByteReader(bytes.span.bytes)
     var previous: String?
     var isSegment = false
+    var isNamed = false
     do throws(CodecError) {
       var count = try reader.readVarint()
       if count == 0 {
         let found = try reader.readByte()
         isSegment = found == TransactionEncoder.segmentForm
-        guard isSegment || found == form else { return nil }
+        guard isSegment || found == form else { return false }
         if isSegment { _ = try Segment(from: &reader) }
         count = try reader.readVarint()
       }
       for _ in 0..<count {
         let name = try reader.readCollection(after: &previous)
-        names.insert(name)
-        _ = try reader.readBlob()
+        isNamed = true
+        guard body(name, try reader.readBlob()) else { return true }
         if try reader.readByte() & TransactionEncoder.checkFlag != 0 { _ = try reader.readBytes(4) }
         if !isSegment { _ = try reader.readBlob() }
       }
     } catch {
       // The bytes end in the middle of a document, which is expected.
     }
-    return names.isEmpty && !isSegment ? nil : names
+    return isNamed || isSegment
   }
 }

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Synchronization
 
 /// Complete segments of a large transaction that a session has staged without receiving the rest.
 ///
@@ -10,6 +11,8 @@ final class ReusableSegments: Sendable {
   /// The numbers of the segments, and their ranges in all bytes together.
   private let places: [(segment: UInt64, range: Range<Int>)]
   private let garbage: StagingGarbage
+  /// Whether another object has the segments now, and the store is not to forget them with this one.
+  private let isPassedOn = Mutex(false)
 
   private init(_ id: StagingID, _ places: [(segment: UInt64, range: Range<Int>)], _ garbage: StagingGarbage) {
     self.id = id
@@ -17,23 +20,32 @@ final class ReusableSegments: Sendable {
     self.garbage = garbage
   }
 
-  deinit { garbage.add(id) }
+  deinit { if !isPassedOn.withLock({ $0 }) { garbage.add(id) } }
+
+  /// Leaves the segments to another object.
+  func passOn() { isPassedOn.withLock { $0 = true } }
 
   /// Reads the segments that a session has left.
   ///
   /// Segments beyond half of the room are dropped: while the transaction arrives again, all of it is stored a
   /// second time.
   ///
-  /// - Returns: `nil` for nothing and for damaged segments, which the store is to forget.
+  /// - Returns: `nil` for nothing, for damaged segments, and for those of a document that was erased while
+  ///   they arrived. The store is to forget these.
   /// - Complexity: O(*n*) in the bytes.
   static func staged(
-    _ id: StagingID, in snapshot: borrowing ReadTransaction, roomBytes: Int, _ garbage: StagingGarbage,
-    at now: Duration
+    _ left: LeftSegments, in snapshot: borrowing ReadTransaction, roomBytes: Int, _ garbage: StagingGarbage,
+    _ erased: ErasedDocuments, at now: Duration
   ) throws -> StagedTransfer? {
+    let id = left.id
     var places: [(segment: UInt64, range: Range<Int>)] = []
     var outline: StagedOutline?
     do {
       try StagedSegments.forEachSegment(of: id, in: snapshot) { segment, site, transaction in
+        if erased.areNamed(in: transaction, since: left.erasedCount) {
+          outline = nil
+          return false
+        }
         var next = outline ?? StagedOutline(from: site, grain: StagedOutline.segmentsGrain)
         let start = next.byteCount
         guard next.site == site, next.append(transaction, isWhole: true), next.byteCount <= roomBytes / 2,

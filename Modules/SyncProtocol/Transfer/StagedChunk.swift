@@ -11,11 +11,15 @@ struct StagedChunk: Sendable {
   let id: StagingID
   let number: UInt32
   let bytes: [UInt8]
+  /// How many documents the store had erased when the transfer began.
+  let erasedCount: UInt64
 
   static func name(_ low: UInt64) -> StagingID { StagingID(high: mark, low: low) }
   static func isTransfer(_ id: StagingID) -> Bool { id.high == mark }
 
-  func put(in write: WriteTransaction) throws {
+  /// Stages the chunk, unless a document was erased since the transfer began, which may be in it.
+  func put(in write: WriteTransaction, _ erased: ErasedDocuments) throws {
+    guard erased.count == erasedCount else { return }
     // Without room for it, the rest is sent again after a restart.
     _ = try write.stage(bytes, as: number, of: id)
   }

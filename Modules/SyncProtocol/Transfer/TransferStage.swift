@@ -104,6 +104,29 @@ package final class TransferStage: Sendable {
     }
   }
 
+  /// Drops the transfers that name a document that is being erased.
+  ///
+  /// - Parameters:
+  ///   - documents: The erased documents.
+  ///   - removed: The names of which the store has removed something.
+  /// - Returns: The names of segmented transactions, of which the other segments can still be used.
+  func forget(naming documents: Set<HashedDocument>, removed: Set<StagingID>) -> [StagingID] {
+    state.withLock { state in
+      let isNamed = { (transfer: StagedTransfer) in
+        switch transfer.content {
+        case .beginning(let staged): documents.areNamed(in: staged.bytes[...])
+        case .segments(let segments): removed.contains(segments.id)
+        }
+      }
+      let dropped = state.transfers.filter(isNamed)
+      discard(dropped)
+      state.transfers.removeAll(where: isNamed)
+      let segments = dropped.compactMap(\.segments)
+      for segments in segments { segments.passOn() }
+      return segments.map(\.id)
+    }
+  }
+
   func keepsSegments(_ id: StagingID) -> Bool { segmented.contains(id) }
 
   private var segmented: Set<StagingID> { state.withLock { Set($0.transfers.compactMap(\.segments?.id)) } }
@@ -113,9 +136,9 @@ package final class TransferStage: Sendable {
   /// The first call alone loads what an earlier process has staged.
   ///
   /// Segments that the store has forgotten are dropped, and so are beginnings and segments of fewer than
-  /// `least` bytes in all.
+  /// `least` bytes in all, and segments of documents that were erased while they arrived.
   func load(
-    from store: Store, _ segments: SegmentStage, least: Int, at now: Duration
+    from store: Store, _ segments: SegmentStage, _ erased: ErasedDocuments, least: Int, at now: Duration
   ) throws(SyncError) {
     let isFirst = state.withLock { state in
       defer { state.isLoaded = true }
@@ -130,7 +153,10 @@ package final class TransferStage: Sendable {
         forget(known.subtracting(kept))
         for id in isFirst ? kept.sorted() : [] {
           if StagedSegments.isOne(id) {
-            if !segments.isUsed(id), !left.contains(id) { left.insert(id, at: 0) }
+            // Erasures have removed from these what they had to.
+            if !segments.isUsed(id), !left.contains(where: { $0.id == id }) {
+              left.insert(LeftSegments(id: id, erasedCount: erased.count), at: 0)
+            }
           } else if let transfer = try? StagedChunk.transfer(id, in: snapshot, at: now),
             transfer.outline.byteCount >= least
           {
@@ -139,9 +165,9 @@ package final class TransferStage: Sendable {
             garbage.add(id)
           }
         }
-        for id in left {
+        for transaction in left {
           let found = try ReusableSegments.staged(
-            id, in: snapshot, roomBytes: store.workingBytes, garbage, at: now)
+            transaction, in: snapshot, roomBytes: store.workingBytes, garbage, erased, at: now)
           if let found, found.outline.byteCount >= least { keep(found) }
         }
       }

@@ -37,6 +37,9 @@ struct StagedSegments {
   static func isOne(_ id: StagingID) -> Bool { id.high == mark }
   static func firstChunk(of segment: UInt64) -> UInt32 { UInt32(segment) * chunksPerSegment }
   static func segment(of chunk: UInt32) -> UInt64 { UInt64(chunk / chunksPerSegment) }
+  static func chunks(of segment: UInt64) -> ClosedRange<UInt32> {
+    firstChunk(of: segment)...firstChunk(of: segment) + (chunksPerSegment - 1)
+  }
 
   /// Drops the segments of transactions that are not in use.
   ///
@@ -55,7 +58,7 @@ struct StagedSegments {
   ///
   /// `body` receives the number of the segment, the site that sent it, and its bytes.
   static func forEachSegment(
-    of id: StagingID, from first: UInt64 = 0, in snapshot: borrowing ReadTransaction,
+    of id: StagingID, from first: UInt64 = 0, in snapshot: borrowing some SideReading & ~Copyable,
     _ body: (UInt64, SiteID, ArraySlice<UInt8>) throws -> Bool
   ) throws {
     var chunks = SegmentChunks()

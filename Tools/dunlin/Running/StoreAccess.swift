@@ -5,6 +5,7 @@ import DunlinFeed
 import Facade
 import Foundation
 import PeerControl
+import SyncProtocol
 
 /// How a command reaches a store: it opens it, or asks the peer that has it open.
 enum StoreAccess {
@@ -129,7 +130,10 @@ enum StoreAccess {
       let ids = try store.read { try StoreReport.erasable(documents, in: collection, $0) }
       // It removes their versions from the history, where the store keeps one.
       let history = try HistoryKeeper(store: store)
-      defer { withExtendedLifetime(history) {} }
+      // It removes what is staged of them.
+      let sync = SessionShared()
+      sync.attach(to: store)
+      defer { withExtendedLifetime((history, sync)) {} }
       return try store.write { try StoreReport.erase(ids, in: collection, $0) }.0
     case .peer(let peer):
       return try peer.ask(
