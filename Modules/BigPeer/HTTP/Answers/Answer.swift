@@ -20,6 +20,8 @@
     private(set) var mutatedDocumentIDs: [DocumentID] = []
     private var knownIDs: Set<DocumentID> = []
     var warnings: [String] = []
+    /// The documents whose content is in the rows.
+    var content = AnswerContent()
     /// Members that only some responses have.
     var members: [(key: TextKey, value: Value)] = []
 
@@ -72,6 +74,13 @@
 
     /// The bytes of a response without rows.
     func bytesWithoutRows() -> [UInt8] { beginning() + ending() }
+
+    /// The bytes of the response after a document was erased whose content was in the rows.
+    func bytesWithoutContent(_ rows: TextKey) -> [UInt8] {
+      var answer = self
+      answer.members.append((key: "contentErased", value: .bool(true)))
+      return answer.bytes(rows)
+    }
 
     /// The bytes of the whole response.
     func bytes(_ rows: TextKey = "items", _ values: [Value] = []) -> [UInt8] {

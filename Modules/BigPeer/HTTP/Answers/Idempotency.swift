@@ -14,12 +14,25 @@
     static let textBytes = 255
     /// About what a stored response takes besides its own bytes, in bytes.
     private static let overhead = 256
+    /// About what is stored for each document whose content a response contains, in bytes.
+    private static let contentOverhead = 160
     /// The maximum number of expired records that one write removes.
     private static let purgedAtOnce = 64
+    /// The number of documents after which a write removes no further records.
+    private static let purgedDocuments = 2_000
 
     private static let answers = SideTable("http.idempotency")
-    /// The same keys, ordered by the time at which they expire.
+    /// The same keys, ordered by the time at which they expire; the value has the documents of the response.
     private static let expiries = SideTable("http.idempotency.expiry")
+    /// Responses with content of documents, by the same keys; the record has what remains after an erasure.
+    private static let contents = SideTable("http.idempotency.content")
+
+    /// The documents whose content a response contains, and the response without any.
+    struct Content {
+      let documents: [HashedDocument]
+      /// The response to repeated requests once one of the documents has been erased.
+      let rest: [UInt8]
+    }
 
     private let hash: [UInt8]
     private let fingerprint: [UInt8]
@@ -56,7 +69,7 @@
         room: KeptAnswers(owner: Array(SHA256.hash(data: Array(owner.utf8))), limits))
     }
 
-    /// The stored response to the same write.
+    /// The stored response to the same write; without content once a document in it has been erased.
     ///
     /// - Returns: `nil` when the write was not done within the last 24 hours.
     /// - Throws: `idempotencyKey` when another write was done with this key; `keptAnswers` when the write was
@@ -72,20 +85,41 @@
         throw Problem(
           .unprocessableContent, "idempotencyKey", "the Idempotency-Key was used for another request")
       }
-      return record.answer
+      return try transaction.sideValue(Self.contents, key: expiry(record)) ?? record.answer
     }
 
     /// Stores the response to a write, in the write's own transaction, and removes some expired records.
     ///
+    /// A response with content of documents is stored apart from its record. So the store can remove it when
+    /// one of the documents is erased, whoever erases it, and the record still tells that the write was done.
+    ///
     /// - Throws: `limit` for a response that is too large to be stored; `keptAnswers` when there is no room
     ///   for it; `StoreError`.
-    func keep(_ answer: [UInt8], in transaction: WriteTransaction, at now: Int64) throws {
+    func keep(
+      _ answer: [UInt8], _ content: Content? = nil, in transaction: WriteTransaction, at now: Int64
+    ) throws {
       try Self.purge(transaction, at: now)
-      let record = Record(expires: now + Self.lifetime, fingerprint: fingerprint, answer: answer)
-      try room.add(answer.count + Self.overhead, expiring: record.expires, in: transaction, at: now)
+      let record = Record(
+        expires: now + Self.lifetime, fingerprint: fingerprint, answer: content?.rest ?? answer)
+      var byteCount = record.answer.count + Self.overhead
+      if let content { byteCount += answer.count + content.documents.count * Self.contentOverhead }
+      try room.add(byteCount, expiring: record.expires, in: transaction, at: now)
       try transaction.setSideValue(record.stored, Self.answers, key: hash)
+      let documents = content?.documents ?? []
       try transaction.setSideValue(
-        [1], Self.expiries, key: Self.bigEndian(record.expires) + hash)
+        [1] + documents.flatMap(\.bytes), Self.expiries, key: expiry(record))
+      guard !documents.isEmpty else { return }
+      try transaction.setSideValue(answer, Self.contents, key: expiry(record), contentOf: documents)
+    }
+
+    private func expiry(_ record: Record) -> [UInt8] { Self.bigEndian(record.expires) + hash }
+
+    /// The documents whose content a response contained when it was stored, from the value in `expiries`.
+    private static func documents(_ stored: [UInt8]) -> [HashedDocument] {
+      let bytes = stored.dropFirst()
+      return stride(from: bytes.startIndex, to: bytes.endIndex, by: HashedDocument.byteCount).compactMap {
+        HashedDocument(bytes[$0...].prefix(HashedDocument.byteCount))
+      }
     }
 
     private static func purge(_ transaction: WriteTransaction, at now: Int64) throws {
@@ -95,12 +129,19 @@
         expired.append(key)
         return expired.count < purgedAtOnce
       }
-      for key in expired {
+      var documentCount = 0
+      for key in expired where documentCount < purgedDocuments {
         let hash = Array(key.dropFirst(8))
         // The key may have been used again since.
         let record = try transaction.sideValue(answers, key: hash).flatMap { Record(stored: $0) }
         if record.map({ $0.expires <= now }) ?? true {
           try transaction.setSideValue(nil, answers, key: hash)
+        }
+        let documents = Self.documents(
+          try transaction.sideValue(expiries, key: key, ignoringDamage: true) ?? [])
+        if !documents.isEmpty {
+          try transaction.removeSideValue(contents, key: key, contentOf: documents)
+          documentCount += documents.count
         }
         try transaction.setSideValue(nil, expiries, key: key)
       }

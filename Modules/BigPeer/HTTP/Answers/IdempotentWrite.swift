@@ -120,7 +120,12 @@
           }
           // Without room for the response the write fails as a whole.
           try admission.reserveAnswer(bytes.count)
-          try key?.keep(bytes, in: transaction, at: time)
+          let content =
+            answer.content.isEmpty
+            ? nil
+            : IdempotencyKey.Content(
+              documents: answer.content.documents, rest: answer.bytesWithoutContent(rows))
+          try key?.keep(bytes, content, in: transaction, at: time)
           note.make(transaction.sequence)
           return .done(bytes, answer.transaction)
         }.0

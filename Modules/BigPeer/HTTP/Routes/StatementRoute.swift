@@ -82,6 +82,9 @@
         let result = try engine.execute(prepared, arguments: arguments, in: transaction, context: context)
         answer.addMutated(result.mutatedDocumentIDs)
         answer.warnings = result.hints
+        if !result.rows.isEmpty {
+          answer.content.add(rowsOf: prepared.statement, on: result.mutatedDocumentIDs)
+        }
         return try result.rows.map { .map(try $0.values()) }
       }.response()
     }
