@@ -1,3 +1,5 @@
+import CRDTCore
+import DocStore
 import Foundation
 import TestKit
 import Testing
@@ -175,6 +177,45 @@ import Testing
     #expect(try !holdsIt())
     #expect(try run("erase", store, "things", "d321", "--json").output.contains("\"found\":0"))
     #expect(try run("erase", store, "thnigs", "d1").errors.contains("did you mean 'things'?"))
+  }
+
+  /// Writes what sync has staged of a transfer whose link broke: the site of the sender, and a beginning.
+  private func stage(_ text: String, of id: String, _ transaction: WriteTransaction) throws {
+    var beginning = ByteWriter()
+    beginning.writeVarint(1)
+    beginning.writeString("things")
+    beginning.writeBlob(try DocumentID(id).bytes)
+    beginning.write(0)
+    beginning.writeVarint(1 << 20)
+    beginning.write(Array(text.utf8))
+    for (number, bytes) in [[UInt8](repeating: 7, count: 16), beginning.bytes].enumerated() {
+      var key = ByteWriter()
+      key.write(Array("transfer\(id)".utf8))
+      while key.count < 16 { key.write(0) }
+      key.writeFixed(UInt32(number))
+      var value = ByteWriter()
+      value.writeFixed(try transaction.lastingTime())
+      value.write(bytes)
+      try transaction.setSideValue(value.bytes, SideTable(working: "staging"), key: key.bytes)
+    }
+  }
+
+  @Test func `what is staged of an erased document goes, too, and what is staged of others stays`() throws {
+    let parts = ["d1", "d2"].map { (id: $0, text: "a part of \($0) that must not sing") }
+    func held() throws -> [String] {
+      let file = try Data(contentsOf: data)
+      return parts.filter { file.range(of: Data($0.text.utf8)) != nil }.map(\.id)
+    }
+    let opened = try Store.open(at: store)
+    try opened.write { transaction in
+      for part in parts { try stage(part.text, of: part.id, transaction) }
+    }
+    opened.close()
+    #expect(try held() == ["d1", "d2"])
+    #expect(try run("erase", store, "things", "d1").status == 0)
+    #expect(try run("compact", store).status == 0)
+    #expect(try held() == ["d2"])
+    #expect(try run("verify", store).status == 0)
   }
 
   @Test func `a store that does not open can be verified, and rescued into a new one`() throws {
