@@ -256,7 +256,8 @@ extension WriteTransaction {
     }
     guard isPut else { return false }
     recordBytes += document.record.count
-    if !document.isAlive, try RecordView(document.record.rawBytes).isErased(sites: sites) {
+    let view = RecordView(document.record.rawBytes)
+    if !document.isAlive, view.hasFloor, try view.isErased(sites: sites) {
       erased.insert(HashedDocument(collection: step.collection, id: step.key.id))
     }
     _ = drawSequence()
