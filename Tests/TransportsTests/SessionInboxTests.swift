@@ -113,9 +113,9 @@ import Testing
     #expect(inbox.hasRoom)
     #expect(inbox.post(chunk: [UInt8](repeating: 1, count: DriverLimits.unseenBytes)))
     for isAdmitted in [false, true] {
-      if isAdmitted { expect(!inbox.postAdmission()) }
+      if isAdmitted { expect(!inbox.postAdmission(.everything)) }
       let input = try #require(inbox.take(keepingTurn: true, holdingChunks: true).input)
-      expect(input.chunks.isEmpty && input.isAdmitted == isAdmitted)
+      expect(input.chunks.isEmpty && (input.admitted != nil) == isAdmitted)
       expect(!inbox.hasRoom)
     }
     let chunks = try #require(inbox.take(keepingTurn: true, holdingChunks: false).input).chunks

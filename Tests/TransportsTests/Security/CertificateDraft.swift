@@ -203,7 +203,9 @@
       changed("a user too long", "cannot be read") {
         $0.statement?.user = String(repeating: "u", count: 129)
       },
-      changed("access rules", "restricts") { $0.statement?.rules = [1] },
+      changed("a grant's hash of one byte", "cannot be read") {
+        $0.statementBytes = [0x30, 9, 2, 1, 1, 0x0C, 1, 0x61, 4, 1, 1]
+      },
       changed("the proof of a shared key", "another kind of proof") { $0.statement?.proof = .sharedKey },
       changed("a critical extension that is unknown", "") {
         $0.others = [Certificate.Extension(oid: [1, 2, 3, 4], critical: true, value: [5, 0])]
@@ -299,7 +301,9 @@
         $0.purposes = [BigPeerPurpose.usage]
       },
       between("an authority between that names a user", "says more") { $0.statement?.user = "ann" },
-      between("an authority between with access rules", "says more") { $0.statement?.rules = [1] },
+      between("an authority between with a grant", "says more") {
+        $0.statement?.grant = GrantHash(repeatElement(1, count: 32))
+      },
       between("an authority between that comes from a login", "says more") {
         $0.statement?.proof = .online
       },

@@ -321,7 +321,9 @@
         },
         changed("ended", "which has ended: the clock here says") { $0.validUntil = Date() - 60 },
         changed("not begun", "which has not begun: the clock here says") { $0.validFrom = Date() + 3_600 },
-        changed("restricted", "restricts what the peer may do") { $0.statement?.rules = [1] },
+        changed("with a grant and no text of it", "text is missing") {
+          $0.statement?.grant = GrantHash(repeatElement(1, count: 32))
+        },
         changed("too large", "more than 1024 bytes") {
           $0.others = [
             Certificate.Extension(
