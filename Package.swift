@@ -135,7 +135,7 @@ let package = Package(
     layer("QueryEngine", below: ["Failpoints", "CRDTCore", "DocStore", "QueryLanguage"]),
     layer("DunlinFeed", below: ["CRDTCore", "DocStore", "QueryEngine"]),
     layer("SyncProtocol", below: ["Failpoints", "CRDTCore", "DocStore", "QueryLanguage", "CZlib"]),
-    layer("ScopePolicy", below: ["CRDTCore", "DocStore", "SyncProtocol"]),
+    layer("ScopePolicy", below: ["CRDTCore", "DocStore", "QueryLanguage", "SyncProtocol"]),
     layer(
       "Links",
       below: [
@@ -181,8 +181,8 @@ let package = Package(
     .executableTarget(
       name: "dunlin",
       dependencies: [
-        "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "Links", "Transports",
-        "DunlinControl", "Facade",
+        "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "ScopePolicy", "Links",
+        "Transports", "DunlinControl", "Facade",
         "CZlib", "PeerControl", .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -214,7 +214,9 @@ let package = Package(
         "CZlib", "TestKit",
       ],
       resources: [.copy("Golden")]),
-    tests("ScopePolicyTests", using: ["CRDTCore", "SyncProtocol", "ScopePolicy"]),
+    tests(
+      "ScopePolicyTests",
+      using: ["CRDTCore", "DocStore", "QueryLanguage", "SyncProtocol", "ScopePolicy", "TestKit"]),
     tests("TestKitTests", using: ["TestKit"]),
     // A login service, right and wrong.
     .target(

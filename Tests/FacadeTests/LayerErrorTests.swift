@@ -117,6 +117,16 @@ import Transports
     try expect(ScopeError(.malformed, "m"), "argument")
   }
 
+  @Test func `an error of access rules names the place and the line`() throws {
+    for code in RulesError.Code.allCases {
+      let expected: [RulesError.Code: String] = [.collectionName: "invalidCollectionName", .limit: "limit"]
+      try expect(RulesError(code, "m"), expected[code] ?? "argument")
+    }
+    try expect(
+      RulesError(.malformed, "m", at: "read.all", line: 3, collection: "c"), "argument",
+      ["path": "read.all", "line": "3", "collection": "c"], message: "read.all: m")
+  }
+
   @Test func `a failed link has the code for what a user can do`() throws {
     let codes: [(LinkError.Code, String)] = [
       (.closed, "closed"), (.cancelled, "cancelled"), (.disconnected, "closed"), (.refused, "unreachable"),

@@ -78,6 +78,8 @@ extension ErrorLayer {
       // The codes are those of queries, as the other peer has sent them.
       ErrorLayer(RemoteQueryError.self),
       ErrorLayer(ScopeError.self, [.collectionName: .invalidCollectionName], rest: .argument),
+      ErrorLayer(
+        RulesError.self, [.collectionName: .invalidCollectionName, .limit: .limit], rest: .argument),
     ] + logins
 
   #if TLS

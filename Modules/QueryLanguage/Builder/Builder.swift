@@ -22,6 +22,11 @@ public enum Builder {
 
   private static func parsePredicate(_ text: String) throws(QueryError) -> Expression {
     var parser = try Parser(text, dialect: .builder)
+    return try parsePredicate(&parser)
+  }
+
+  /// Parses the one predicate that a parser's text is.
+  static func parsePredicate(_ parser: inout Parser) throws(QueryError) -> Expression {
     let expression = try parser.parseBuilderOr().expression
     guard parser.current.kind == .end else { throw parser.builderTail() }
     return expression
@@ -176,12 +181,15 @@ extension Parser {
       guard case .string(let name) = current.kind else { throw unexpected(["an argument's name in quotes"]) }
       advance()
       try expect(.closeBracket)
+      sourceMap.note(.parameter(TextKey(name)), at: dollar.start)
       return try node(.parameter(TextKey(name)))
     }
     try expect(.dot)
     guard let name = current.name else { throw unexpected(["an argument's name"]) }
     advance()
-    return try node(.parameter(TextKey(name)))
+    let whole = parseParameterParts(after: name)
+    sourceMap.note(.parameter(whole), at: dollar.start)
+    return try node(.parameter(whole))
   }
 
   private mutating func parseBuilderWord(_ word: String) throws(QueryError) -> ParsedExpression {

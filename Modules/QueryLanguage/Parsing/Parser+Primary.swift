@@ -50,10 +50,28 @@ extension Parser {
       advance()
       throw unexpected(["a parameter's name"])
     }
-    sourceMap.note(.parameter(TextKey(name)), at: current.start)
+    let start = current.start
     advance()
     advance()
-    return try node(.parameter(TextKey(name)))
+    let whole = parseParameterParts(after: name)
+    sourceMap.note(.parameter(whole), at: start)
+    return try node(.parameter(whole))
+  }
+
+  /// Parses the further parts of a parameter's name in access rules: `.id` in `:user.id`.
+  ///
+  /// - Parameter first: The part before the current token.
+  /// - Returns: The parts, joined by points; outside of rules the first part alone.
+  mutating func parseParameterParts(after first: String) -> TextKey {
+    var name = first
+    while isRule, at(.dot), current.start == tokens[max(index - 1, 0)].end, let part = peek().name,
+      peek().start == current.end
+    {
+      name += "." + part
+      advance()
+      advance()
+    }
+    return TextKey(name)
   }
 
   /// Parses an operand that begins with a keyword.

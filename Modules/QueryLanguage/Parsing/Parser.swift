@@ -30,6 +30,8 @@ struct Parser {
   var levelLimit = Limits.depth
   /// Whether the statement is for a subscription.
   var isSubscription = false
+  /// Whether the text is a query of access rules, whose parameters have names of several parts: `:user.id`.
+  var isRule = false
   /// The hint comments whose source is not parsed yet.
   var hintComments: [HintComment]
   var sourceMap: SourceMap

@@ -12,9 +12,28 @@ extension SubscriptionQuery {
     }
   }
 
+  /// The conditions that are not true of a document, each in DQL with its arguments; empty where it matches.
+  ///
+  /// - Complexity: O(*n*) in the conditions' nodes.
+  package func unmetConditions(
+    of id: DocumentID, _ record: borrowing RecordView, _ keys: KeyTable
+  ) -> [String] {
+    compiled.unmetConditions(of: id, record, keys)
+  }
+
+  /// The conditions that no document with an id satisfies, whatever its other fields are.
+  package func unmetConditions(of id: DocumentID) -> [String] {
+    compiled.conditions.filter { condition in
+      guard condition.paths.allSatisfy({ $0 == [.key("_id")] }) else { return false }
+      return (try? Evaluator.matches(condition) { _ in id.value }) == false
+    }.map(\.plainText)
+  }
+}
+
+extension CompiledPredicate {
   /// The conditions that a document must all satisfy; empty where every document matches.
-  private var conditions: [Expression] {
-    switch predicate {
+  fileprivate var conditions: [Expression] {
+    switch expression {
     case .and(let terms): terms
     case .some(let predicate): [predicate]
     case nil: []
@@ -34,14 +53,6 @@ extension SubscriptionQuery {
       if !matcher.matches(id.bytes.span.bytes, record) { unmet.append(condition.plainText) }
     }
     return unmet
-  }
-
-  /// The conditions that no document with an id satisfies, whatever its other fields are.
-  package func unmetConditions(of id: DocumentID) -> [String] {
-    conditions.filter { condition in
-      guard condition.paths.allSatisfy({ $0 == [.key("_id")] }) else { return false }
-      return (try? Evaluator.matches(condition) { _ in id.value }) == false
-    }.map(\.plainText)
   }
 }
 

@@ -15,6 +15,9 @@ extension Expression {
     }
   }
 
+  /// This expression with every constant part replaced by its value; parameters stay.
+  var foldingConstants: Expression { rewritten { $0.folded } }
+
   /// The value of a node over constants; any other node is unchanged.
   private var folded: Expression {
     switch self {
