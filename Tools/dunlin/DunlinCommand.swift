@@ -22,7 +22,7 @@ struct DunlinCommand: AsyncParsableCommand {
       BackupsCommand.self, RestoreCommand.self,
       CompactCommand.self, EvictCommand.self, EraseCommand.self, ClockCommand.self, PeersCommand.self,
       StatusCommand.self, TopCommand.self,
-      WhyCommand.self,
+      WhyCommand.self, RulesCommand.self,
     ] + keyCommands)
 
   private static var keyCommands: [any ParsableCommand.Type] {
