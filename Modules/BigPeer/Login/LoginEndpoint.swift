@@ -227,7 +227,8 @@
       let issuer = service.issuer
       do {
         let certificate = try issuer.issue(
-          to: request.deviceKey, user: user, seconds: seconds, information: claims.information, now: now)
+          to: request.deviceKey, user: user, seconds: seconds, information: claims.information,
+          grant: claims.grant, now: now)
         event.user = user
         event.serialNumber = certificate.serialNumber
         event.validUntil = certificate.validUntil

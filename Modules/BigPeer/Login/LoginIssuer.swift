@@ -88,11 +88,13 @@
     ///   - user: The user of the device.
     ///   - seconds: The validity from now on; it ends with the intermediate authority at the latest.
     ///   - information: The information that all peers receive about the device.
+    ///   - grant: What the user may do; `nil` for everything.
     ///   - now: The time.
     /// - Returns: The certificate, and that of the intermediate authority.
     /// - Throws: `credentials` if the intermediate authority has expired.
     package func issue(
-      to deviceKey: PeerKey, user: String?, seconds: TimeInterval, information: [TextKey: Value], now: Date
+      to deviceKey: PeerKey, user: String?, seconds: TimeInterval, information: [TextKey: Value],
+      grant: GrantTexts? = nil, now: Date
     ) throws(LinkError) -> PeerCertificate {
       guard authority.validUntil > now else {
         throw LinkError(
@@ -100,7 +102,7 @@
       }
       return try authority.issue(
         for: deviceKey, user: user, validity: now - Self.past..<now + seconds, proof: .online,
-        information: information)
+        information: information, grant: grant)
     }
 
     /// Issues the certificate of the big peer itself; it expires with the intermediate authority.

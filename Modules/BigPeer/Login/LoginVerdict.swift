@@ -1,6 +1,8 @@
 #if Server
   package import CRDTCore
-  import Links
+  package import Links
+  import ScopePolicy
+  import SyncProtocol
 
   /// The result of an application's webhook for a token.
   package enum LoginVerdict: Hashable, Sendable {
@@ -8,7 +10,7 @@
     case granted(LoginClaims)
     /// The token is not valid.
     case denied
-    /// The token is valid, but the user's permissions are restricted, which nothing here can enforce.
+    /// The token is valid, but the user's permissions cannot be read, or peers cannot enforce them.
     case restricted(why: String)
     /// Any other response: nothing is granted.
     case faulty(why: String, retryAfter: Duration?)
@@ -22,14 +24,18 @@
     package let clientInfo: Value?
     /// For all peers of the device, inside its certificate.
     package let information: [TextKey: Value]
+    /// What the user may do; `nil` for everything.
+    package let grant: GrantTexts?
 
     package init(
-      userID: String, expirationSeconds: Int64, clientInfo: Value?, information: [TextKey: Value]
+      userID: String, expirationSeconds: Int64, clientInfo: Value?, information: [TextKey: Value],
+      grant: GrantTexts? = nil
     ) {
       self.userID = userID
       self.expirationSeconds = expirationSeconds
       self.clientInfo = clientInfo
       self.information = information
+      self.grant = grant
     }
   }
 
@@ -66,7 +72,7 @@
       try expect(
         fields, "it",
         [
-          "authenticated", "userID", "expirationSeconds", "permissions", "clientInfo",
+          "authenticated", "userID", "expirationSeconds", "permissions", "claims", "clientInfo",
           "identityServiceMetadata",
         ])
       guard case .bool(let isAuthenticated)? = fields["authenticated"] else {
@@ -74,7 +80,8 @@
       }
       let userID = try userID(fields["userID"])
       let seconds = try expirationSeconds(fields["expirationSeconds"])
-      let restriction = try restriction(fields["permissions"])
+      let isRestricted = try isRestricted(fields["permissions"])
+      let claims = try claims(fields["claims"])
       let information = try information(fields["identityServiceMetadata"])
       let clientInfo = fields["clientInfo"].flatMap { $0 == .null ? nil : $0 }
       if let clientInfo {
@@ -89,10 +96,16 @@
       guard fields["permissions"] != nil else {
         throw Mistake("\"permissions\" is missing: say that reading and writing may do everything")
       }
-      if let restriction { return .restricted(why: restriction) }
+      let grant: GrantTexts?
+      do throws(RulesError) {
+        grant = isRestricted ? try Self.grant(fields["permissions"] ?? .null, claims, user: userID) : nil
+      } catch {
+        return .restricted(why: "the permissions are not everything: \(error.message)")
+      }
       return .granted(
         LoginClaims(
-          userID: userID, expirationSeconds: seconds, clientInfo: clientInfo, information: information))
+          userID: userID, expirationSeconds: seconds, clientInfo: clientInfo, information: information,
+          grant: grant))
     }
 
     private static func expect(_ fields: [TextKey: Value], _ what: String, _ known: Set<TextKey>)
@@ -138,14 +151,41 @@
 
     // MARK: - Permissions
 
-    /// The restrictions of a user's permissions.
-    ///
-    /// - Returns: `nil` if the user may do everything.
-    private static func restriction(_ value: Value?) throws(Mistake) -> String? {
-      guard let value else { return nil }
+    /// The claims of a user, which rules read.
+    private static func claims(_ value: Value?) throws(Mistake) -> Claims {
+      switch value {
+      case nil, .null?: return .none
+      case .map(let fields)?:
+        do {
+          return try Claims(fields)
+        } catch {
+          throw Mistake("\"claims\" are wrong: \(PlainText.of(error.message))")
+        }
+      default: throw Mistake("\"claims\" is no object")
+      }
+    }
+
+    /// The grant with a user's permissions, which peers can enforce.
+    private static func grant(
+      _ permissions: Value, _ claims: Claims, user: String
+    ) throws(RulesError) -> GrantTexts {
+      let rules = try AccessRules(permissions)
+      let hash = TextDigest.sha256(of: rules.canonical)
+      let grant = try Grant(rules: Grant.RulesReference(name: "permissions", sha256: hash), claims: claims)
+      _ = try PeerAccess(grant, rules, user: user)
+      do {
+        return try GrantTexts(checking: grant.canonical, rules: rules.canonical)
+      } catch {
+        throw RulesError(.limit, error.message)
+      }
+    }
+
+    /// Whether a user's permissions are other ones than everything.
+    private static func isRestricted(_ value: Value?) throws(Mistake) -> Bool {
+      guard let value else { return false }
       guard case .map(let fields) = value else { throw Mistake("\"permissions\" is no object") }
       try expect(fields, "\"permissions\"", ["read", "write"])
-      var restrictions: [String] = []
+      var isRestricted = false
       for name: TextKey in ["read", "write"] {
         guard case .map(let permission)? = fields[name] else {
           throw Mistake("\"permissions.\(name)\" is missing, or no object")
@@ -160,11 +200,9 @@
         case .map(let fields)?: queries = fields
         default: throw Mistake("\"permissions.\(name).queriesByCollection\" is no object")
         }
-        if !isEverything || !queries.isEmpty { restrictions.append(name.text) }
+        if !isEverything || !queries.isEmpty { isRestricted = true }
       }
-      guard !restrictions.isEmpty else { return nil }
-      return
-        "the permissions to \(restrictions.joined(separator: " and to ")) are not everything, and access rules are not enforced yet"
+      return isRestricted
     }
   }
 #endif

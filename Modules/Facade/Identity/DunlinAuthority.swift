@@ -82,6 +82,28 @@
       }
     }
 
+    /// Issues a certificate that restricts what the peer may read.
+    ///
+    /// - Parameters:
+    ///   - deviceKey: The device's public key, as returned by ``DunlinDevice/publicKey(path:keyStore:)``.
+    ///   - user: The user that the device acts for, 1 to 128 bytes; `nil` for none.
+    ///   - grant: What the peer may do.
+    ///   - validity: The certificate's period; an intermediate authority cuts it to its own period.
+    /// - Returns: The certificate (PEM), after it that of an intermediate authority, and then the texts of the
+    ///   grant.
+    /// - Throws: `identity` when the key is invalid, a text is too long, or the rules cannot be enforced.
+    public func issue(
+      deviceKey: String, user: String? = nil, grant: DunlinGrant, validity: Range<Date>
+    ) throws -> String {
+      try grant.check(user: user)
+      return try translatingErrors {
+        try authority.issue(
+          for: PeerKey(hexadecimal: deviceKey), user: user, validity: validity,
+          proof: authority.trusted.proof, grant: grant.texts
+        ).pem
+      }
+    }
+
     /// Issues a certificate that is marked as coming from a login, which is that of a small peer.
     func issueForLogin(deviceKey: String, user: String?, validity: Range<Date>) throws -> String {
       try translatingErrors {
@@ -100,6 +122,8 @@
     public let user: String?
     /// The kind of the peer.
     public let kind: DunlinPeerKind
+    /// Whether it has a grant; without one the peer may do everything.
+    public let hasGrant: Bool
     /// The device's public key.
     public let deviceKey: String
     /// The start of its validity.
@@ -118,6 +142,7 @@
       appID = certificate.application
       user = certificate.user
       kind = certificate.isBigPeer ? .big : .small
+      hasGrant = certificate.isRestricted
       deviceKey = key.description
       validFrom = certificate.validFrom
       validUntil = certificate.validUntil

@@ -19,7 +19,7 @@
       var obtained: Date?
     }
 
-    private static let byteLimit = 32 << 10
+    private static let byteLimit = 96 << 10
     private static let version: Int64 = 1
     private let file: SecretFile
     /// The path, for messages.

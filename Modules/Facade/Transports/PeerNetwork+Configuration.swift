@@ -1,5 +1,6 @@
 import Links
 import Logging
+import ScopePolicy
 import SyncProtocol
 import Transports
 
@@ -20,6 +21,13 @@ extension DunlinConfiguration {
     options.device = PeerNetwork.Device(name: peerName.isEmpty ? HostName.own : peerName)
     #if TLS
       options.requiresProof = requiresProof
+      options.access = { (texts, identity) throws(GrantRefusal) in
+        do throws(RulesError) {
+          return try PeerAccess(grant: texts.grant, rules: texts.rules, user: identity.user)
+        } catch {
+          throw GrantRefusal(error.message)
+        }
+      }
     #endif
     return options
   }

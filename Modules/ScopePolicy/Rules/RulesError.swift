@@ -16,6 +16,8 @@ package struct RulesError: CodedError, Hashable {
     case limit
     /// The text is not in its canonical form, so that its hash says nothing.
     case notCanonical
+    /// The rules are right, and this release cannot enforce them.
+    case unenforced
   }
 
   package let code: Code

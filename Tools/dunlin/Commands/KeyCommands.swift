@@ -180,8 +180,27 @@
       var user: String?
       @Option(help: "small (a device) or big (the cloud peer). Others refuse a peer that says it is another.")
       var kind = PeerRole.small
+      @Option(
+        help: ArgumentHelp(
+          "What the device may read, such as {\"rules\":\"waiter.json\",\"claims\":{\"team\":\"red\"}}; everything when not given.",
+          valueName: "file"), completion: .file())
+      var grant: String?
 
-      func run() throws { try options.issue(by: options.opened, for: key, user: user, kind: kind.peerKind) }
+      func validate() throws {
+        guard grant == nil || kind == .small else {
+          throw ValidationError("--grant is for devices; a big peer may read everything")
+        }
+      }
+
+      func run() throws {
+        let authority = try options.opened
+        guard let grant else {
+          return try options.issue(by: authority, for: key, user: user, kind: kind.peerKind)
+        }
+        try options.put(
+          authority.issue(
+            deviceKey: key, user: user, grant: GrantFile.grant(grant), validity: options.validity))
+      }
     }
 
     struct Show: ParsableCommand {
@@ -199,6 +218,7 @@
         print("application  \(certificate.appID)")
         print("user         \(certificate.user ?? "none")")
         print("kind         \(certificate.kind)")
+        print("grant        \(certificate.hasGrant ? "yes" : "none: everything")")
         print("device key   \(certificate.deviceKey)")
         print("valid from   \(certificate.validFrom.timeText)")
         print("valid until  \(certificate.validUntil.timeText)")
@@ -223,6 +243,10 @@
         guard former.appID == authority.appID else {
           throw ToolError(
             "\(file): the certificate is for \(former.appID), and the authority for \(authority.appID)")
+        }
+        guard !former.hasGrant else {
+          throw ToolError(
+            "\(file): the certificate has a grant: issue the next one with dunlin cert issue --grant")
         }
         try options.issue(
           by: authority, for: former.deviceKey, user: former.user, kind: kind?.peerKind ?? former.kind)
@@ -254,8 +278,14 @@
     func issue(
       by authority: DunlinAuthority, for deviceKey: String, user: String?, kind: DunlinPeerKind
     ) throws {
-      let text = try authority.issue(
-        deviceKey: deviceKey, user: user, kind: kind, validity: Validity.fromNow(days))
+      try put(authority.issue(deviceKey: deviceKey, user: user, kind: kind, validity: validity))
+    }
+
+    /// For how long the certificate holds.
+    var validity: Range<Date> { Validity.fromNow(days) }
+
+    /// Prints the certificate, or writes it to its file.
+    func put(_ text: String) throws {
       guard json else { return try TextFile.put(text, to: out, isSecret: false) }
       if let out { try TextFile.write(text, to: out, isSecret: false) }
       var values = try DunlinCertificate(text: text).values
@@ -269,7 +299,8 @@
     fileprivate var values: [TextKey: Value] {
       [
         "application": .string(appID), "user": user.map { .string($0) } ?? .null,
-        "kind": .string("\(kind)"), "deviceKey": .string(deviceKey), "validFrom": .string(validFrom.timeText),
+        "kind": .string("\(kind)"), "hasGrant": .bool(hasGrant), "deviceKey": .string(deviceKey),
+        "validFrom": .string(validFrom.timeText),
         "validUntil": .string(validUntil.timeText),
       ]
     }

@@ -1,0 +1,66 @@
+import CRDTCore
+import QueryLanguage
+package import SyncProtocol
+
+extension PeerAccess {
+  /// What a grant lets a peer do, in the form that a session asks.
+  ///
+  /// - Parameters:
+  ///   - grant: The grant, in its canonical form.
+  ///   - rules: The rules that it refers to, in their canonical form.
+  ///   - user: The user that the peer's certificate names.
+  /// - Throws: Why the grant cannot be read; `unenforced` for rules that this release cannot enforce.
+  package init(grant: [UInt8], rules: [UInt8], user: String?) throws(RulesError) {
+    try self.init(Grant(canonical: grant), AccessRules(canonical: rules), user: user)
+  }
+
+  /// What a grant with its rules lets a peer do.
+  ///
+  /// - Throws: `unenforced` for rules that this release cannot enforce: those that restrict writing, and those
+  ///   that read other fields than `_id`.
+  package init(_ grant: Grant, _ rules: AccessRules, user: String?) throws(RulesError) {
+    guard rules.write.isEverything else {
+      throw RulesError(.unenforced, "rules that restrict writing are not enforced yet", at: "write")
+    }
+    let reading = try Self.reading(rules, grant.claims, user: user)
+    self.init(
+      reading: reading, runsStatements: grant.remoteQueries && reading == .everything,
+      hearsPresence: grant.presence != .none)
+  }
+
+  private static func reading(
+    _ rules: AccessRules, _ claims: Claims, user: String?
+  ) throws(RulesError) -> Reading {
+    guard !rules.read.isEverything else { return .everything }
+    let access = CompiledRules(rules, claims: claims, user: user).read
+    var readable: [TextKey: ReadRule] = [:]
+    for name in rules.read.queries.keys.sorted() {
+      let rule = access.rule(for: name.text)
+      if rule.isNothing { continue }
+      readable[name] = try ReadRule(rule, of: name.text)
+    }
+    return .collections(readable)
+  }
+}
+
+extension ReadRule {
+  fileprivate init(_ rule: CollectionRule, of collection: String) throws(RulesError) {
+    if rule.isEverything {
+      self = .all
+      return
+    }
+    let predicates = rule.parts.filter(\.mayAccept).compactMap(\.predicate)
+    guard predicates.allSatisfy(\.readsOnlyID) else {
+      throw RulesError(
+        .unenforced, "rules for reading that look at other fields than _id are not enforced yet",
+        at: "read.queriesByCollection.\(collection)", collection: collection)
+    }
+    let lanes = predicates.sorted().reduce(HashLanes("ids", seed: 1)) {
+      $0.combined(with: HashLanes($1.bytes.span.bytes))
+    }
+    self.init(fingerprint: lanes.first) { bytes in
+      guard let id = try? DocumentID.decode(bytes) else { return false }
+      return predicates.contains { $0.accepts(id: id) }
+    }
+  }
+}
