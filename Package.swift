@@ -235,7 +235,7 @@ let package = Package(
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOWebSocket", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
-      ] + security),
+      ] + security, resources: [.copy("Golden")]),
     // Programs that are all top level, which the compiler takes for synchronous or asynchronous.
     program("toplevel-waiting", "Tests/TopLevel/Waiting"),
     program("toplevel-awaiting", "Tests/TopLevel/Awaiting"),

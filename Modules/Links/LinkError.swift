@@ -32,8 +32,10 @@ public struct LinkError: CodedError, Hashable, CustomStringConvertible {
     public static let malformed = Code(rawValue: "malformed")
     /// A certificate has expired.
     public static let expired = Code(rawValue: "expired")
-    /// The peer's key was revoked.
+    /// The peer's key or certificate was revoked.
     public static let revoked = Code(rawValue: "revoked")
+    /// Something has more entries or bytes than are allowed.
+    public static let limit = Code(rawValue: "limit")
     /// This peer's own credentials are invalid.
     public static let credentials = Code(rawValue: "credentials")
     /// A failure of the operating system without a code of its own here.

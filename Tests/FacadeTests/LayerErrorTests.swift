@@ -132,7 +132,8 @@ import Transports
       (.closed, "closed"), (.cancelled, "cancelled"), (.disconnected, "closed"), (.refused, "unreachable"),
       (.unreachable, "unreachable"), (.timedOut, "timeout"), (.portInUse, "portInUse"),
       (.permissionDenied, "permission"), (.untrusted, "identity"), (.malformed, "malformed"),
-      (.expired, "identity"), (.revoked, "identity"), (.credentials, "identity"), (.system, "io"),
+      (.expired, "identity"), (.revoked, "identity"), (.credentials, "identity"), (.limit, "limit"),
+      (.system, "io"),
     ]
     for (code, expected) in codes { try expect(LinkError(code, "m"), expected) }
     try expect(LinkError(.system, "m", underlying: EMFILE), "tooManyFiles")

@@ -19,6 +19,7 @@ import Testing
     "fragment-drop-v1", "chunk-v1", "chunk-drop-v1", "ping-v1", "pong-v1", "renew-v1", "renewed-v1",
     "unreadable-v1", "filter-wanted-v2", "bye-v1", "seen-v1", "run-v2", "rows-v1", "answered-v1",
     "withheld-v2", "presence-wanted-v2", "presence-v2", "forecast-v2",
+    "revocations-v2",
   ]
 
   private func golden(_ name: String) throws -> [UInt8] {

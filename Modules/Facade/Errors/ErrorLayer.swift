@@ -65,7 +65,7 @@ extension ErrorLayer {
           .portInUse: .portInUse, .permissionDenied: .permission, .refused: .unreachable,
           .unreachable: .unreachable, .timedOut: .timeout, .cancelled: .cancelled, .closed: .closed,
           .disconnected: .closed, .credentials: .identity, .expired: .identity, .untrusted: .identity,
-          .revoked: .identity, .malformed: .malformed,
+          .revoked: .identity, .malformed: .malformed, .limit: .limit,
         ], rest: .io
       ) { error in
         guard error.code == .system else { return nil }

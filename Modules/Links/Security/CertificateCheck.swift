@@ -14,7 +14,7 @@
     ///
     /// The start is later than the clock of a device that lost its time.
     let now: @Sendable () -> Date
-    /// Keys that are no longer trusted, whatever their certificates say.
+    /// What is no longer trusted, whatever certificates say.
     var revoked = RevokedKeys()
 
     /// Checks the certificates that a peer presented.
@@ -65,7 +65,9 @@
       try await verify(chain, at: now)
       try checkStatement(certificate)
       guard let key = certificate.peerKey else { throw Self.refused("its key is not one of P-256") }
-      guard !revoked.contains(key) else { throw Refusal(code: .revoked, why: "its key is revoked") }
+      if let why = CertificateFacts(chain, below: trusted).flatMap({ revoked.reason($0) }) {
+        throw Refusal(code: .revoked, why: why)
+      }
       let end = min(certificate.validUntil, trusted.validUntil)
       return PeerIdentity(
         key: key, proof: certificate.proof, user: certificate.user,

@@ -5,7 +5,7 @@ package protocol ProvenLink: Link {
   /// The peer's proved identity; `nil` until it has proved it.
   var provenPeer: ProvenPeer? { get }
 
-  /// Ends the link if the peer's key was revoked.
+  /// Ends the link if the peer was revoked.
   ///
   /// It has no effect before the peer has proved its identity.
   func endIfRevoked()

@@ -63,6 +63,8 @@
       var certificate: [UInt8] = []
       /// The texts of the peer's grant that were kept from an earlier connection.
       var kept: GrantTexts?
+      /// What revocations can name of the peer's certificates.
+      var facts: CertificateFacts?
       /// Why the check has refused the peer.
       var refusal: LinkError?
       /// The records that `send` has encrypted so far; `nil` outside of it.
@@ -181,6 +183,7 @@
           case .success(let identity):
             self.state.value.identity = identity
             self.state.value.certificate = chain.first ?? []
+            self.state.value.facts = CertificateFacts(der: chain, below: own.credentials.check.trusted)
             promise.succeed(.certificateVerified)
           case .failure(let error):
             self.state.value.refusal = error
@@ -286,8 +289,8 @@
       state.value.phase = .open
       shared.withLockedValue { $0.proven = peer }
       endWhenExpired(peer.identity)
-      // The key may have been revoked since the check.
-      endIfRevoked(peer.identity.key)
+      // The peer may have been revoked since the check.
+      endNowIfRevoked()
       encrypt()
       if !rest.isEmpty { deliver(Array(rest)) }
     }
@@ -307,19 +310,21 @@
       }
     }
 
-    /// Ends the link if the peer's key was revoked.
+    /// Ends the link if the peer was revoked.
     ///
     /// It has no effect before the peer has introduced itself.
     func endIfRevoked() {
       executor.run {
-        guard let identity = self.provenPeer?.identity else { return }
-        self.endIfRevoked(identity.key)
+        guard self.provenPeer != nil else { return }
+        self.endNowIfRevoked()
       }
     }
 
-    private func endIfRevoked(_ key: PeerKey) {
-      guard own.credentials.check.revoked.contains(key) else { return }
-      fail(LinkError(.revoked, "The key of the peer at \(endpoint.address) is revoked"))
+    private func endNowIfRevoked() {
+      guard let facts = state.value.facts, let why = own.credentials.check.revoked.reason(facts) else {
+        return
+      }
+      fail(LinkError(.revoked, "The peer at \(endpoint.address) is not trusted any more: \(why)"))
     }
 
     // MARK: - What goes through

@@ -37,13 +37,16 @@ package enum FrameType: UInt8, CaseIterable, Sendable {
   case presenceWanted = 0x29
   case presence = 0x2A
   case forecast = 0x2B
+  case revocations = 0x2C
 }
 
 extension FrameType {
   /// Whether the peer may still send its interest after such a frame, or sends it with the frame.
   var mayPrecedeInterest: Bool {
     switch self {
-    case .staged, .interest, .resume, .unreadable, .withheld, .presenceWanted, .presence: true
+    case .staged, .interest, .resume, .unreadable, .withheld, .presenceWanted, .presence,
+      .revocations:
+      true
     default: false
     }
   }

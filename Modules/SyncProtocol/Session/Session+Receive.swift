@@ -210,6 +210,7 @@ extension Session {
     case .staged, .reuse: try receiveForTransfer(type, &reader, frameBytes: frameBytes)
     case .ask, .rows, .answered, .stopAsk: try statements.receive(type, &reader)
     case .presenceWanted, .presence: try presence.receive(type, &reader)
+    case .revocations: try revocations.receive(&reader)
     case .ping:
       let nonce = try reader.field { (reader) throws(CodecError) in try reader.readFixed(as: UInt64.self) }
       if health.mayAnswerPing(bytesReceived: context.statistics.bytesReceived, now: context.now) {
@@ -271,7 +272,7 @@ extension Session {
     case .renewed: try run { () throws(SyncError) in try pusher.renewal.hear() }
     case .hello, .bye, .ping, .pong, .seen, .run, .answer, .offer, .settled, .fragment, .chunk, .renew,
       .filterWanted, .filter, .resumed, .mark, .announce, .staged, .reuse, .ask, .rows, .answered, .stopAsk,
-      .unreadable, .withheld, .presenceWanted, .presence, .forecast:
+      .unreadable, .withheld, .presenceWanted, .presence, .forecast, .revocations:
       return
     }
   }
@@ -342,7 +343,7 @@ extension Session {
       puller.receive(try reader.whole { (reader) throws(CodecError) in try ForecastFrame(from: &reader) })
     case .hello, .bye, .ping, .pong, .seen, .run, .interest, .compare, .want, .have, .asked, .filter,
       .filterWanted, .acknowledge, .resume, .prune, .renewed, .staged, .reuse, .ask, .rows, .answered,
-      .stopAsk, .unreadable, .withheld, .presenceWanted, .presence:
+      .stopAsk, .unreadable, .withheld, .presenceWanted, .presence, .revocations:
       return
     }
   }

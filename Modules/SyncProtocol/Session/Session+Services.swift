@@ -75,6 +75,18 @@ extension Session {
     }
   }
 
+  // MARK: - Revocations
+
+  /// Sends a message about revocations, before all else once the session is open.
+  ///
+  /// A peer of an earlier release skips it.
+  package func sendRevocations(_ message: [UInt8], now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in revocations.send(message) }
+  }
+
+  /// The peer's messages about revocations since the last call; take them after each call of the session.
+  package func removeRevocations() -> [[UInt8]] { revocations.removeReceived() }
+
   // MARK: - What the session delivers and holds
 
   /// Whether this peer has everything that the other peer has for the current subscriptions.

@@ -57,6 +57,7 @@ public final class Session {
   let pusher: Pusher
   let statements: RemoteStatements
   let presence: PresenceExchange
+  let revocations: RevocationExchange
   private(set) var state = State.idle
   var input = FrameBuffer()
   var backlog = InputBacklog()
@@ -98,6 +99,7 @@ public final class Session {
       ownDigest: { puller.digest(of: $0, under: $1, from: $2) })
     statements = RemoteStatements(context)
     presence = PresenceExchange(context)
+    revocations = RevocationExchange(context)
     let pusher = pusher
     puller.announcements.followedLog = { [unowned pusher] in pusher.feed.followedLog(of: $0) }
     puller.pull.seen = { [unowned pusher] in pusher.queue.window.acknowledged.transactions }
@@ -395,6 +397,7 @@ public final class Session {
     context.shared.encoding.join(id)
     context.shared.leaves.join(id)
     context.report(.connected(peer))
+    revocations.open()
     presence.open()
     // Send this first, so that the sender knows the staged data before it sends anything.
     try puller.pull.queue.assembly.sendStaged()

@@ -10,14 +10,18 @@ import SyncProtocol
     /// If they renew the former ones, running sessions stay until the certificates expire that they were made
     /// with. If they are for another key, user or authority, running sessions end now.
     public func prove(with credentials: PeerCredentials) {
+      revocations.trust(credentials)
       replaceCredentials { old in
         defer { old = credentials }
         return old.map { !credentials.isRenewal(of: $0) } ?? false
       }
+      // Lists that were stored have an effect only now.
+      endRevoked()
     }
 
     /// Removes this peer's credentials: sessions end, and none begins before there are new ones.
     public func proveNothing() {
+      revocations.trust(nil)
       replaceCredentials { old in
         old = nil
         return true
@@ -27,9 +31,14 @@ import SyncProtocol
     /// Stops trusting peers with these keys, whatever their certificates say, until this network is released.
     ///
     /// Their sessions end at once, as when a certificate expires, and no new one begins. Other peers of the
-    /// application do not learn of it.
+    /// application do not learn of it, unless a revocation list names the keys, too.
     package func revoke(_ keys: Set<PeerKey>) {
       revoked.insert(keys)
+      endRevoked()
+    }
+
+    /// Ends the sessions of peers that are no longer trusted.
+    func endRevoked() {
       let links = state.withLockedValue { state in state.sessions.values.map(\.driver.link) }
       for link in links { (link as? any ProvenLink)?.endIfRevoked() }
     }

@@ -56,6 +56,9 @@ extension PeerNetwork {
       state.sessions[id] = NetworkState.Session(
         driver: driver, dialed: address, startedAt: setup.clock.now, origin: origin, served: served,
         connection: connection)
+      #if TLS
+        if let heads = revocations.heads { driver.tell(revocations: heads) }
+      #endif
       if let own = state.presence.own { driver.tellPresence(own) }
       if !state.presence.observers.isEmpty { driver.observePresence(true) }
       return driver
@@ -114,6 +117,9 @@ extension PeerNetwork {
       }
       return (session, Array(state.parked.values))
     }
+    #if TLS
+      revocations.end(id)
+    #endif
     for latch in parked { latch.signal() }
     candidateWake.signal()
     setup.bell.ring()

@@ -53,7 +53,11 @@ public final class PeerNetwork: Sendable {
   let instance = UInt64.random(in: .min ... .max)
   let state: NIOLockedValueBox<NetworkState>
   /// The peers that are no longer trusted.
-  let revoked = RevokedKeys()
+  let revoked: RevokedKeys
+  #if TLS
+    /// The revocation lists of this peer.
+    package let revocations: RevocationLists
+  #endif
   /// The grants of peers that were met.
   let grants = GrantBook()
   /// Wakes the task that dials candidates.
@@ -65,6 +69,10 @@ public final class PeerNetwork: Sendable {
     options.logger = options.logger.plain
     self.setup = setup
     self.options = options
+    revoked = RevokedKeys()
+    #if TLS
+      revocations = RevocationLists(revoked: revoked)
+    #endif
     log = ConnectionLog(options.logger)
     halfOpen = HalfOpenConnections(options.limits)
     let presence = PresenceState(start: StoreOptions.systemMilliseconds())

@@ -12,6 +12,9 @@ protocol SessionHost: AnyObject, Sendable {
   /// Called with the presence that the session's peer has sent.
   func told(_ signed: SignedPresence, in session: UInt64)
 
+  /// Called with a message about revocations that the session's peer has sent.
+  func heard(revocations message: [UInt8], in session: UInt64)
+
   /// Called when the session is over; its link may still wait for the peer to close.
   func over(_ session: UInt64)
 }
@@ -28,6 +31,9 @@ extension SessionDriver {
 
   /// Sends this peer's presence, if the peer asks for it.
   func tellPresence(_ own: SignedPresence) { post { $0.ownPresence = own } }
+
+  /// Sends a message about revocations, before all else once the session is open.
+  func tell(revocations message: [UInt8]) { post { $0.revocations.append(message) } }
 
   /// Starts or stops asking the peer for its presence.
   func observePresence(_ observes: Bool) { post { $0.observesPresence = observes } }

@@ -100,6 +100,10 @@ extension SessionDriver {
     if let lost = input.lostThrough {
       guard perform(session.lostCommits(through: lost, now: clock.now)) else { return false }
     }
+    // These come before the admission, so that they are what the session sends first.
+    for message in input.revocations {
+      guard perform(session.sendRevocations(message, now: clock.now)) else { return false }
+    }
     if let access = input.admitted {
       guard perform(session.admit(access, now: clock.now)) else { return false }
     }
@@ -203,6 +207,7 @@ extension SessionDriver {
       }
     }
     if !pieces.isEmpty { link.write(pieces) }
+    for message in turn.session.removeRevocations() { host?.heard(revocations: message, in: id) }
     guard let end else { return true }
     self.end(.session(end))
     return false

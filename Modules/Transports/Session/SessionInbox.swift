@@ -43,6 +43,8 @@ package final class SessionInbox: Sendable {
     package var signOfLife: Duration?
     /// This peer's presence.
     var ownPresence: SignedPresence?
+    /// Messages about revocations to send, in order.
+    var revocations: [[UInt8]] = []
     /// Whether to ask the peer for its presence.
     var observesPresence: Bool?
     package var cancelled = false

@@ -206,6 +206,7 @@ struct GoldenMessages {
       ),
       ("presence-wanted", FrameCodec.frame(.presenceWanted) { $0.write([1, 5, 2]) }),
       ("presence", FrameCodec.frame(.presence) { presence.encode(to: &$0) }),
+      ("revocations", FrameCodec.frame(.revocations) { $0.write([0, 0]) }),
       ("filter-wanted", FrameCodec.frame(.filterWanted) { filterAsk.encode(to: &$0) }),
       (
         "bye",

@@ -1,0 +1,50 @@
+#if TLS
+  import Crypto
+  import Foundation
+  import SwiftASN1
+  import X509
+
+  /// What revocations can name of a peer's certificates.
+  struct CertificateFacts: Sendable {
+    /// What identifies one certificate.
+    struct Name: Hashable, Sendable {
+      let issuer: AuthorityHash
+      let serialNumber: [UInt8]
+    }
+
+    /// The peer's key.
+    let key: PeerKey?
+    let user: String?
+    /// The start of the validity of the peer's own certificate, in seconds since 1970.
+    let validFrom: Int64
+    /// The name of the peer's own certificate.
+    let name: Name
+    /// The names and keys of the intermediate authorities above it.
+    let authorities: [(name: Name, key: PeerKey?)]
+
+    /// Reads the facts of a chain, which must have a certificate.
+    init?(_ chain: [Certificate], below trusted: TrustedAuthority) {
+      guard let leaf = chain.first else { return nil }
+      func name(at place: Int) -> Name {
+        let issuer = place + 1 < chain.count ? chain[place + 1] : trusted.certificate
+        return Name(
+          issuer: AuthorityHash(issuer.publicKey), serialNumber: Array(chain[place].serialNumber.bytes))
+      }
+      key = Self.key(leaf)
+      user = (try? PeerExtension(leaf))?.user
+      validFrom = Int64(leaf.notValidBefore.timeIntervalSince1970)
+      self.name = name(at: 0)
+      authorities = chain.indices.dropFirst().map { (name(at: $0), Self.key(chain[$0])) }
+    }
+
+    /// Reads the facts of a chain in DER form; `nil` for one that cannot be read.
+    init?(der chain: [[UInt8]], below trusted: TrustedAuthority) {
+      guard let chain = try? chain.map({ try Certificate(derEncoded: $0) }) else { return nil }
+      self.init(chain, below: trusted)
+    }
+
+    private static func key(_ certificate: Certificate) -> PeerKey? {
+      P256.Signing.PublicKey(certificate.publicKey).map { PeerKey($0) }
+    }
+  }
+#endif
