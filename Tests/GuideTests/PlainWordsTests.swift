@@ -14,7 +14,7 @@ import Testing
     "DrivingSync", "Erasing", "Eviction", "FileFormat", "Forms", "Functions", "GettingStarted", "Glossary",
     "Links", "LiveQueries", "Login", "Maintenance", "Merging", "Modelling", "Modules",
     "MovingFromDitto", "MovingFromOthers", "Observers", "Performance", "Queries", "QueryLanguage",
-    "Reliability", "Rules", "Scaling",
+    "Reliability", "Revocation", "Rules", "Scaling",
     "Scopes", "Security", "Store", "Sync", "SyncPromises", "Syncing", "Testing", "Transactions", "Transports",
     "Values",
     "WireFormat", "Writing",

@@ -8,7 +8,7 @@
   /// Keep it where no peer runs. Anyone who has it can act as every peer and every user of the application. A
   /// server that issues certificates uses an intermediate authority instead.
   public struct DunlinAuthority: Sendable {
-    private let authority: PeerAuthority
+    let authority: PeerAuthority
 
     /// Makes a new authority.
     ///

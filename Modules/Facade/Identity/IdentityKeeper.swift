@@ -9,6 +9,8 @@
   final class IdentityKeeper: Sendable {
     /// Logs in and out, where the identity comes from logins.
     let login: LoginKeeper?
+    /// Keeps the revocation lists.
+    let revocations: RevocationKeeper
     private let device: DeviceIdentity
     private let store: Store
     private let network: PeerNetwork
@@ -31,6 +33,7 @@
       self.store = store
       self.network = network
       self.reporter = reporter
+      revocations = RevocationKeeper(store: store, network: network, reporter: reporter)
       guard case .online(let login) = identity.proof else {
         self.login = nil
         return
@@ -48,6 +51,8 @@
     /// An invalid certificate prevents sync, but not access to the peer's own data.
     func begin() throws {
       try device.claimSite(of: store)
+      // Before there are credentials, with which sync can begin.
+      try revocations.begin()
       if let login { try login.load() } else { prove() }
       let listener = store.onSiteChange { [weak self] _ in self?.proveAgain() }
       state.withLock { $0.siteListener = listener }
@@ -86,8 +91,12 @@
       }
     }
 
-    /// - Throws: `identity` when the peer cannot prove its identity.
-    func check() throws(DunlinError) { if let failure = state.withLock({ $0.failure }) { throw failure } }
+    /// - Throws: `identity` when the peer cannot prove its identity; `corrupt` when it has lost a list of
+    ///   those whom it must refuse.
+    func check() throws(DunlinError) {
+      if let failure = state.withLock({ $0.failure }) { throw failure }
+      try revocations.check()
+    }
 
     /// Informs the login keeper that sync has started.
     func syncBegins() { login?.syncBegins() }

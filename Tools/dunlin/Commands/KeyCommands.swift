@@ -58,14 +58,15 @@
 
   struct AuthorityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "ca", abstract: "Make or show an application's certificate authority.",
+      commandName: "ca", abstract: "Make or show an application's certificate authority, or revoke with it.",
       discussion: """
         Examples:
           dunlin ca make --app com.example.orders --out ca.pem
           dunlin ca show ca.pem > ca-certificate.pem
           dunlin ca intermediate --ca ca.pem --days 90 --out server.pem
+          dunlin ca revoke ca.pem --list revoked.list --key 03ab…
         """,
-      subcommands: [Make.self, Intermediate.self, Show.self])
+      subcommands: [Make.self, Intermediate.self, Show.self, Revoke.self, Revocations.self])
 
     struct Make: ParsableCommand {
       static let configuration = CommandConfiguration(

@@ -18,7 +18,8 @@ struct ServeCommand: AsyncParsableCommand {
       While it runs, the other commands work on its store: dunlin status, top, peers, why, query, import, stats, backup, verify, inspect \
       and evict ask it through the socket control.sock in the store's directory, which only you can use.
 
-      With --certificate a hangup (SIGHUP) has the certificate read again, so that a renewed one takes its place; else it ends the peer.
+      With --certificate a hangup (SIGHUP) has the certificate read again, so that a renewed one takes its place, and with --revocations \
+      the lists; else it ends the peer.
 
       Example: two peers on one machine, the second of which pulls what the first has.
         dunlin serve depot --listen 127.0.0.1:4040
@@ -77,6 +78,11 @@ struct ServeCommand: AsyncParsableCommand {
       "Go on as the same peer though the files were copied: for a store that was moved, and whose original is never opened again."
   )
   var trustCopies = false
+  @Option(
+    help: ArgumentHelp(
+      "Add a revocation list, as dunlin ca revoke makes it; it spreads to all peers.", valueName: "file"),
+    completion: .file())
+  var revocations: [String] = []
   @Flag(help: "Answer no other commands while it runs.")
   var noControlSocket = false
   @Flag(help: .hidden)
@@ -127,6 +133,7 @@ struct ServeCommand: AsyncParsableCommand {
       }
       for endpoint in listen { try dunlin.listen(host: endpoint.host, port: endpoint.port) }
       try dunlin.updateTransportConfig { $0.peerToPeer.lan.isEnabled = discover }
+      try await Self.addRevocations(revocations, to: dunlin)
       try dunlin.startSync()
     } catch {
       try dunlin.close()
@@ -149,20 +156,38 @@ struct ServeCommand: AsyncParsableCommand {
     await interruption.yieldToCleanUp()
   }
 
-  /// Has the certificate read again at each SIGHUP; one that cannot be used leaves the present one in place.
+  /// Has certificate and revocation lists read again at each SIGHUP; wrong ones change nothing.
   private func renewAtHangup(_ dunlin: Dunlin) {
     #if TLS
-      guard identity.certificate != nil else { return }
-      Interruption.atHangup { [identity] in
+      guard identity.certificate != nil || !revocations.isEmpty else { return }
+      Interruption.atHangup { [identity, revocations] in
         Task {
           do {
-            try await dunlin.updateIdentity(try identity.identity)
-            Output.note("the certificate was read again")
+            if identity.certificate != nil {
+              try await dunlin.updateIdentity(try identity.identity)
+              Output.note("the certificate was read again")
+            }
           } catch {
             Output.note("the certificate could not be renewed: \(error)")
           }
+          do {
+            try await Self.addRevocations(revocations, to: dunlin)
+          } catch {
+            Output.note("the revocation lists could not be added: \(error)")
+          }
         }
       }
+    #endif
+  }
+
+  /// Adds revocation lists, and says which of them have something new.
+  private static func addRevocations(_ files: [String], to dunlin: Dunlin) async throws {
+    #if TLS
+      for file in files where try await dunlin.addRevocations(ListFile.read(file)) {
+        Output.note("\(file): the revocation list has taken effect")
+      }
+    #else
+      guard files.isEmpty else { throw ToolError("this build has no TLS, and so nothing can be revoked") }
     #endif
   }
 

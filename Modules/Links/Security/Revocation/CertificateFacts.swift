@@ -47,4 +47,24 @@
       P256.Signing.PublicKey(certificate.publicKey).map { PeerKey($0) }
     }
   }
+
+  extension PeerCertificate {
+    /// What revokes this certificate.
+    ///
+    /// - Parameter trusted: The application's authority, which has issued it or certified its issuer.
+    /// - Returns: The certificate by its issuer and serial number.
+    package func revocation(below trusted: TrustedAuthority) -> RevocationEntry.Subject {
+      let issuer = chain.count > 1 ? chain[1] : trusted.certificate
+      return .certificate(
+        issuer: AuthorityHash(issuer.publicKey), serialNumber: Array(chain[0].serialNumber.bytes))
+    }
+  }
+
+  extension [UInt8] {
+    /// Reads the hexadecimal digits of a serial number; `nil` for anything else.
+    package init?(serialNumber digits: String) {
+      guard let bytes = [UInt8](hexDigits: digits), 1...20 ~= bytes.count else { return nil }
+      self = bytes
+    }
+  }
 #endif

@@ -19,7 +19,7 @@
     let hash: [UInt8]
 
     /// Encodes entries, of which there are at most ``entryLimit``.
-    init(_ entries: some Sequence<RevocationEntry>) {
+    package init(_ entries: some Sequence<RevocationEntry>) {
       var out = ByteWriter()
       self.entries = Array(entries)
       precondition(self.entries.count <= Self.entryLimit, "A segment has too many entries")
