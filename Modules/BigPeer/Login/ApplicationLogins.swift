@@ -1,5 +1,6 @@
 #if Server
   import Facade
+  import Links
   import Logging
   import Transports
 
@@ -25,6 +26,7 @@
       let revocations = try Revocations(storage, audit: audit) { [weak dunlin] keys in
         dunlin?.parts.network.revoke(keys)
       }
+      revocations.use { [weak dunlin] in dunlin?.parts.network.revocations }
       self.audit = audit
       self.revocations = revocations
       guard let login = configuration.login,
@@ -33,11 +35,20 @@
         endpoint = nil
         return
       }
-      endpoint = LoginEndpoint(
+      let endpoint = LoginEndpoint(
         LoginEndpoint.Parts(
           application: configuration.id, address: service.address, issuer: service.issuer,
           webhook: service.webhook, audit: audit, revocations: revocations,
           longestValidity: service.longestValidity, limits: login.limits, logger: logger.plain))
+      self.endpoint = endpoint
+      let shared = SharedRevocations(dunlin) { [endpoint] in endpoint.issuer }
+      revocations.share(by: { keys in try await shared.addDurably(keys) })
+      do throws(LinkError) {
+        // Those of before there was an authority, and those whose last attempt failed.
+        try shared.add(Set(revocations.all.map(\.peerKey)))
+      } catch {
+        logger.error("Other peers do not learn of all revoked device keys: \(error)")
+      }
     }
   }
 #endif

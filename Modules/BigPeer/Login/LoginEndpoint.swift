@@ -104,6 +104,9 @@
     /// The public address for devices.
     package var address: HTTPSAddress { service.withLock { $0.address } }
 
+    /// The intermediate authority that issues certificates now.
+    package var issuer: LoginIssuer { service.withLock { $0.issuer } }
+
     /// The number of requests by outcome.
     package var figures: [LoginOutcome: UInt64] { records.figures }
 
@@ -228,7 +231,7 @@
       do {
         let certificate = try issuer.issue(
           to: request.deviceKey, user: user, seconds: seconds, information: claims.information,
-          grant: claims.grant, now: now)
+          grant: claims.grant, now: now, after: parts.revocations.cutoff(ofUser: user))
         event.user = user
         event.serialNumber = certificate.serialNumber
         event.validUntil = certificate.validUntil

@@ -90,19 +90,45 @@
     ///   - information: The information that all peers receive about the device.
     ///   - grant: What the user may do; `nil` for everything.
     ///   - now: The time.
+    ///   - cutoff: The time before which the user's certificates are revoked; `nil` for none.
     /// - Returns: The certificate, and that of the intermediate authority.
     /// - Throws: `credentials` if the intermediate authority has expired.
     package func issue(
       to deviceKey: PeerKey, user: String?, seconds: TimeInterval, information: [TextKey: Value],
-      grant: GrantTexts? = nil, now: Date
+      grant: GrantTexts? = nil, now: Date, after cutoff: Date? = nil
     ) throws(LinkError) -> PeerCertificate {
       guard authority.validUntil > now else {
         throw LinkError(
           .credentials, "\(place) has ended at \(authority.validUntil.timeText): make another one")
       }
+      // A certificate of this moment is not one from before the cutoff.
+      let start = max(now - Self.past, min(cutoff ?? .distantPast, now))
       return try authority.issue(
-        for: deviceKey, user: user, validity: now - Self.past..<now + seconds, proof: .online,
+        for: deviceKey, user: user, validity: start..<now + seconds, proof: .online,
         information: information, grant: grant)
+    }
+
+    /// The hash that names the intermediate authority in revocations.
+    var hash: AuthorityHash { authority.hash }
+
+    /// Adds device keys to the intermediate authority's revocation list.
+    ///
+    /// They are needed until the end of the application's authority, since a later intermediate authority
+    /// could issue certificates for them.
+    ///
+    /// - Parameters:
+    ///   - keys: The device keys.
+    ///   - former: The list so far, and what was kept of others; `nil` if there is none.
+    ///   - now: The time.
+    /// - Returns: The list.
+    /// - Throws: `limit` for too many entries.
+    func revoke(
+      _ keys: Set<PeerKey>, extending former: HeldRevocations?, now: Date = Date()
+    ) throws(LinkError) -> RevocationList {
+      let end = Int64(trusted.validUntil.timeIntervalSince1970)
+      var entries = former?.kept ?? []
+      for key in keys { entries.append(try RevocationEntry(.key(key), neededUntil: end)) }
+      return try RevocationList.make(by: authority, extending: former?.list, adding: entries, now: now)
     }
 
     /// Issues the certificate of the big peer itself; it expires with the intermediate authority.

@@ -25,8 +25,9 @@
 
   /// The revoked device keys of an application: they get no certificate, and no session.
   ///
-  /// A revocation is permanent: the device needs another key. Other peers of the application do not learn of
-  /// it, so a device can still sync with them until its certificate expires.
+  /// A revocation is permanent: the device needs another key. If the big peer has an authority for logins,
+  /// other peers of the application learn of it, too: ``share(by:)``. Otherwise the device can sync with them
+  /// until its certificate expires.
   package final class Revocations: Sendable {
     private struct Entry {
       let revocation: Revocation
@@ -43,6 +44,10 @@
     private let clock: LoginClock
     private let apply: @Sendable (Set<PeerKey>) -> Void
     private let revoked: Mutex<[PeerKey: Entry]>
+    /// The revocation lists of the peer.
+    private let lists = Mutex<(@Sendable () -> RevocationLists?)?>(nil)
+    /// Makes revoked keys known to other peers.
+    private let sharing = Mutex<(@Sendable (Set<PeerKey>) async throws -> Void)?>(nil)
 
     /// Reads the stored revocations, and applies them.
     ///
@@ -76,12 +81,27 @@
       if !stored.isEmpty { apply(Set(stored.keys)) }
     }
 
-    /// Whether a key is revoked.
-    package func contains(_ key: PeerKey) -> Bool { revoked.withLock { $0[key] != nil } }
+    /// Whether a key is revoked, here or by a revocation list.
+    package func contains(_ key: PeerKey) -> Bool {
+      revoked.withLock { $0[key] != nil } || lists.withLock { $0?() }?.contains(key) == true
+    }
+
+    /// The time before which certificates of a user are revoked by a revocation list; `nil` for none.
+    package func cutoff(ofUser user: String) -> Date? { lists.withLock { $0?() }?.cutoff(ofUser: user) }
+
+    /// Sets the revocation lists of the peer.
+    package func use(_ lists: @escaping @Sendable () -> RevocationLists?) {
+      self.lists.withLock { $0 = lists }
+    }
 
     /// All revoked keys, the newest first.
     package var all: [Revocation] {
       revoked.withLock { $0.values.map(\.revocation) }.sorted { $0.time > $1.time }
+    }
+
+    /// Sets what makes keys known to other peers, whenever they are revoked from now on.
+    package func share(by sharing: @escaping @Sendable (Set<PeerKey>) async throws -> Void) {
+      self.sharing.withLock { $0 = sharing }
     }
 
     /// Revokes a key: its sessions end at once, and it gets no further certificate and no further session.
@@ -95,7 +115,8 @@
     ///   - reason: Why, for the audit log.
     /// - Returns: Whether it was not revoked before.
     /// - Throws: `BigPeerError` for a text that is too long, and then nothing is done. `BigPeerError` also
-    ///   when the revocation cannot be stored; its text says how long the key is refused nevertheless.
+    ///   when the revocation cannot be stored, or cannot be made known to other peers; its text says how long
+    ///   the key is refused nevertheless, and where.
     @discardableResult
     package func revoke(_ key: PeerKey, source: String? = nil, reason: String? = nil) async throws -> Bool {
       for text in [source, reason].compactMap(\.self) where text.utf8.count > Self.textBytes {
@@ -110,9 +131,26 @@
       }
       if isNew { apply([key]) }
       let event = entry.revocation.event
+      // Others learn of it whether or not it can be stored here.
+      let unshared = await share(key)
       if !entry.isStored { try await store(event, key) }
       try await record(event, key)
+      if let unshared { throw unshared }
       return isNew
+    }
+
+    /// Makes a key known to other peers.
+    ///
+    /// - Returns: Why they do not learn of it; `nil` if they do, or if nothing makes keys known to them.
+    private func share(_ key: PeerKey) async -> BigPeerError? {
+      guard let share = sharing.withLock({ $0 }) else { return nil }
+      do {
+        try await share([key])
+        return nil
+      } catch {
+        return BigPeerError(
+          "the key \(key) is refused here, and its revocation list cannot be made or stored: \(error)", underlying: error)
+      }
     }
 
     private func store(_ event: LoginEvent, _ key: PeerKey) async throws {

@@ -28,6 +28,9 @@ package final class RevokedKeys: Sendable {
     /// Whether a revocation list names the key.
     func isListed(_ key: PeerKey) -> Bool { state.withLockedValue { $0.index.contains(key) } }
 
+    /// The time before which certificates of a user are revoked by a list, in seconds since 1970.
+    func cutoff(ofUser user: String) -> Int64? { state.withLockedValue { $0.index.cutoff(ofUser: user) } }
+
     /// Replaces what revocation lists name.
     func replace(_ index: RevocationIndex) { state.withLockedValue { $0.index = index } }
 

@@ -188,6 +188,11 @@
         #expect(events.filter { $0.kind == .issued }.compactMap(\.user).sorted() == ["ann", "ann", "bob"])
         #expect(events.last?.kind == .revoked)
         #expect(events.last?.deviceKey == "\(annsKey)")
+        // Other devices have learned of it.
+        while bob.revocations.lists.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(bob.revocations.lists.map(\.entryCount) == [1])
+        #expect(bob.revocations.lists.map(\.isIntermediate) == [true])
+        #expect(bob.parts.network.revocations.contains(annsKey))
         let refusals = try #require(
           try application.logins.audit.events(.refusals, after: nil, count: 100)
         ).events
@@ -217,6 +222,7 @@
       try await RunningBigPeer.with(configuration) { [self] running in
         let application = try #require(running.bigPeer.applications?["default"])
         #expect(application.logins.revocations.all.map(\.peerKey) == [annsKey])
+        #expect(application.dunlin.revocations.lists.map(\.number) == [1])
         // The device that was not connected since the start is named by its login; the other one is revoked.
         let erasure = try JSON.parse(
           try await running.admin().send(

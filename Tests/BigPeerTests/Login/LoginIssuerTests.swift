@@ -44,6 +44,20 @@
           "there is no file"))
     }
 
+    @Test func `a certificate begins some minutes ago, but not before the user's others were revoked`() throws
+    {
+      let authority = try authority.makeIntermediate(validity: now - 7_200..<now + 3_600)
+      let issuer = try LoginIssuer(try file(try authority.pem), application: "garage")
+      for (cutoff, start) in [(nil, -300), (-600, -300), (-10, -10), (0, 0), (600, 0)]
+        as [(TimeInterval?, TimeInterval)]
+      {
+        let certificate = try issuer.issue(
+          to: DeviceKey().peerKey, user: "ann", seconds: 60, information: [:], now: now,
+          after: cutoff.map { now + $0 })
+        expectEqual(certificate.validFrom, now + start)
+      }
+    }
+
     @Test func `it may come from a command, without a shell`() async throws {
       guard case .file(let path) = try file(try intermediate()) else { return }
       let issuer = try LoginIssuer(.command(["/bin/cat", path]), application: "garage")

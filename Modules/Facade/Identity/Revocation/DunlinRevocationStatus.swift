@@ -53,12 +53,12 @@
     /// The list spreads to all peers that this one syncs with, and from there on. It is stored, also in
     /// backups. Lists of several authorities add up, and none takes back what another one says.
     ///
-    /// - Parameter list: The list, as ``DunlinAuthority/revoke(_:extending:)`` or `dunlin ca revoke` makes it.
+    /// - Parameter list: The list, made by ``DunlinAuthority/revoke(_:extending:)`` or `dunlin ca revoke`.
     /// - Returns: Whether something in it was new.
     /// - Throws: `malformed` for what is no list; `identity` for a list that neither the application's
     ///   authority nor one below it has signed, and while this peer has no certificate; `limit` for too many
-    ///   entries; `argument` for a database with the development identity. Then nothing has changed. `closed`,
-    ///   `readOnlyStore`; `full` or `io` if the list is in effect but not stored.
+    ///   entries; `argument` for a database with the development identity. Then nothing has changed.
+    ///   `closed`, `readOnlyStore`; `full` or `io` if the list is in effect but not stored.
     @discardableResult
     public func addRevocations(_ list: [UInt8]) async throws -> Bool {
       guard core.state.isOpen else { throw DunlinError(.closed, "the database is closed") }

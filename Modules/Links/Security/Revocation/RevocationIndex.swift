@@ -48,6 +48,9 @@
       return nil
     }
 
+    /// The time before which certificates of a user are revoked, in seconds since 1970.
+    func cutoff(ofUser user: String) -> Int64? { users[TextKey(user)] }
+
     /// Whether a device key is named.
     func contains(_ key: PeerKey) -> Bool { keys.contains(key) }
 

@@ -1,6 +1,6 @@
 #if TLS
   import CRDTCore
-  import Foundation
+  package import Foundation
   import NIOConcurrencyHelpers
 
   /// The revocation lists that a peer holds, and their exchange with other peers.
@@ -87,6 +87,11 @@
 
     /// Whether a device key is revoked by a list.
     package func contains(_ key: PeerKey) -> Bool { revoked.isListed(key) }
+
+    /// The time before which certificates of a user are revoked by a list; `nil` for none.
+    package func cutoff(ofUser user: String) -> Date? {
+      revoked.cutoff(ofUser: user).map { Date(timeIntervalSince1970: Double($0)) }
+    }
 
     /// What this peer holds.
     package var status: RevocationStatus {

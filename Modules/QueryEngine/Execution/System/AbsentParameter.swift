@@ -28,7 +28,7 @@ enum AbsentParameter {
     "disable_replication_gc_on_evict": .setting(
       "an eviction leaves nothing behind here, so nothing is to set"),
     "peer_certificate_revocation_check_enabled": .setting(
-      "a big peer refuses the device keys that 'bigpeer revoke' names"),
+      "peers refuse what 'dunlin ca revoke' and 'bigpeer revoke' name"),
     "tcp_server_bind_mdns_server_port": .setting("set DunlinTransportConfig.listen.tcp.port"),
     "transports_discovered_peers": .setting("set DunlinTransportConfig.connect.tcpServers"),
     "avoid_redundant_bluetooth": links,
