@@ -149,7 +149,8 @@
         return nil
       } catch {
         return BigPeerError(
-          "the key \(key) is refused here, and its revocation list cannot be made or stored: \(error)", underlying: error)
+          "the key \(key) is refused here, and its revocation list cannot be made or stored: \(error)",
+          underlying: error)
       }
     }
 
