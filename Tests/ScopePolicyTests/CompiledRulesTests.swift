@@ -156,6 +156,49 @@ import Testing
     }
   }
 
+  @Test func `a rule on ids alone needs no document`() throws {
+    let rules = try compiled(
+      read: queries(
+        #""a":["_id.user = :user.id","_id IN ['x', 'd']"],"b":["true","n = 1"],"c":["n = 1","_id = 'd'"],"#
+          + #""e":["_id = :claims.none"],"f":["starts_with(_id, 'd')"]"#))
+    func rule(_ name: String) -> CollectionRule { rules.read.rule(for: name) }
+    func allows(_ name: String, _ id: DocumentID) -> Bool { rule(name).allows(id: id.bytes.span.bytes) }
+    let other = try DocumentID(.string("o"))
+    let own = try DocumentID(.map(["user": .string("ann"), "n": .int(1)]))
+    for name in ["a", "b", "f"] {
+      expect(rule(name).dependsOnIDAlone, "\(name)")
+      for id in [id, own, other] {
+        let isAllowed = allows(name, id)
+        expectEqual(isAllowed, rule(name).allows(id, [:]), "\(name) \(id)")
+        expectEqual(isAllowed, rule(name).allows(id, ["n": .int(1), "user": .string("x")]), "\(name) \(id)")
+      }
+    }
+    #expect(allows("a", id) && allows("a", own))
+    #expect(!allows("a", other) && !allows("f", other))
+    #expect(!rule("c").dependsOnIDAlone && !allows("c", id))
+    #expect(rule("e").isNothing && !allows("e", id))
+    #expect(!allows("none", id))
+    #expect(rules.read.collections == ["a", "b", "c", "f"] && !rules.read.isEverything)
+    let everything = CompiledRules.everything.read.rule(for: "a")
+    let isAllowed = everything.allows(id: id.bytes.span.bytes)
+    #expect(isAllowed)
+  }
+
+  @Test func `the same predicates have the same fingerprint`() throws {
+    func fingerprint(_ list: String, team: String = "red") throws -> UInt64 {
+      try compiled(read: queries("\"a\":[\(list)]"), ["team": .string(team)]).read.rule(for: "a").fingerprint
+    }
+    let one = try fingerprint(#""team = :claims.team","n = 1""#)
+    #expect(try one == fingerprint(#""1 = n","SELECT * FROM a WHERE team = 'red'","n = 1""#))
+    #expect(try one != fingerprint(#""team = :claims.team","n = 1""#, team: "blue"))
+    #expect(try one != fingerprint(#""n = 1""#) && one != 0)
+    // It is the same after a restart, and in later versions.
+    #expect(one == 1_963_362_707_861_440_965)
+    let everything = try fingerprint(#""true","n = 1""#)
+    #expect(everything == CompiledRules.everything.read.rule(for: "b").fingerprint && everything != 0)
+    #expect(try fingerprint(#""n = NULL""#) == 0)
+  }
+
   @Test func `a field that becomes known later is looked up`() throws {
     let rules = try compiled(read: queries(#""things":["late = 1"]"#))
     let folder = try TemporaryDirectory()

@@ -73,19 +73,15 @@ package struct RuleQuery: Sendable {
 }
 
 extension CompiledPredicate {
+  /// Whether it accepts every document, whatever it is.
+  package var acceptsAll: Bool { expression == nil }
+
   /// Whether it may accept some document, as far as its constants tell.
   package var mayAccept: Bool { expression?.mayBeTrue ?? true }
 
-  /// Whether it looks at nothing of a document but its id.
-  package var readsOnlyID: Bool {
+  /// Whether it reads nothing of a document but its id.
+  package var readsIDAlone: Bool {
     expression?.paths.allSatisfy { $0.first == .key("_id") } ?? true
-  }
-
-  /// Whether it accepts the document with an id, if it looks at nothing else.
-  ///
-  /// - Returns: False also when the predicate fails on it.
-  package func accepts(id: Value) -> Bool {
-    accepts { path in path.count == 1 ? id : Value.map(["_id": id]).value(at: path) }
   }
 
   /// Whether it accepts a document, by its values.

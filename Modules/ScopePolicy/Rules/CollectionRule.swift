@@ -24,26 +24,38 @@ package struct CollectionRule: Sendable {
   package private(set) var predicates = PredicateUnion()
   /// Whether no document at all is allowed.
   package let isNothing: Bool
+  /// Whether the answer depends on nothing but a document's id, so that it never changes.
+  package let dependsOnIDAlone: Bool
+  /// A hash of what is allowed: equal for the same predicates, also after a restart; 0 for nothing at all.
+  package let fingerprint: UInt64
 
   /// Every document of the collection.
   static let everything: CollectionRule = {
-    var rule = CollectionRule(parts: [], isNothing: false)
     // No predicate can be refused here: it has no parameters and no size.
-    if let predicate = try? CompiledPredicate(nil) { rule.predicates.insert(predicate) }
-    return rule
+    let predicate = try? CompiledPredicate(nil)
+    return CollectionRule(parts: [], predicate.map { [$0] } ?? [])
   }()
 
   /// No document.
-  static let nothing = CollectionRule(parts: [], isNothing: true)
+  static let nothing = CollectionRule(parts: [], [])
 
-  private init(parts: [Part], isNothing: Bool) {
+  private init(parts: [Part], _ accepting: [CompiledPredicate]) {
     self.parts = parts
-    self.isNothing = isNothing
+    isNothing = accepting.isEmpty
+    // One that accepts everything makes the others idle.
+    let effective = accepting.first(where: \.acceptsAll).map { [$0] } ?? Set(accepting).sorted()
+    dependsOnIDAlone = effective.allSatisfy(\.readsIDAlone)
+    fingerprint = effective.reduce(into: UInt64(0)) { hash, predicate in
+      hash = HashLanes(hash, 1).combined(with: HashLanes(predicate.bytes.span.bytes)).first
+    }
+    for predicate in effective { predicates.insert(predicate) }
+    // So that ids can be judged before anybody resolves it for a collection.
+    predicates.resolve(KeyTable())
   }
 
   /// Compiles the queries of one collection.
   init(_ queries: [RuleQuery], _ arguments: [TextKey: Value]) {
-    parts = queries.map { query in
+    let parts = queries.map { query in
       let missing = query.parameters.filter { arguments[$0] == nil }.sorted()
       do throws(QueryError) {
         let predicate = try query.compiled(arguments)
@@ -53,10 +65,7 @@ package struct CollectionRule: Sendable {
         return Part(text: query.text, predicate: nil, missing: missing, failure: error.message)
       }
     }
-    isNothing = !parts.contains(where: \.mayAccept)
-    for part in parts where part.mayAccept {
-      if let predicate = part.predicate { predicates.insert(predicate) }
-    }
+    self.init(parts: parts, parts.filter(\.mayAccept).compactMap(\.predicate))
   }
 
   /// Whether every document is allowed.
@@ -77,6 +86,26 @@ package struct CollectionRule: Sendable {
   package func allows(_ id: RawSpan, _ record: borrowing RecordView) -> Bool {
     !isNothing && (predicates.acceptsAll || predicates.accepts(id, record))
   }
+
+  /// Whether the document with an id is allowed, where the rule depends on ids alone.
+  ///
+  /// - Parameter id: The bytes of the id.
+  /// - Returns: False for a rule that depends on more: there the document itself is needed.
+  /// - Complexity: As for a record.
+  package func allows(id: RawSpan) -> Bool {
+    guard dependsOnIDAlone, !isNothing else { return false }
+    if predicates.acceptsAll { return true }
+    return Self.emptyRecord?.withView { predicates.accepts(id, $0) } ?? false
+  }
+
+  /// The record of a document without fields.
+  private static let emptyRecord: Record? = {
+    var tables = RecordTables()
+    let stamping = Stamping(site: SiteID(high: 0, low: 1), reading: ClockReading(rawValue: 1))
+    let encoded = try? DocumentCodec.upsert(
+      [:], strategy: .merge, existing: nil, stamping: stamping, tables: &tables)
+    return encoded.map { Record(bytes: $0.record) }
+  }()
 
   /// The same for a document's values; a slow path, for tests and for documents that are in no store.
   package func allows(_ id: DocumentID, _ fields: [TextKey: Value]) -> Bool {

@@ -59,7 +59,8 @@ package struct CompiledRules: Sendable {
 
 /// What one user may read, or what one user may write.
 package struct CompiledAccess: Sendable {
-  private let isEverything: Bool
+  /// Whether it is every document of every collection but the system's.
+  package let isEverything: Bool
   private let rules: [TextKey: CollectionRule]
   private let resolved = Resolved()
 
@@ -67,6 +68,9 @@ package struct CompiledAccess: Sendable {
     isEverything = access.isEverything
     rules = access.queries.mapValues { CollectionRule($0, arguments) }
   }
+
+  /// The collections of which some document may be allowed, in order; none where everything is.
+  package var collections: [TextKey] { rules.filter { !$0.value.isNothing }.keys.sorted() }
 
   /// Whether any document of a collection may be allowed.
   package func mayAllowAny(in collection: String) -> Bool { !rule(for: collection).isNothing }

@@ -185,7 +185,7 @@
         certificate.issuer == root.certificate.subject,
         root.certificate.publicKey.isValidSignature(certificate.signature, for: certificate),
         let statement = try? PeerExtension(certificate), statement.application == root.application,
-        statement.proof == root.proof, statement.user == nil, statement.rules == nil
+        statement.proof == root.proof, statement.user == nil, statement.grant == nil
       else { return false }
       guard case .isCertificateAuthority(.some(0))? = try? certificate.extensions.basicConstraints,
         let usage = try? certificate.extensions.keyUsage, usage == KeyUsage(keyCertSign: true)
