@@ -95,11 +95,6 @@ package struct GrantHash: Hashable, Sendable, CustomStringConvertible {
     /// The hash that a certificate holds.
     package var hash: GrantHash { GrantHash(SHA256.hash(data: grant)) }
 
-    /// The SHA-256 of rules, in the form that a grant holds.
-    package static func digits(ofRules rules: [UInt8]) -> String {
-      SHA256.hash(data: rules).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-    }
-
     /// The form on the wire: the length of each text in two bytes, the lower one first, and then the texts.
     var wire: [UInt8] {
       var out = ByteWriter(capacity: Self.headBytes + byteCount)

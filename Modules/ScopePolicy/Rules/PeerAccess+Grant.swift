@@ -1,5 +1,4 @@
 import CRDTCore
-import QueryLanguage
 package import SyncProtocol
 
 extension PeerAccess {
@@ -49,18 +48,11 @@ extension ReadRule {
       self = .all
       return
     }
-    let predicates = rule.parts.filter(\.mayAccept).compactMap(\.predicate)
-    guard predicates.allSatisfy(\.readsOnlyID) else {
+    guard rule.dependsOnIDAlone else {
       throw RulesError(
         .unenforced, "rules for reading that look at other fields than _id are not enforced yet",
         at: "read.queriesByCollection.\(collection)", collection: collection)
     }
-    let lanes = predicates.sorted().reduce(HashLanes("ids", seed: 1)) {
-      $0.combined(with: HashLanes($1.bytes.span.bytes))
-    }
-    self.init(fingerprint: lanes.first) { bytes in
-      guard let id = try? DocumentID.decode(bytes) else { return false }
-      return predicates.contains { $0.accepts(id: id) }
-    }
+    self.init(fingerprint: rule.fingerprint) { rule.allows(id: $0) }
   }
 }

@@ -20,7 +20,7 @@
     /// A grant whose rules say which collections may be read, in a form that only these tests know.
     private static func grant(_ name: String, reading collections: [String]) throws -> GrantTexts {
       let rules = Array(collections.joined(separator: ",").utf8)
-      let text = #"{"name":"\#(name)","rules":{"sha256":"\#(GrantTexts.digits(ofRules: rules))"}}"#
+      let text = #"{"name":"\#(name)","rules":{"sha256":"\#(TextDigest.sha256(of: rules))"}}"#
       return try GrantTexts(checking: Array(text.utf8), rules: rules)
     }
 
@@ -55,7 +55,7 @@
 
     @Test func `texts that do not belong together are refused`() throws {
       let rules = Array("r".utf8)
-      let digits = GrantTexts.digits(ofRules: rules)
+      let digits = TextDigest.sha256(of: rules)
       let long = [UInt8](repeating: 0x20, count: GrantTexts.grantByteLimit + 1)
       let longRules = [UInt8](repeating: 0x20, count: GrantTexts.rulesByteLimit + 1)
       let wrong: [(String, [UInt8], String)] = [
