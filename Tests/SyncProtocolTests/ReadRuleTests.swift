@@ -118,8 +118,8 @@ import Testing
 
   /// Plays a history of the cloud and one device, and returns what the device was sent and when.
   ///
-  /// Runs with other secrets have the same commits at the same times. They differ in which documents of others
-  /// these touch, in their ids and contents, and in which of them are removed.
+  /// Runs with other secrets have the same commits at the same times. They differ in which documents of
+  /// others these touch, in their ids and contents, and in which of them are removed.
   private func trace(seed: UInt64, secrets: UInt64) throws -> [(Duration, [UInt8])] {
     let network = Self.network(seed: seed)
     var trace: [(Duration, [UInt8])] = []
@@ -168,6 +168,10 @@ import Testing
       }
       switch random.int(below: 10) {
       case 0: try cloud.forget()
+      case 3:
+        let id = "bob:evicted-\(secrets)"
+        try cloud.put(id, ["n": .int(Int64(round))])
+        try cloud.evict(id)
       case 1: try ann.evict("ann:\(random.int(below: 12))")
       case 2:
         network.cut(end)

@@ -89,8 +89,8 @@
     ///   - user: The user that the device acts for, 1 to 128 bytes; `nil` for none.
     ///   - grant: What the peer may do.
     ///   - validity: The certificate's period; an intermediate authority cuts it to its own period.
-    /// - Returns: The certificate (PEM), after it that of an intermediate authority, and then the texts of the
-    ///   grant.
+    /// - Returns: The certificate (PEM), after it that of an intermediate authority, and then the texts of
+    ///   the grant.
     /// - Throws: `identity` when the key is invalid, a text is too long, or the rules cannot be enforced.
     public func issue(
       deviceKey: String, user: String? = nil, grant: DunlinGrant, validity: Range<Date>

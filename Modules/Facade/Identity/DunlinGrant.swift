@@ -6,8 +6,8 @@
 
   /// What the holder of a certificate may do: the rules of a role, and what the issuer says about the user.
   ///
-  /// Rules that this release cannot enforce are refused: those that restrict writing, and those for reading that
-  /// look at other fields than `_id`. A certificate without a grant lets its holder do everything.
+  /// Rules that this release cannot enforce are refused: those that restrict writing, and those for reading
+  /// that look at other fields than `_id`. A certificate without a grant lets its holder do everything.
   public struct DunlinGrant: Hashable, Sendable {
     /// The texts that stand beside the certificate.
     package let texts: GrantTexts
@@ -19,8 +19,8 @@
     /// - Parameters:
     ///   - rules: The rules, a JSON object, as `Rules.md` explains them.
     ///   - name: The name of the rules for people, 1 to 100 bytes.
-    ///   - claims: What rules read as `:claims.NAME`: texts, numbers, true, false, and lists of these, at most
-    ///     4 KiB as JSON. Every peer that the device meets can read them.
+    ///   - claims: What rules read as `:claims.NAME`: texts, numbers, true, false, and lists of these, at
+    ///     most 4 KiB as JSON. Every peer that the device meets can read them.
     ///   - answersQueries: Whether other peers run the device's statements, if it may read everything.
     ///   - hearsPresence: Whether the device hears of the presence of other peers.
     /// - Throws: `identity`, with what is wrong and where.

@@ -2,8 +2,8 @@ import NIOConcurrencyHelpers
 
 /// The grants of peers that were met, so that their texts need not be sent at each connection.
 ///
-/// All links of a network share one. It holds at most 256 grants and 1 MiB of texts. Beyond that those go that
-/// were used least recently.
+/// All links of a network share one. It holds at most 256 grants and 1 MiB of texts. Beyond that those go
+/// that were used least recently.
 package final class GrantBook: Sendable {
   static let countLimit = 256
   static let byteLimit = 1 << 20

@@ -2,8 +2,8 @@ import CRDTCore
 
 /// The two texts of a grant: what the holder of a certificate may do, and the rules that it refers to.
 ///
-/// A certificate holds only the SHA-256 of the first text, and that text the SHA-256 of the second. Links hand
-/// the texts over and verify both hashes; what the texts mean is decided in a layer above.
+/// A certificate holds only the SHA-256 of the first text, and that text the SHA-256 of the second. Links
+/// hand the texts over and verify both hashes; what the texts mean is decided in a layer above.
 package struct GrantTexts: Hashable, Sendable {
   /// The maximum size of the grant in bytes: 4 KiB of claims, and the rest of its fields.
   package static let grantByteLimit = 5 << 10

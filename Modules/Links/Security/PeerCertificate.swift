@@ -51,8 +51,8 @@
 
     /// Reads certificates in their text form, the peer's own first; after them come the texts of its grant.
     ///
-    /// - Throws: `LinkError` with code `credentials`, saying what is wrong. A certificate with a grant needs the
-    ///   texts, and no other may have them.
+    /// - Throws: `LinkError` with code `credentials`, saying what is wrong. A certificate with a grant needs
+    ///   the texts, and no other may have them.
     public init(pem: String) throws(LinkError) {
       let chain: [Certificate]
       var texts: [String: [UInt8]] = [:]

@@ -43,8 +43,8 @@
       case handshake(received: Int)
       /// The TLS handshake is complete; the part of the peer's introduction received so far.
       case introduction(received: [UInt8])
-      /// The peer has introduced itself; what follows until the grants of both ends are known, and the part of
-      /// it received so far.
+      /// The peer has introduced itself; what follows until the grants of both ends are known, and the part
+      /// of it received so far.
       case grants(GrantHandover, received: ArraySlice<UInt8>)
       case open
       case over

@@ -15,8 +15,8 @@ extension PeerAccess {
 
   /// What a grant with its rules lets a peer do.
   ///
-  /// - Throws: `unenforced` for rules that this release cannot enforce: those that restrict writing, and those
-  ///   that read other fields than `_id`.
+  /// - Throws: `unenforced` for rules that this release cannot enforce: those that restrict writing, and
+  ///   those that read other fields than `_id`.
   package init(_ grant: Grant, _ rules: AccessRules, user: String?) throws(RulesError) {
     guard rules.write.isEverything else {
       throw RulesError(.unenforced, "rules that restrict writing are not enforced yet", at: "write")

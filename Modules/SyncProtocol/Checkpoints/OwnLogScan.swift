@@ -117,7 +117,9 @@ struct OwnLogScan {
   ) {
     if !entry.isEvictionComplete { isIncomplete = true }
     for key in entry.evicted {
-      guard let collection = names[key.collection] else { continue }
+      guard let collection = names[key.collection],
+        !gatekeeper.hides(collection.name, key.id.bytes.span.bytes)
+      else { continue }
       if room == 0 { isFull = true }
       if room > 0, gatekeeper.maySend(collection.name, key.id) {
         room -= 1

@@ -29,8 +29,8 @@ struct HeldScan {
 
   /// Visits records in storage order, then compacted tombstones, until the end or until the budget is spent.
   ///
-  /// Each visit costs one unit of the budget. Documents that the other peer may not read, for which there is a
-  /// `rule`, count as absent. Then so do all compacted tombstones, whose ids are not known.
+  /// Each visit costs one unit of the budget. Documents that the other peer may not read, for which there is
+  /// a `rule`, count as absent. Then so do all compacted tombstones, whose ids are not known.
   mutating func step(
     _ snapshot: borrowing ReadTransaction, _ interest: Interest, rule: ReadRule? = nil, budget: inout Int,
     damaged: (DamagedRecord) -> Void,

@@ -91,7 +91,7 @@ final class NoticeExchange<Role: NoticeRole> {
   func receive(_ ask: FilterAsk) throws(SyncError) {
     if own == .offers, context.access.partialRule(of: ask.collection) != nil {
       // A filter could have no compacted tombstones. So the other side goes on reporting what it holds.
-      return send(.refused(role: own.other, number: ask.number, ask.collection, price: ReadRule.untoldCount))
+      return send(.refused(role: own.other, number: ask.number, ask.collection, price: ReadRule.statedCount))
     }
     let isOpen = role.isOpen(ask.collection)
     if isOpen, !halves.mayMakeFilter(ofAtMost: try role.heldCount(of: ask.collection), now: context.now) {
@@ -145,7 +145,7 @@ final class NoticeExchange<Role: NoticeRole> {
         tasks.append(.fill(HeldScan(own, collection), IDFilter(byteCount: size.byteCount), number: number))
       case .ask(let number, let spent):
         let isPartial = context.access.partialRule(of: collection) != nil
-        let count = isPartial ? ReadRule.untoldCount : try role.heldCount(of: collection)
+        let count = isPartial ? ReadRule.statedCount : try role.heldCount(of: collection)
         guard let cleared = context.gatekeeper?.clear(gathered: collection) else { continue }
         let ask = FilterAsk(cleared, role: own, number: number, count: count, spent: spent)
         context.send(.filterWanted) { ask.encode(to: &$0) }

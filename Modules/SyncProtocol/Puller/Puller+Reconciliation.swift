@@ -89,7 +89,8 @@ extension Puller {
         guard gatekeeper.mayAccept(change.collection.name), !SyncDefect.evictionNotAnswered.isPlanted else {
           continue
         }
-        guard gatekeeper.maySend(change.collection.name, change.id) else {
+        guard !gatekeeper.hides(change.collection.name, change.id.bytes.span.bytes) else { continue }
+        guard gatekeeper.maySend(change.collection.name) else {
           pull.due.add(change.collection.name)
           // The sender may apply changes sent before the eviction only after the comparison.
           evicted.note(DocumentName(collection: change.collection.name, id: change.id))
@@ -101,8 +102,8 @@ extension Puller {
           holds(change, after) && !holds(change, change.before)
         else { continue }
         guard let cleared = gatekeeper.clear(change.collection.name, change.id) else {
-          // The sender must not learn of any document, so it has to list what it holds. A document that it may
-          // not read does not count: a copy that the sender wrote differs whenever they compare.
+          // The sender must not learn of any document, so it has to list what it holds. One that it may not
+          // read does not count: a copy that the sender wrote differs whenever they compare.
           if !gatekeeper.maySend(change.collection.name) { pull.due.add(change.collection.name) }
           continue
         }

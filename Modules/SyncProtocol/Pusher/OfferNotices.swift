@@ -49,7 +49,9 @@ struct OfferNotices: NoticeRole {
       for id in ids {
         try snapshot.visitIntactRecord(known, id, damaged: context.reportDamaged) { _, record, summary in
           let bytes = id.bytes.span.bytes
-          guard !matcher.matches(bytes, record), let cleared = gatekeeper?.clear(collection, id) else { return }
+          guard !matcher.matches(bytes, record), let cleared = gatekeeper?.clear(collection, id) else {
+            return
+          }
           found.append(
             DocumentOffer(
               cleared, item: DocumentHash(id: id, hash: Fingerprint.hash(id: bytes, summary: summary))))

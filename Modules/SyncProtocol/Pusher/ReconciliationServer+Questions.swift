@@ -81,7 +81,7 @@ private struct InterestingDocuments: RespondingSet {
   }
 
   func documentCount(of collection: String) throws(SyncError) -> UInt64 {
-    guard server.context.access.partialRule(of: collection) == nil else { return ReadRule.untoldCount }
+    guard server.context.access.partialRule(of: collection) == nil else { return ReadRule.statedCount }
     return try server.context.recordCount(of: collection)
   }
 

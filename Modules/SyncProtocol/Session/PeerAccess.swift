@@ -2,9 +2,9 @@ package import CRDTCore
 
 /// What the grant in a peer's certificate lets it do here, in the form that a session asks.
 ///
-/// A session gets it with its admission, before anything may leave. Toward the peer, this store then behaves as
-/// one without the documents that the peer may not read: it gets no content, id, version, count or fingerprint of
-/// them, and cannot tell them from what does not exist.
+/// A session gets it with its admission, before anything may leave. Toward the peer, this store then behaves
+/// as one without the documents that the peer may not read: it gets no content, id, version, count or
+/// fingerprint of them, and cannot tell them from what does not exist.
 package struct PeerAccess: Hashable, Sendable {
   /// The documents that a peer may read.
   package enum Reading: Hashable, Sendable {
@@ -107,7 +107,7 @@ package struct ReadRule: Hashable, Sendable {
 
   /// A number of documents or compacted tombstones to name in place of a true one.
   ///
-  /// A true count would include what the peer may not read. With this one the other side reports each document
-  /// that it holds, instead of asking for a filter.
-  static let untoldCount: UInt64 = 1 << 32
+  /// A true count would include what the peer may not read. With this one the other side reports each
+  /// document that it holds, instead of asking for a filter.
+  static let statedCount: UInt64 = 1 << 32
 }

@@ -187,7 +187,7 @@
       try connect(device, cloud)
       for await event in seen {
         guard case .disconnected(_, .session(let error)) = event else { continue }
-        #expect(error.code == .denied && error.message.contains("enforces no grants"), "\(error)")
+        expect(error.code == .denied && error.message.contains("enforces no grants"), "\(error)")
         break
       }
       #expect(try device.documents("open").isEmpty)

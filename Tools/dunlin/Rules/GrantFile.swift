@@ -6,8 +6,8 @@
 
   /// A file with a grant: the file of its rules, and what the issuer says about the user.
   ///
-  /// It is a JSON object such as `{"rules":"waiter.json","claims":{"team":"red"},"presence":"none"}`. The path
-  /// of the rules counts from the file's own folder.
+  /// It is a JSON object such as `{"rules":"waiter.json","claims":{"team":"red"},"presence":"none"}`. The
+  /// path of the rules counts from the file's own folder.
   enum GrantFile {
     /// Reads a grant and its rules.
     ///
