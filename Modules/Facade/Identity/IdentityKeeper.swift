@@ -12,6 +12,7 @@
     /// Keeps the revocation lists.
     let revocations: RevocationKeeper
     private let device: DeviceIdentity
+    private let own: OwnGrant
     private let store: Store
     private let network: PeerNetwork
     private let reporter: Reporter
@@ -33,6 +34,8 @@
       self.store = store
       self.network = network
       self.reporter = reporter
+      let own = OwnGrant(store: store, reporter: reporter)
+      self.own = own
       revocations = RevocationKeeper(store: store, network: network, reporter: reporter)
       guard case .online(let login) = identity.proof else {
         self.login = nil
@@ -41,7 +44,7 @@
       self.login = try LoginKeeper(
         LoginKeeper.Parts(
           login: login, application: identity.appID, device: device, directory: store.directory,
-          network: network,
+          network: network, own: own,
           reporter: reporter, webAuthority: configuration.webAuthority,
           time: configuration.loginTime ?? LoginTime(clock: configuration.now)))
     }
@@ -67,9 +70,14 @@
       }
     }
 
+    private func take(_ credentials: PeerCredentials) {
+      network.prove(with: credentials)
+      own.obey(credentials)
+    }
+
     private func prove() {
       do {
-        network.prove(with: try translatingErrors { try device.credentials() })
+        take(try translatingErrors { try device.credentials() })
         state.withLock { $0.failure = nil }
       } catch {
         let failure = DunlinError(any: error)
@@ -84,7 +92,7 @@
     ///   present one then stays.
     func update(_ identity: DunlinIdentity) async throws {
       do {
-        try await device.replace(by: identity) { network.prove(with: $0) }
+        try await device.replace(by: identity) { take($0) }
         state.withLock { $0.failure = nil }
       } catch {
         throw DunlinError.translating(error)
@@ -101,6 +109,9 @@
     /// Informs the login keeper that sync has started.
     func syncBegins() { login?.syncBegins() }
 
-    func close() { login?.close() }
+    func close() {
+      login?.close()
+      own.close()
+    }
   }
 #endif

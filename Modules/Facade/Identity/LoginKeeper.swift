@@ -18,6 +18,7 @@
       let device: DeviceIdentity
       let directory: HeldDirectory
       let network: PeerNetwork
+      let own: OwnGrant
       let reporter: Reporter
       let webAuthority: String?
       let time: LoginTime
@@ -204,6 +205,7 @@
     private func take(_ grant: LoginGrant, obtained: Date) {
       state.withLock { $0.grant = grant }
       parts.network.prove(with: grant.credentials)
+      parts.own.obey(grant.credentials)
       scheduler.granted(at: obtained, until: grant.certificate.validUntil)
     }
 

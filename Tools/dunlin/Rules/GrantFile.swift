@@ -1,6 +1,6 @@
 #if TLS
   import CRDTCore
-  import DunlinKit
+  import Facade
   import Foundation
   import ScopePolicy
 

@@ -1,0 +1,161 @@
+#if TLS
+  import CRDTCore
+  import DocStore
+  import Links
+  import Logging
+  import ScopePolicy
+  import Synchronization
+  import SyncProtocol
+
+  /// Makes this peer obey the grant of its own certificate: it evicts what it may not read.
+  ///
+  /// Other peers send nothing of it any more, and this peer does not wait to be told. Documents that were
+  /// written here stay, since no other peer may have those writes: where this site is among a document's
+  /// writers, and where the log has the document as a local write, which an earlier site of this store may
+  /// have made. A later grant that allows more brings evicted documents back.
+  final class OwnGrant: Sendable {
+    /// How many documents one transaction looks at.
+    private static let batch = 1_000
+
+    private let store: Store
+    private let reporter: Reporter
+    /// The work for the latest grant.
+    private let work = Mutex<Task<Void, Never>?>(nil)
+
+    init(store: Store, reporter: Reporter) { (self.store, self.reporter) = (store, reporter) }
+
+    /// Obeys the grant of new credentials, in the background, and no longer an earlier one.
+    func obey(_ credentials: PeerCredentials) {
+      let access: PeerAccess
+      do {
+        access = try credentials.access
+      } catch {
+        // Other peers refuse such a grant, too.
+        return reporter.fail("reading this device's own grant", error)
+      }
+      work.withLock { work in
+        work?.cancel()
+        work = access.reading == .everything ? nil : Task { await self.evict(allBut: access) }
+      }
+    }
+
+    /// Ends the work, and waits for nothing: what it has not evicted is evicted at the next start.
+    func close() {
+      work.withLock { work in
+        work?.cancel()
+        work = nil
+      }
+    }
+
+    private func evict(allBut access: PeerAccess) async {
+      do {
+        let names = try store.read { snapshot in try snapshot.collections().map(\.name) }
+        let local = try store.read { snapshot in try snapshot.localWrites() }
+        var evicted = 0
+        for name in names where CollectionName.maySync(name) && !access.readsAll(of: name) {
+          var start: [UInt8]? = []
+          while let from = start, !Task.isCancelled {
+            let (hidden, next) = try hidden(in: name, from: from, access, butNot: local)
+            evicted += try await evict(hidden, from: name)
+            start = next
+          }
+        }
+        guard evicted > 0 else { return }
+        reporter.logger.notice("Evicted \(evicted) documents that this device's grant does not let it read")
+      } catch {
+        if !Task.isCancelled { reporter.fail("evicting what this device may not read", error) }
+      }
+    }
+
+    /// Returns the documents of a part of a collection that are to be evicted, and where the next part begins.
+    private func hidden(
+      in name: String, from start: [UInt8], _ access: PeerAccess, butNot local: Set<DocumentNumber>
+    ) throws -> (ids: [DocumentID], next: [UInt8]?) {
+      try store.read { snapshot in
+        var (ids, next): ([DocumentID], [UInt8]?) = ([], nil)
+        guard let collection = try snapshot.collection(name) else { return (ids, next) }
+        let sites = snapshot.sites
+        var left = Self.batch
+        try snapshot.forEachIntactRecord(in: collection, from: start, damaged: { _ in }) {
+          number, id, _, record in
+          guard left > 0 else {
+            next = unsafe id.withUnsafeBytes { unsafe Array($0) }
+            return false
+          }
+          left -= 1
+          if !local.contains(number), try isHidden(name, id, record, sites, access) {
+            ids.append(try DocumentID(validating: id))
+          }
+          return true
+        }
+        return (ids, next)
+      }
+    }
+
+    /// Evicts documents, except those that were written here meanwhile.
+    private func evict(_ ids: [DocumentID], from name: String) async throws -> Int {
+      guard !ids.isEmpty else { return 0 }
+      let site = store.site
+      return try await store.write { write in
+        guard let collection = try write.collection(name) else { return 0 }
+        let sites = write.sites
+        var evicted = 0
+        for id in ids {
+          let isOwn = try write.withRecord(collection, id) { record, _ in
+            try record.isWritten(by: site, sites)
+          }
+          if isOwn == false, try write.evict(id, in: name) { evicted += 1 }
+        }
+        return evicted
+      }.0
+    }
+
+    private func isHidden(
+      _ name: String, _ id: RawSpan, _ record: borrowing RecordView, _ sites: SiteTable, _ access: PeerAccess
+    ) throws -> Bool {
+      try !access.mayRead(name, id) && !record.isWritten(by: store.site, sites)
+    }
+  }
+
+  extension ReadTransaction {
+    /// The documents whose last change in the log is a local write.
+    fileprivate borrowing func localWrites() throws -> Set<DocumentNumber> {
+      var numbers: Set<DocumentNumber> = []
+      try changes(after: logStart) { entry in
+        guard entry.origin == .user else { return true }
+        try entry.forEachMember { _, number in
+          numbers.insert(number)
+          return false
+        } _: { _, _, _, _, _ in
+          true
+        }
+        return true
+      }
+      return numbers
+    }
+  }
+
+  extension RecordView {
+    /// Whether a site has written to the document.
+    fileprivate func isWritten(by site: SiteID, _ sites: SiteTable) throws -> Bool {
+      try vector(sites: sites).elements.contains { $0.writer.site == site }
+    }
+  }
+
+  extension PeerAccess {
+    /// Whether all documents of a collection may be read.
+    fileprivate func readsAll(of collection: String) -> Bool {
+      mayRead(collection) && partialRule(of: collection) == nil
+    }
+  }
+
+  extension PeerCredentials {
+    /// What other peers let this one do.
+    fileprivate var access: PeerAccess {
+      get throws(RulesError) {
+        guard let grant else { return .everything }
+        return try PeerAccess(grant: grant.grant, rules: grant.rules, user: user)
+      }
+    }
+  }
+#endif
