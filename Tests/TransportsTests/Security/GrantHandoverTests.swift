@@ -34,18 +34,20 @@
           for: key, user: "ann", validity: Self.validity, proof: .certificate, grant: grant)
       }
       let certificate = try issue(grant)
-      let read = try PeerCertificate(pem: certificate.pem)
+      let pem = try certificate.pem
+      let read = try PeerCertificate(pem: pem)
       #expect(read.grant == grant && read.grantHash == grant.hash && read.isRestricted)
       #expect(try PeerCertificate(pem: issue(nil).pem).grant == nil)
       let plain = try issue(nil).pem
-      let block = try #require(certificate.pem.range(of: "-----BEGIN DUNLIN GRANT"))
-      let blocks = String(certificate.pem[block.lowerBound...])
+      let block = try #require(pem.range(of: "-----BEGIN DUNLIN GRANT"))
+      let blocks = String(pem[block.lowerBound...])
       let rules = String(blocks[try #require(blocks.range(of: "-----BEGIN DUNLIN RULES")).lowerBound...])
-      let bare = String(certificate.pem[..<block.lowerBound])
+      let bare = String(pem[..<block.lowerBound])
+      let other = try issue(Self.grant("b", reading: [])).pem.suffix(blocks: true)
       let wrong: [(String, String)] = [
         (bare, "text is missing"), (plain + blocks, "has none"), (plain + rules, "no grant that refers"),
         (bare + blocks + blocks, "two blocks"),
-        (bare + (try issue(Self.grant("b", reading: [])).pem.suffix(blocks: true)), "another one"),
+        (bare + other, "another one"),
       ]
       for (pem, words) in wrong {
         let error = try #require(throws: LinkError.self) { try PeerCertificate(pem: pem) }
