@@ -25,6 +25,7 @@ final class Core: Sendable {
   let membership: (appID: String, proof: String)
 
   init(path: String, identity: DunlinIdentity, configuration: DunlinConfiguration) throws {
+    try configuration.check(identity)
     let reporter = Reporter(configuration, path: path)
     let control = ControlSocket(
       idleTime: configuration.controlIdleTime, isPlaceless: configuration.refusesLocalSockets)

@@ -81,6 +81,15 @@ public struct DunlinConfiguration: Sendable {
   public var clock: (@Sendable () -> Date)?
   /// Where the device's private key is stored; `nil` selects a file in the database's directory.
   public var keyStore: (any DunlinKeyStore)?
+  /// How long this peer syncs without hearing of revocations; `nil` for any time.
+  ///
+  /// If no peer has named a new revocation list, or confirmed those that this one has, for that time, this peer
+  /// sends and takes no document. It stays connected, goes on once a peer confirms its lists, and reports
+  /// `identity` meanwhile. The time is counted while the database is used: an absence counts as a day at most.
+  ///
+  /// Only for identities with certificates. The application's authority must have made a list, which may be
+  /// empty.
+  public var revocationsNeededWithin: Duration?
   /// How long a handler of the application may run before it is logged; another time is for tests.
   package var handlerWarning = Duration.seconds(10)
   /// How long a client of the control socket may be idle, for tests.

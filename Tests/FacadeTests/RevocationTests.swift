@@ -4,6 +4,8 @@
   import DunlinKit
   import Foundation
   import Links
+  import Logging
+  import Synchronization
   import TestKit
   import Testing
 
@@ -137,6 +139,76 @@
         path: directory.file("shared"), identity: .sharedKey(appID: "tests", key: DunlinSharedKey()))
       #expect(await failure { try await shared.addRevocations(list) }?.code == .identity)
       try shared.close()
+    }
+
+    @Test func `a device that hears of no list for too long holds sync until a peer confirms its lists`()
+      async throws
+    {
+      let start = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded())
+      let validity = start - 86_400..<start + 30 * 86_400
+      let authority = try DunlinAuthority(appID: "tests", validity: validity)
+      func identity(_ name: String) throws -> DunlinIdentity {
+        .certificate(
+          appID: "tests", authority: try authority.certificate,
+          certificate: try authority.issue(deviceKey: key(name), user: name, validity: validity))
+      }
+      let hub = try Dunlin(path: directory.file("hub"), identity: identity("hub"))
+      try await hub.addRevocations(authority.revoke([]))
+      let later = Mutex(TimeInterval(0))
+      let log = RecordedLog()
+      var configuration = DunlinConfiguration(logger: log.logger, failureHandler: { log.failed($0) })
+      configuration.clock = { start + later.withLock { $0 } }
+      configuration.revocationsNeededWithin = .seconds(86_400)
+      let device = try Dunlin(
+        path: directory.file("device"), identity: identity("device"), configuration: configuration)
+      let subscription = try device.sync.registerSubscription(query: "SELECT * FROM things")
+      let freshness = try #require(device.core.sync.identity?.revocations.freshness)
+      #expect(!device.revocations.isOutdated)
+      // The time is looked at twice, because a single period counts a day at most.
+      for _ in 0..<2 {
+        later.withLock { $0 += 20 * 3_600 }
+        freshness.check()
+        try await device.collection("own").upsert(["_id": "a"])
+      }
+      while !device.revocations.isOutdated { try await Task.sleep(for: .milliseconds(2)) }
+      #expect(log.codes == [.identity])
+      #expect(log.lines(with: "no document is sent or taken", from: .error).count == 1)
+      // It meets a peer, hears of the list, and goes on.
+      try await hub.collection("things").upsert(["_id": "t"])
+      try connect(device, to: hub)
+      for await diff in try device.store.changes(of: "SELECT * FROM things") where !diff.items.isEmpty {
+        break
+      }
+      #expect(!device.revocations.isOutdated)
+      #expect(device.revocations.lists.map(\.number) == [1])
+      subscription.cancel()
+      try device.close()
+      // It is also counted over a restart, and an equal head is enough.
+      later.withLock { $0 += 20 * 3_600 }
+      let again = try Dunlin(
+        path: directory.file("device"), identity: identity("device"), configuration: configuration)
+      #expect(!again.revocations.isOutdated)
+      later.withLock { $0 += 20 * 3_600 }
+      try #require(again.core.sync.identity?.revocations.freshness).check()
+      while !again.revocations.isOutdated { try await Task.sleep(for: .milliseconds(2)) }
+      try connect(again, to: hub)
+      while again.revocations.isOutdated { try await Task.sleep(for: .milliseconds(2)) }
+      for dunlin in [hub, again] { try dunlin.close() }
+    }
+
+    @Test func `a time without certificates, and none, are refused`() async throws {
+      for (identity, time) in [
+        (.unsafeDevelopment(appID: "tests"), 60), (.sharedKey(appID: "tests", key: DunlinSharedKey()), 60),
+        (try identity("hub"), 0),
+      ] as [(DunlinIdentity, Int)] {
+        var configuration = DunlinConfiguration(logger: RecordedLog().logger)
+        configuration.revocationsNeededWithin = .seconds(time)
+        let error = await failure {
+          try Dunlin(
+            path: directory.file("wrong"), identity: identity, configuration: configuration)
+        }
+        expectEqual(error?.code, .argument)
+      }
     }
 
     @Test func `a damaged list prevents sync until it is added again, and not access to the data`()

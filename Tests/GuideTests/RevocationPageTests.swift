@@ -36,6 +36,18 @@
       try dunlin.close()
     }
 
+    @Test func `a configuration bounds the time without news, and needs certificates`() throws {
+      var configuration = DunlinConfiguration()
+      configuration.revocationsNeededWithin = .seconds(7 * 86_400)
+
+      let error = #expect(throws: DunlinError.self) {
+        try Dunlin(
+          path: directory.file("plain"), identity: .unsafeDevelopment(appID: "garage"),
+          configuration: configuration)
+      }
+      #expect(error?.code == .argument)
+    }
+
     @Test func `the limits of the page are those of the code`() throws {
       let page = try #require(Page(path: "Documentation/Revocation.md"))
       let text = page.prose.map(\.1).joined(separator: "\n")

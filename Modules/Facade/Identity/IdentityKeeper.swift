@@ -36,7 +36,9 @@
       self.reporter = reporter
       let own = OwnGrant(store: store, reporter: reporter)
       self.own = own
-      revocations = RevocationKeeper(store: store, network: network, reporter: reporter)
+      revocations = RevocationKeeper(
+        store: store, network: network, reporter: reporter,
+        neededWithin: configuration.revocationsNeededWithin)
       guard case .online(let login) = identity.proof else {
         self.login = nil
         return
@@ -112,6 +114,7 @@
     func close() {
       login?.close()
       own.close()
+      revocations.freshness?.close()
     }
   }
 #endif

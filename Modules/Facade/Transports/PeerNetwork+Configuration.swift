@@ -28,6 +28,7 @@ extension DunlinConfiguration {
           throw GrantRefusal(error.message)
         }
       }
+      options.canHold = revocationsNeededWithin != nil
     #endif
     return options
   }

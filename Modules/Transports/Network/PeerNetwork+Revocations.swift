@@ -56,7 +56,8 @@ extension PeerNetwork {
       }
       guard !change.changed.isEmpty else { return }
       endRevoked()
-      tellNeighbours { revocations.heads }
+      // A peer that is held confirms nothing to others.
+      if !isHeld { tellNeighbours { revocations.heads } }
     }
 
     /// Sends a message to all neighbours.

@@ -46,8 +46,9 @@ extension PeerNetwork {
       let origin = (link as? any CountedLink)?.origin ?? ConnectionOrigin(named: link.endpoint.address)
       guard let link = secured(link, direction, state) else { return nil }
       let id = state.newID()
+      let isHeld = isHeld
       let driver = SessionDriver(
-        id: id, link: link, setup: setup, subscriptions: state.subscriptions,
+        id: id, link: link, setup: setup, subscriptions: isHeld ? [] : state.subscriptions,
         number: state.subscriptionsNumber, isIncoming: direction == .incoming, host: self
       ) { [weak self] event in
         self?.happened(event, in: id, served)
@@ -57,7 +58,7 @@ extension PeerNetwork {
         driver: driver, dialed: address, startedAt: setup.clock.now, origin: origin, served: served,
         connection: connection)
       #if TLS
-        if let heads = revocations.heads { driver.tell(revocations: heads) }
+        if !isHeld, let heads = revocations.heads { driver.tell(revocations: heads) }
       #endif
       if let own = state.presence.own { driver.tellPresence(own) }
       if !state.presence.observers.isEmpty { driver.observePresence(true) }

@@ -34,6 +34,8 @@ public final class PeerNetwork: Sendable {
     /// It throws an error that says why this peer cannot enforce the grant; then the connection ends. Without
     /// it, no peer with a grant is admitted.
     package var access: (@Sendable (GrantTexts, PeerIdentity) throws(GrantRefusal) -> PeerAccess)?
+    /// Whether sync can be held: see `PeerNetwork.hold(_:)`.
+    package var canHold = false
     /// When a network that can meet nobody says so, after its start; `nil` for never.
     package var isolationDelay: Duration?
     /// The logger.
@@ -60,6 +62,8 @@ public final class PeerNetwork: Sendable {
   #endif
   /// The grants of peers that were met.
   let grants = GrantBook()
+  /// Lets nothing pass while sync is held; `nil` where it cannot be held.
+  let heldGate: HeldGate?
   /// Wakes the task that dials candidates.
   let candidateWake = Latch()
 
@@ -67,6 +71,9 @@ public final class PeerNetwork: Sendable {
   public init(setup: SessionDriver.Setup, options: Options = Options()) {
     var options = options
     options.logger = options.logger.plain
+    heldGate = options.canHold ? HeldGate(setup.gate) : nil
+    var setup = setup
+    if let heldGate { setup.gate = heldGate }
     self.setup = setup
     self.options = options
     revoked = RevokedKeys()
@@ -173,10 +180,40 @@ public final class PeerNetwork: Sendable {
       state.subscriptions = queries
       state.subscriptionsNumber += 1
       setup.shared.follow(queries, evicting: evicting, of: setup.store)
+      let pulled = isHeld ? [] : queries
       for session in state.sessions.values {
-        session.driver.subscribe(to: queries, number: state.subscriptionsNumber)
+        session.driver.subscribe(to: pulled, number: state.subscriptionsNumber)
       }
     }
+  }
+
+  /// Whether sync is held.
+  package var isHeld: Bool { heldGate?.isHeld == true }
+
+  /// Holds sync: peers stay connected, and no document goes to them or comes from them.
+  ///
+  /// Only for a network with ``Options/canHold``.
+  ///
+  /// - Parameter holds: Whether to hold it from now on.
+  /// - Returns: Whether that is a change.
+  @discardableResult
+  package func hold(_ holds: Bool) -> Bool {
+    guard let heldGate else { return false }
+    let isChange = state.withLockedValue { state in
+      guard heldGate.hold(holds) else { return false }
+      state.subscriptionsNumber += 1
+      let pulled = holds ? [] : state.subscriptions
+      for session in state.sessions.values {
+        session.driver.subscribe(to: pulled, number: state.subscriptionsNumber)
+        session.driver.policyChanged()
+      }
+      return true
+    }
+    #if TLS
+      // A peer that is held confirms nothing to others.
+      if isChange, !holds { tellNeighbours { revocations.heads } }
+    #endif
+    return isChange
   }
 
   /// Says that the gate's answers have changed.

@@ -21,7 +21,7 @@ public final class SessionDriver: Sendable {
   /// The settings that all drivers of a peer share.
   public struct Setup: Sendable {
     let store: Store
-    let gate: any SyncGate
+    var gate: any SyncGate
     let configuration: SessionConfiguration
     let clock: TransportClock
     let shared = SessionShared()

@@ -315,6 +315,8 @@
       let second = try rig.authority.makeIntermediate(validity: rig.validity)
       #expect(failure { try lists.add(rig.list(rig.entries(0..<1), by: second)) }?.code == .limit)
       #expect(failure { try rig.list(rig.entries(0..<100_001)) }?.code == .limit)
+      #expect(RevocationLists.entryLimit == RevocationHead.entryLimit)
+      #expect(RevocationLists.intermediateEntryLimit == RevocationLists.entryLimit / 2)
     }
 
     @Test func `with a shared key and without credentials, lists have no effect`() throws {

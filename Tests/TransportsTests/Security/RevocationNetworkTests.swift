@@ -138,6 +138,41 @@
       for peer in [hub, ann] { await peer.end() }
     }
 
+    @Test func `a peer that is held sends and takes nothing and confirms nothing, until it is released`()
+      async throws
+    {
+      let key = DeviceKey()
+      var options = StoreOptions()
+      options.siteOfSalt = { (salt, _) throws(StoreError) in key.peerKey.site(salt: salt) }
+      let held = try TestPeer("held", storeOptions: options) {
+        $0.requiresProof = true
+        $0.canHold = true
+      }
+      held.network.prove(with: try rig.credentials(key))
+      held.network.subscribe(to: try everything("things"))
+      let ann = try peer("ann")
+      _ = try held.network.addRevocations(rig.list([]))
+      #expect(held.network.hold(true))
+      #expect(!held.network.hold(true))
+      try await held.fill("things", 0..<3)
+      try await ann.fill("things", 10..<13)
+      try connect(ann, held)
+      try await held.wait(forPeers: ["ann"])
+      try await ann.wait(forPeers: ["held"])
+      // Whatever is sent in answer to a list comes before what is sent later.
+      _ = try ann.network.addRevocations(rig.list([], by: rig.intermediate))
+      try await wait { held.network.revocations.status.lists.count == 2 }
+      #expect(try held.documents("things").count == 3)
+      #expect(try ann.documents("things").count == 3)
+      #expect(ann.network.revocations.status.lists.count == 1)
+      held.network.subscribe(to: try everything("things"))
+      #expect(held.network.hold(false))
+      try await held.wait { try held.documents("things").count == 6 }
+      try await ann.wait { try ann.documents("things").count == 6 }
+      try await wait { ann.network.revocations.status.lists.count == 2 }
+      for peer in [held, ann] { await peer.end() }
+    }
+
     @Test func `with a shared key no list is exchanged, and peers sync`() async throws {
       let secret = (0..<32).map { UInt8($0) &* 11 | 0x81 }
       func shared(_ name: String) throws -> TestPeer {

@@ -27,6 +27,10 @@
       public let error: DunlinError
     }
 
+    /// Whether no peer has confirmed the lists for too long, so that sync is held.
+    ///
+    /// It is always `false` unless ``DunlinConfiguration/revocationsNeededWithin`` is set.
+    public let isOutdated: Bool
     /// The lists, by their issuers.
     public let lists: [List]
     /// The last list of each authority that was refused since the database was opened.
@@ -36,7 +40,8 @@
   }
 
   extension DunlinRevocationStatus {
-    init(_ status: RevocationStatus) {
+    init(_ status: RevocationStatus, isOutdated: Bool) {
+      self.isOutdated = isOutdated
       lists = status.lists.map {
         List(
           issuer: "\($0.issuer)", isIntermediate: !$0.isByRoot, number: $0.number, entryCount: $0.count)
@@ -75,7 +80,8 @@
 
     /// The revocation lists that this database holds.
     public var revocations: DunlinRevocationStatus {
-      DunlinRevocationStatus(core.sync.network.revocations.status)
+      DunlinRevocationStatus(
+        core.sync.network.revocations.status, isOutdated: core.sync.network.isHeld)
     }
   }
 #endif

@@ -23,9 +23,14 @@
     private let reporter: Reporter
     /// The stored lists that are damaged, by their issuers' bytes.
     private let damaged = Mutex<[[UInt8]: DunlinError]>([:])
+    /// Holds sync while no peer confirms the lists, where the configuration asks for that.
+    let freshness: RevocationFreshness?
 
-    init(store: Store, network: PeerNetwork, reporter: Reporter) {
+    init(store: Store, network: PeerNetwork, reporter: Reporter, neededWithin limit: Duration?) {
       (self.store, self.network, self.reporter) = (store, network, reporter)
+      freshness = limit.map {
+        RevocationFreshness(limit: $0, store: store, network: network, reporter: reporter)
+      }
     }
 
     // MARK: - Reading
@@ -37,6 +42,7 @@
       let stored = try read()
       network.revocations.load(stored)
       network.onRevocations { [weak self] change in self?.changed(change) }
+      try freshness?.begin()
     }
 
     private func read() throws -> [HeldRevocations] {
@@ -45,6 +51,7 @@
         try snapshot.forEachSideEntry(
           Self.table,
           damaged: { key in
+            guard key.count > Self.issuerBytes else { return }
             self.note(damageOf: Array(key.prefix(Self.issuerBytes)), "an entry cannot be read")
           }
         ) { key, value in
@@ -99,6 +106,7 @@
     // MARK: - Writing
 
     private func changed(_ change: RevocationLists.Change) {
+      if change.isConfirmed { freshness?.confirmed() }
       guard !change.changed.isEmpty else { return }
       let issuers = change.changed.map(\.issuer)
       store.enqueue { [self] transaction in
@@ -114,6 +122,7 @@
     func add(_ list: RevocationList) async throws -> Bool {
       let change = try network.addRevocations(list)
       let issuer = list.head.issuer
+      if !change.changed.isEmpty { freshness?.confirmed() }
       // Also stored again if it is not new: a former attempt may have failed.
       _ = try await store.write { [self] transaction in try write([issuer], transaction) }
       _ = damaged.withLock { $0.removeValue(forKey: issuer.bytes) }

@@ -9,11 +9,11 @@
   /// add up, and no list takes back what another one says.
   package final class RevocationLists: Sendable {
     /// The most entries of all lists.
-    package static let entryLimit = RevocationHead.entryLimit
+    package static let entryLimit = 100_000
     /// The most entries of the lists of all intermediate authorities.
     ///
     /// A thief of one's key can so not use up the room that the application's authority needs.
-    package static let intermediateEntryLimit = entryLimit / 2
+    package static let intermediateEntryLimit = 50_000
 
     /// What has changed.
     package struct Change: Sendable {
