@@ -28,7 +28,20 @@
       let text = try RulesFile.rules(rules.path).canonical
       return try DunlinGrant(
         rules: String(decoding: text, as: UTF8.self), name: rules.deletingPathExtension().lastPathComponent,
-        claims: file.claims.byString, answersQueries: file.answersQueries, hearsPresence: file.hearsPresence)
+        claims: Dictionary(uniqueKeysWithValues: file.claims.map { ($0.text, Self.claim($1)) }),
+        answersQueries: file.answersQueries, hearsPresence: file.hearsPresence)
+    }
+
+    /// A claim in the form of the Swift API; claims have no other kinds of values.
+    private static func claim(_ value: Value) -> Any? {
+      switch value {
+      case .string(let text): text
+      case .int(let number): number
+      case .double(let number): number
+      case .bool(let flag): flag
+      case .array(let elements): elements.map(claim)
+      case .null, .counter, .decimal, .bytes, .attachment, .map: nil
+      }
     }
 
     /// What the file says.
