@@ -83,9 +83,9 @@ public struct DunlinConfiguration: Sendable {
   public var keyStore: (any DunlinKeyStore)?
   /// How long this peer syncs without hearing of revocations; `nil` for any time.
   ///
-  /// If no peer has named a new revocation list, or confirmed those that this one has, for that time, this peer
-  /// sends and takes no document. It stays connected, goes on once a peer confirms its lists, and reports
-  /// `identity` meanwhile. The time is counted while the database is used: an absence counts as a day at most.
+  /// If no peer has named a new revocation list, or confirmed those that this one has, for that time, this
+  /// peer sends and takes no document, and reports `identity`. It stays connected, and goes on once a peer
+  /// confirms its lists. The time is counted while the database is used: an absence counts as a day at most.
   ///
   /// Only for identities with certificates. The application's authority must have made a list, which may be
   /// empty.

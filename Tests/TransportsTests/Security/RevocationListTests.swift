@@ -35,7 +35,7 @@
       let list = try RevocationList(file: file)
       #expect(list.head.number == 7 && list.head.count == 4)
       #expect(try list.head.verify(root) == false)
-      #expect(list.head.issuer.description == "f1d889570b3cc5a7")
+      #expect(list.head.issuer.description == "722e2e1991d1ebff")
       let until: Int64 = 1_900_000_000
       let generator = "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
       let expected = [
@@ -89,7 +89,8 @@
 
     @Test func `a file that was cut or changed anywhere is refused`() throws {
       let entries = try rig.entries(0..<3) + [rig.entry(.user("ann", issuedBefore: 5))]
-      let file = try rig.list(entries, by: rig.intermediate).file
+      let right = try rig.list(entries, by: rig.intermediate)
+      let file = right.file
       for count in 0..<file.count {
         let error = failure { try RevocationList(file: Array(file[..<count])) }
         expectEqual(error?.code, .malformed, "\(count)")
@@ -100,7 +101,8 @@
         do throws(LinkError) {
           let list = try RevocationList(file: wrong)
           _ = try list.head.verify(rig.authority.trusted)
-          Issue.record("A list with byte \(place) changed is believed")
+          // Some bytes of a certificate are not signed, and say nothing.
+          expect(list == right, "A list with byte \(place) changed is believed")
         } catch {
           expect([.malformed, .untrusted, .limit].contains(error.code), "\(error)")
         }

@@ -7,7 +7,7 @@
   public struct DunlinRevocationStatus: Sendable {
     /// One authority's list.
     public struct List: Hashable, Sendable {
-      /// The first eight bytes of the SHA-256 of the authority's public key, in hexadecimal digits.
+      /// The first eight bytes of the hash of the authority's public key, in hexadecimal digits.
       public let issuer: String
       /// Whether an intermediate authority has issued it.
       public let isIntermediate: Bool

@@ -4,8 +4,8 @@
 
   /// The SHA-256 of an authority's public key, by which revocations name the authority.
   ///
-  /// The key is hashed in the form that a certificate contains (SubjectPublicKeyInfo). So the name stays when
-  /// the authority's certificate is renewed.
+  /// The key is hashed as a point of the curve, uncompressed (SEC 1, 65 bytes). The name stays when the
+  /// authority's certificate is renewed.
   package struct AuthorityHash: Hashable, Sendable, CustomStringConvertible {
     static let byteCount = 32
     /// The number of bytes by which peers name an authority to each other.

@@ -8,7 +8,7 @@
     enum Request {
       case head(RevocationMessage.HeadName)
       /// The bytes so far of a segment; the first `own` of them are from a former segment.
-      case segment(RevocationMessage.HeadName, issuer: AuthorityHash, index: Int, bytes: [UInt8], own: Int)
+      case segment(RevocationMessage.HeadName, index: Int, bytes: [UInt8], own: Int)
     }
 
     /// The heads that the peer has.
@@ -17,9 +17,11 @@
     private(set) var settled: Set<RevocationMessage.HeadName> = []
     /// How many heads in a row were of no use.
     private var uselessHeads = 0
-    var request: Request?
+    private(set) var request: Request?
+    /// Whether the request was sent, and its answer has not come.
+    private(set) var isAwaiting = false
     /// The token of the peer's last answer.
-    var receivedToken: UInt64 = 0
+    private(set) var receivedToken: UInt64 = 0
 
     // MARK: - Answering
 
@@ -33,6 +35,32 @@
 
     /// Whether the peer has sent so many useless heads that it is not asked any more.
     var isDeaf: Bool { uselessHeads >= Self.uselessLimit }
+
+    /// Sets what this peer asks for next.
+    mutating func begin(_ request: Request) { self.request = request }
+
+    /// Returns the message for the request; `nil` if it was sent already, or if there is none.
+    mutating func ask() -> RevocationMessage? {
+      guard !isAwaiting, let request else { return nil }
+      isAwaiting = true
+      switch request {
+      case .head(let name): return .wantHead(token: receivedToken, issuer: name.issuer)
+      case .segment(let name, let index, let bytes, _):
+        return .wantSegment(token: receivedToken, head: name, index: index, offset: bytes.count)
+      }
+    }
+
+    /// Records that the answer to the request has come.
+    ///
+    /// - Returns: The request, which is not made any more.
+    /// - Throws: `malformed` if no answer is awaited.
+    mutating func receiveAnswer(_ token: UInt64) throws(LinkError) -> Request {
+      guard isAwaiting, let request else { throw Self.unasked }
+      (receivedToken, isAwaiting, self.request) = (token, false, nil)
+      return request
+    }
+
+    static let unasked = LinkError(.malformed, "The peer sends revocations that were not asked for")
 
     /// Replaces the heads that the peer has.
     mutating func hear(_ heads: [RevocationMessage.HeadName]) {

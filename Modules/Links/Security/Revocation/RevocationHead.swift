@@ -8,6 +8,8 @@
   ///
   /// A head says how many entries there are and what each segment's hash is. So whoever has verified a head
   /// can take the segments from anybody.
+  ///
+  /// Two heads are equal if they say the same, whatever their signatures are.
   package struct RevocationHead: Hashable, Sendable {
     static let version: UInt8 = 1
     /// The most segments of a list, and the most entries.
@@ -31,6 +33,8 @@
     /// The hashes of the segments in their order.
     let segments: [[UInt8]]
     /// Distinguishes heads of one issuer with the same number.
+    ///
+    /// It covers what the head says: anybody can change a signature so that it is still right.
     let digest: [UInt8]
     /// The certificate of an intermediate authority; `nil` for the application's authority itself.
     private let intermediate: Certificate?
@@ -44,6 +48,15 @@
     func count(ofSegment index: Int) -> Int {
       index < segments.count - 1
         ? RevocationSegment.entryLimit : count - index * RevocationSegment.entryLimit
+    }
+
+    package static func == (left: RevocationHead, right: RevocationHead) -> Bool {
+      left.issuer == right.issuer && left.content == right.content
+    }
+
+    package func hash(into hasher: inout Hasher) {
+      hasher.combine(issuer)
+      hasher.combine(content)
     }
 
     // MARK: - Signing
@@ -140,7 +153,7 @@
       self.segments = hashes
       self.content = content
       self.signature = signature
-      digest = Array(SHA256.hash(data: bytes).prefix(Self.shortDigestBytes))
+      digest = Array(SHA256.hash(data: issuer.bytes + content).prefix(Self.shortDigestBytes))
     }
 
     // MARK: - Verifying

@@ -40,10 +40,16 @@
       /// The time, by the clock that certificates are checked with.
       var now: @Sendable () -> Date = { Date() }
       var held: [AuthorityHash: HeldRevocations] = [:]
-      var arriving: [AuthorityHash: Arriving] = [:]
+      /// By the heads; at most ``arrivingLimit`` of an issuer.
+      var arriving: [RevocationMessage.HeadName: Arriving] = [:]
       var conversations: [UInt64: RevocationConversation] = [:]
       var refused: [AuthorityHash: RefusedRevocations] = [:]
     }
+
+    /// The most lists of an issuer that arrive at the same time.
+    ///
+    /// There are several, so that a peer which delivers one slowly does not keep out what others have.
+    private static let arrivingLimit = 4
 
     private let state = NIOLockedValueBox(State())
     private let revoked: RevokedKeys
@@ -171,6 +177,8 @@
       try checkRoom(for: merged.count, of: list.head, isByRoot: isByRoot, state)
       state.held[issuer] = merged
       state.refused[issuer] = nil
+      let number = merged.list.head.number
+      state.arriving = state.arriving.filter { $0.value.head.issuer != issuer || $0.key.number >= number }
       apply(state)
       return merged
     }
@@ -213,8 +221,8 @@
     package func end(_ session: UInt64) {
       state.withLockedValue { state in
         state.conversations[session] = nil
-        for (issuer, arriving) in state.arriving {
-          state.arriving[issuer]?.inFlight = arriving.inFlight.filter { $0.value != session }
+        for (name, arriving) in state.arriving {
+          state.arriving[name]?.inFlight = arriving.inFlight.filter { $0.value != session }
         }
       }
     }
@@ -289,44 +297,32 @@
             conversation.piece(of: segment, from: start)
           ).bytes)
       case .head(let token, let bytes):
-        guard case .head(let name)? = conversation.request else { throw Self.unasked }
-        conversation.receivedToken = token
-        conversation.request = nil
+        guard case .head(let name) = try conversation.receiveAnswer(token) else {
+          throw RevocationConversation.unasked
+        }
         try receive(head: bytes, named: name, &conversation, &state, &change)
       case .piece(let token, let index, let offset, let total, let bytes):
-        guard case .segment(let name, let issuer, index, var received, let own)? = conversation.request else {
-          throw Self.unasked
-        }
-        conversation.receivedToken = token
+        guard case .segment(let name, index, var received, let own) = try conversation.receiveAnswer(token)
+        else { throw RevocationConversation.unasked }
         if offset == 0 { received = [] }
         guard offset == received.count, !bytes.isEmpty, total <= RevocationSegment.byteLimit,
           received.count + bytes.count <= total
         else { throw LinkError(.malformed, "The peer sends another part of a segment than was asked for") }
         let isOwn = offset > 0 ? own : 0
         received += bytes
-        if received.count == total {
-          conversation.request = nil
-          try receive(
-            segment: received, own: isOwn, at: index, of: name, issuer, &conversation, session, &state,
-            &change)
-        } else {
-          conversation.request = .segment(
-            name, issuer: issuer, index: index, bytes: received, own: isOwn)
+        guard received.count == total else {
+          return conversation.begin(.segment(name, index: index, bytes: received, own: isOwn))
         }
+        try receive(segment: received, own: isOwn, at: index, of: name, &conversation, &state, &change)
       case .gone(let token):
-        guard let request = conversation.request else { throw Self.unasked }
-        conversation.receivedToken = token
-        conversation.request = nil
-        switch request {
+        switch try conversation.receiveAnswer(token) {
         case .head(let name): conversation.drop(name)
-        case .segment(let name, let issuer, let index, _, _):
-          state.arriving[issuer]?.inFlight[index] = nil
+        case .segment(let name, let index, _, _):
+          state.arriving[name]?.inFlight[index] = nil
           conversation.drop(name)
         }
       }
     }
-
-    private static let unasked = LinkError(.malformed, "The peer sends revocations that were not asked for")
 
     /// Processes a head, which is verified before any segment is asked for.
     private func receive(
@@ -360,18 +356,18 @@
       if let former = state.held[head.issuer]?.list.head, former == head || former.number > head.number {
         return conversation.note(isUseful: former == head)
       }
-      if let other = state.arriving[head.issuer]?.head,
-        other == head || other.number > head.number && Self.isProvided(other, state)
-      {
-        return conversation.note(isUseful: other == head)
-      }
       conversation.note(isUseful: true)
-      let own =
-        (state.held[head.issuer]?.list.segments ?? [])
-        + (state.arriving[head.issuer]?.segments.compactMap(\.self) ?? [])
-      state.arriving[head.issuer] = Arriving(
-        head: head, segments: head.segments.map { hash in own.first { $0.hash == hash } })
-      adoptIfWhole(head.issuer, &state, &change)
+      let key = RevocationMessage.HeadName(head)
+      guard state.arriving[key] == nil else { return }
+      let others = state.arriving.filter { $0.value.head.issuer == head.issuer }
+      if others.count >= Self.arrivingLimit, let lowest = others.min(by: { $0.key.number < $1.key.number }) {
+        state.arriving[lowest.key] = nil
+      }
+      var known: [[UInt8]: RevocationSegment] = [:]
+      for segment in state.held[head.issuer]?.list.segments ?? [] { known[segment.hash] = segment }
+      for segment in others.values.flatMap(\.segments).compactMap(\.self) { known[segment.hash] = segment }
+      state.arriving[key] = Arriving(head: head, segments: head.segments.map { known[$0] })
+      adoptIfWhole(key, &state, &change)
     }
 
     private func refuse(
@@ -388,45 +384,43 @@
     /// Processes a segment.
     private func receive(
       segment bytes: [UInt8], own: Int, at index: Int, of name: RevocationMessage.HeadName,
-      _ issuer: AuthorityHash, _ conversation: inout RevocationConversation, _ session: UInt64,
-      _ state: inout State, _ change: inout Change
+      _ conversation: inout RevocationConversation, _ state: inout State, _ change: inout Change
     ) throws(LinkError) {
-      guard let arriving = state.arriving[issuer], RevocationMessage.HeadName(arriving.head) == name else {
-        return
-      }
-      state.arriving[issuer]?.inFlight[index] = nil
+      guard let arriving = state.arriving[name] else { return }
+      state.arriving[name]?.inFlight[index] = nil
       guard arriving.segments[index] == nil else { return }
       guard RevocationSegment.hash(of: bytes) == arriving.head.segments[index] else {
         // A part of an own segment may be no beginning of the new one.
         guard own > 0 else {
           throw LinkError(.malformed, "The peer sends a segment that is not the one of the list's head")
         }
-        conversation.request = .segment(name, issuer: issuer, index: index, bytes: [], own: 0)
-        return
+        return conversation.begin(.segment(name, index: index, bytes: [], own: 0))
       }
       do throws(CodecError) {
         let segment = try RevocationSegment(bytes: bytes)
         guard segment.entries.count == arriving.head.count(ofSegment: index) else {
           throw CodecError(.malformed, "a segment has another number of entries than its head says")
         }
-        state.arriving[issuer]?.segments[index] = segment
+        state.arriving[name]?.segments[index] = segment
       } catch {
         // The issuer has signed it, and the peer has handed it on.
-        state.arriving[issuer] = nil
+        state.arriving[name] = nil
         conversation.drop(name)
         return refuse(
           arriving.head, LinkError(.malformed, "A revocation list cannot be read: \(error.message)"), &state,
           &change)
       }
-      adoptIfWhole(issuer, &state, &change)
+      adoptIfWhole(name, &state, &change)
     }
 
     /// Takes a list whose segments are all here.
-    private func adoptIfWhole(_ issuer: AuthorityHash, _ state: inout State, _ change: inout Change) {
-      guard let arriving = state.arriving[issuer], let trusted = state.trusted,
+    private func adoptIfWhole(
+      _ name: RevocationMessage.HeadName, _ state: inout State, _ change: inout Change
+    ) {
+      guard let arriving = state.arriving[name], let trusted = state.trusted,
         !arriving.segments.contains(nil)
       else { return }
-      state.arriving[issuer] = nil
+      state.arriving[name] = nil
       do throws(LinkError) {
         let list: RevocationList
         do throws(CodecError) {
@@ -446,59 +440,40 @@
     private func next(
       _ conversation: inout RevocationConversation, _ session: UInt64, _ state: inout State
     ) -> RevocationMessage? {
-      if case .segment(let name, _, let index, let bytes, _)? = conversation.request {
-        return .wantSegment(
-          token: conversation.receivedToken, head: name, index: index, offset: bytes.count)
-      }
-      guard conversation.request == nil, !conversation.isDeaf else { return nil }
-      for name in conversation.heads {
-        if let segment = nextSegment(of: name, session, &state) {
-          conversation.request = segment
-          guard case .segment(_, _, let index, let bytes, _) = segment else { continue }
-          return .wantSegment(
-            token: conversation.receivedToken, head: name, index: index, offset: bytes.count)
+      if conversation.request == nil, !conversation.isDeaf {
+        for name in conversation.heads {
+          if let segment = nextSegment(of: name, session, &state) {
+            conversation.begin(segment)
+            break
+          }
+          guard isWanted(name, state), !conversation.settled.contains(name) else { continue }
+          conversation.begin(.head(name))
+          break
         }
-        guard isWanted(name, state), !conversation.settled.contains(name) else { continue }
-        conversation.request = .head(name)
-        return .wantHead(token: conversation.receivedToken, issuer: name.issuer)
       }
-      return nil
+      return conversation.ask()
     }
 
     private func isWanted(_ name: RevocationMessage.HeadName, _ state: borrowing State) -> Bool {
-      if let arriving = state.arriving.values.first(where: { $0.head.issuer.short == name.issuer }),
-        arriving.head.number >= name.number, Self.isProvided(arriving.head, state)
-      {
-        return false
-      }
       guard let held = state.held.values.first(where: { $0.issuer.short == name.issuer }) else { return true }
       return name.number > held.list.head.number
         || name.number == held.list.head.number && name != RevocationMessage.HeadName(held.list.head)
-    }
-
-    /// Whether a connected peer has the head, so that its segments can arrive.
-    private static func isProvided(_ head: RevocationHead, _ state: borrowing State) -> Bool {
-      let name = RevocationMessage.HeadName(head)
-      return state.conversations.values.contains { $0.heads.contains(name) && !$0.isDeaf }
     }
 
     /// A segment of an arriving list that the peer has; preferably one that no other session is receiving.
     private func nextSegment(
       of name: RevocationMessage.HeadName, _ session: UInt64, _ state: inout State
     ) -> RevocationConversation.Request? {
-      guard
-        let arriving = state.arriving.values.first(where: { RevocationMessage.HeadName($0.head) == name })
-      else { return nil }
+      guard let arriving = state.arriving[name] else { return nil }
       let missing = arriving.segments.indices.filter { arriving.segments[$0] == nil }
       guard let index = missing.first(where: { arriving.inFlight[$0] == nil }) ?? missing.first else {
         return nil
       }
-      let issuer = arriving.head.issuer
-      state.arriving[issuer]?.inFlight[index] = session
+      state.arriving[name]?.inFlight[index] = session
       // A segment only gets more entries at its end, so the bytes of the former one are its beginning.
-      let own = state.held[issuer]?.list.segments
+      let own = state.held[arriving.head.issuer]?.list.segments
       let former = own.flatMap { index < $0.count ? $0[index].bytes : nil } ?? []
-      return .segment(name, issuer: issuer, index: index, bytes: former, own: former.count)
+      return .segment(name, index: index, bytes: former, own: former.count)
     }
   }
 #endif
