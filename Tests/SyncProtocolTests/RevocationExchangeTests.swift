@@ -33,6 +33,8 @@ import Testing
     try raw.open()
     for number in 0..<1_000 { raw.send(.revocations) { $0.write([UInt8(number & 255)]) } }
     #expect(raw.session.removeRevocations().count == 64)
+    for _ in 0..<100 { raw.send(.revocations) { $0.write([UInt8](repeating: 1, count: 100_000)) } }
+    #expect(raw.session.removeRevocations().count == 5)
     #expect(raw.closed == nil)
   }
 

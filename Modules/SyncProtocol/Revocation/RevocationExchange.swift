@@ -11,10 +11,12 @@ final class RevocationExchange {
   /// Received messages that the driver has not taken.
   private var received: [[UInt8]] = []
 
-  /// The most received messages that wait for the driver, which takes them after each call.
+  private var receivedBytes = 0
+
+  /// How much may wait for the driver, which takes it after each call.
   ///
-  /// Further ones are dropped. An honest peer does not send so many: it waits for an answer to each request.
-  private static let receivedLimit = 64
+  /// Further ones are dropped. An honest peer does not send so much: it waits for an answer to each request.
+  private static let receivedLimit = (messages: 64, bytes: 512 << 10)
 
   init(_ context: SessionContext) { self.context = context }
 
@@ -36,11 +38,15 @@ final class RevocationExchange {
       try reader.readBytes(reader.remaining).copied
     }
     // A driver without certificates takes none.
-    if received.count < Self.receivedLimit { received.append(message) }
+    guard received.count < Self.receivedLimit.messages,
+      receivedBytes + message.count <= Self.receivedLimit.bytes
+    else { return }
+    received.append(message)
+    receivedBytes += message.count
   }
 
   func removeReceived() -> [[UInt8]] {
-    defer { received = [] }
+    defer { (received, receivedBytes) = ([], 0) }
     return received
   }
 }
