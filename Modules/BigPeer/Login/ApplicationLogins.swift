@@ -42,6 +42,9 @@
           longestValidity: service.longestValidity, limits: login.limits, logger: logger.plain))
       self.endpoint = endpoint
       let shared = SharedRevocations(dunlin) { [endpoint] in endpoint.issuer }
+      shared.mend { error in
+        logger.error("Other peers do not learn of all revoked device keys: \(error)")
+      }
       revocations.share(by: { keys in try await shared.addDurably(keys) })
       do throws(LinkError) {
         // Those of before there was an authority, and those whose last attempt failed.

@@ -38,8 +38,9 @@
       let result: Result<RevocationList?, LinkError> = making.withLock { _ in
         do throws(LinkError) {
           let missing = keys.filter { !network.revocations.contains($0) }
-          guard !missing.isEmpty else { return .success(nil) }
-          let list = try issuer.revoke(missing, extending: network.revocations.held(issuer.hash))
+          let held = network.revocations.held(issuer.hash)
+          guard !missing.isEmpty || held?.kept.isEmpty == false else { return .success(nil) }
+          let list = try issuer.revoke(missing, extending: held)
           try network.addRevocations(list)
           return .success(list)
         } catch {
@@ -49,7 +50,28 @@
       return try result.get()
     }
 
-    /// The same, and the list is stored when this returns.
+    /// Signs again what a list of the intermediate authority has lost, whenever that becomes known.
+    ///
+    /// That is so after a backup was restored, or if the authority was also used elsewhere: devices bring a
+    /// list that is newer and does not have all entries of this one.
+    ///
+    /// - Parameter failed: Called with the error if it cannot be signed.
+    package func mend(failed: @escaping @Sendable (LinkError) -> Void) {
+      dunlin()?.parts.network.onRevocations { [self] change in
+        guard change.changed.contains(where: { $0.issuer == issuer().hash && !$0.kept.isEmpty }) else {
+          return
+        }
+        Task {
+          do throws(LinkError) {
+            try add([])
+          } catch {
+            failed(error)
+          }
+        }
+      }
+    }
+
+    /// The same as ``add(_:)``, and the list is stored when this returns.
     package func addDurably(_ keys: Set<PeerKey>) async throws {
       guard let list = try add(keys) else { return }
       try await dunlin()?.addRevocations(list.file)

@@ -9,8 +9,8 @@ struct NetworkState {
   #if TLS
     /// The credentials by which this peer proves itself; without them links are plain.
     var credentials: PeerCredentials?
-    /// Called with what has changed in the revocation lists, to store it.
-    var revocationHandler: (@Sendable (RevocationLists.Change) -> Void)?
+    /// Called with what has changed in the revocation lists.
+    var revocationHandlers: [@Sendable (RevocationLists.Change) -> Void] = []
   #endif
   /// How often the credentials have changed.
   var credentialsNumber = 0

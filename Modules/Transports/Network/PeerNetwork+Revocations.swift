@@ -22,11 +22,11 @@ extension PeerNetwork {
   }
 
   #if TLS
-    /// Sets what is called with each change of the revocation lists, to store it.
+    /// Adds what is called with each change of the revocation lists, from now on.
     ///
     /// It is called on a session's thread, and must be quick.
     package func onRevocations(_ handler: @escaping @Sendable (RevocationLists.Change) -> Void) {
-      state.withLockedValue { $0.revocationHandler = handler }
+      state.withLockedValue { $0.revocationHandlers.append(handler) }
     }
 
     /// Adds a revocation list, which takes effect at once and spreads to all neighbours.
@@ -43,8 +43,7 @@ extension PeerNetwork {
 
     /// Ends the sessions of those who are revoked, and tells all others of the new heads.
     private func carryOut(_ change: RevocationLists.Change) {
-      let handler = state.withLockedValue { $0.revocationHandler }
-      handler?(change)
+      for handler in state.withLockedValue({ $0.revocationHandlers }) { handler(change) }
       for held in change.changed {
         options.logger.notice(
           "Revocation list \(held.list.head.number) of the authority \(held.issuer) has taken effect",

@@ -77,6 +77,30 @@
       try dunlin.close()
     }
 
+    @Test func `what a newer list has lost is signed again`() async throws {
+      let (own, others) = (DeviceKey().peerKey, (0..<2).map { _ in DeviceKey().peerKey })
+      let dunlin = try open()
+      let issuer = try issuer(intermediate)
+      let shared = SharedRevocations(dunlin) { issuer }
+      shared.mend { error in Issue.record(error) }
+      try await shared.addDurably([own])
+      // As devices have it, which were told before a backup was restored.
+      let end = Int64((now + 60).timeIntervalSince1970)
+      var list: RevocationList?
+      for key in others {
+        list = try RevocationList.make(
+          by: intermediate, extending: list, adding: [RevocationEntry(.key(key), neededUntil: end)], now: now)
+      }
+      try await dunlin.addRevocations(try #require(list).file)
+      let lists = dunlin.parts.network.revocations
+      while lists.held(intermediate.hash)?.list.head.number != 3 {
+        try await Task.sleep(for: .milliseconds(2))
+      }
+      let held = try #require(lists.held(intermediate.hash))
+      #expect(held.list.head.count == 3 && held.kept.isEmpty)
+      try dunlin.close()
+    }
+
     @Test func `a key that a list names gets no certificate, and what cannot be shared is said`() async throws
     {
       let dunlin = try open()
