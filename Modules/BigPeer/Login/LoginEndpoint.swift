@@ -205,7 +205,7 @@
       case .denied: throw .wrong(.token, 401, "the token is refused")
       case .restricted(let why):
         throw LoginRefusal(
-          outcome: .permissions, status: 403, message: "restricted permissions cannot be granted yet",
+          outcome: .permissions, status: 403, message: "these permissions cannot be granted yet",
           why: why, level: .warning)
       case .faulty(let why, let wait): throw .fault(why, retryAfter: wait)
       }

@@ -13,7 +13,7 @@
     case revoked
     /// The webhook refuses the token.
     case token
-    /// The webhook restricts what the user may do.
+    /// The webhook gives permissions that peers cannot enforce.
     case permissions
     /// The user logged in too often.
     case user

@@ -100,7 +100,7 @@
       do throws(RulesError) {
         grant = isRestricted ? try Self.grant(fields["permissions"] ?? .null, claims, user: userID) : nil
       } catch {
-        return .restricted(why: "the permissions are not everything: \(error.message)")
+        return .restricted(why: "the permissions cannot be granted: \(error.message)")
       }
       return .granted(
         LoginClaims(

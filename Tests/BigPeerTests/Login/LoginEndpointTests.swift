@@ -303,7 +303,8 @@
       #expect(try await rig.logIn(from: "10.0.1.3").status == 401)
       json(
         200,
-        LoginRig.grant.replacing("\"read\": {\"everything\": true", with: "\"read\": {\"everything\": false"))
+        LoginRig.grant.replacing(
+          "\"write\": {\"everything\": true", with: "\"write\": {\"everything\": false"))
       #expect(try await rig.logIn(from: "10.0.1.4").status == 403)
       json(500, "")
       #expect(try await rig.logIn(from: "10.0.1.5").status == 503)

@@ -89,6 +89,15 @@
       .changed(
         "\"userID\"", "\"clientInfo\": \"\(String(repeating: "b", count: 33_000))\", \"userID\"",
         "\"clientInfo\" has 33002 bytes"),
+      .changed("\"userID\"", "\"claims\": [], \"userID\"", "\"claims\" is no object"),
+      .changed("\"userID\"", "\"claims\": \"red\", \"userID\"", "\"claims\" is no object"),
+      .changed("\"userID\"", "\"claims\": {\"a\": null}, \"userID\"", "\"claims\" are wrong: claims.a: "),
+      .changed("\"userID\"", "\"claims\": {\"a\": {}}, \"userID\"", "\"claims\" are wrong: claims.a: "),
+      .changed("\"userID\"", "\"claims\": {\"a\": [[]]}, \"userID\"", "\"claims\" are wrong: claims.a: "),
+      .changed("\"userID\"", "\"claims\": {\"1a\": 1}, \"userID\"", "\"claims\" are wrong: claims.1a: "),
+      .changed(
+        "\"userID\"", "\"claims\": {\"a\": \"\(String(repeating: "b", count: 4_096))\"}, \"userID\"",
+        "\"claims\" are wrong: claims: "),
       .changed("\"userID\"", "\"token\": \"a\\nb\", \"userID\"", "unknown field \"token\""),
       .changed("\"userID\"", "\"a\\u001bb\": 1, \"userID\"", "unknown field \"a\\u{1B}b\""),
       // More than the limit.
@@ -100,12 +109,55 @@
       WrongAnswer(status: 200, "content type \"text/html\"", lines: ["Content-Type: text/html"]),
     ]
 
-    /// Permissions other than everything.
-    static let restricted = [
-      "\"permissions\": {\"read\": {\"everything\": false}, \"write\": \(all)}",
-      "\"permissions\": {\"read\": \(all), \"write\": {\"everything\": false, \"queriesByCollection\": {}}}",
-      "\"permissions\": {\"read\": \(all), \"write\": {\"everything\": false, \"queriesByCollection\": {\"cars\": [\"true\"]}}}",
-      "\"permissions\": {\"read\": {\"everything\": true, \"queriesByCollection\": {\"cars\": [\"true\"]}}, \"write\": \(all)}",
+    private static func permissions(read: String, write: String = all) -> String {
+      "\"permissions\": {\"read\": \(read), \"write\": \(write)}"
+    }
+
+    private static func queries(_ members: String) -> String {
+      "{\"everything\": false, \"queriesByCollection\": {\(members)}}"
+    }
+
+    private static func answer(_ fields: String) -> String {
+      "{\"authenticated\": true, \"userID\": \"ann\", \"expirationSeconds\": 3600, \(fields)}"
+    }
+
+    /// Permissions that are wrong, or that peers cannot enforce, and a part of what the log says of them.
+    static let refused = [
+      (permissions(read: all, write: "{\"everything\": false}"), "write: rules that restrict writing"),
+      (
+        permissions(read: all, write: "{\"everything\": false, \"queriesByCollection\": {}}"),
+        "write: rules that restrict writing"
+      ),
+      (permissions(read: all, write: queries("\"cars\": [\"true\"]")), "write: rules that restrict writing"),
+      (
+        permissions(read: queries("\"cars\": [\"true\"]"), write: queries("\"cars\": [\"true\"]")),
+        "write: rules that restrict writing"
+      ),
+      (
+        permissions(read: queries("\"cars\": [\"owner = :user.id\"]")),
+        "read.queriesByCollection.cars: rules for reading that look at other fields than _id"
+      ),
+      (
+        permissions(read: queries("\"cars\": [\"starts_with(_id, :user.id)\", \"shared = true\"]")),
+        "read.queriesByCollection.cars: rules for reading that look at other fields than _id"
+      ),
+      (
+        permissions(read: "{\"everything\": true, \"queriesByCollection\": {\"cars\": [\"true\"]}}"),
+        "there are queries although read.everything is true"
+      ),
+      (permissions(read: queries("\"cars\": [\"_id =\"]")), "read.queriesByCollection.cars[0]"),
+      (permissions(read: queries("\"cars\": [\"_id = :other\"]")), "rules have no parameter 'other'"),
+      (permissions(read: queries("\"cars\": \"true\"")), "it must be a list of queries"),
+      (permissions(read: queries("\"__own\": [\"true\"]")), "the collection is the system's"),
+    ]
+
+    /// Permissions that peers can enforce.
+    static let enforceable = [
+      permissions(read: "{\"everything\": false}"), permissions(read: queries("")),
+      permissions(read: queries("\"menus\": [\"true\"], \"cars\": [\"starts_with(_id, :user.id)\"]")),
+      permissions(read: queries("\"cars\": [\"_id.owner = :user.id\", \"_id.team IN :claims.teams\"]")),
+      // Without the claim this one allows nothing, whatever it reads.
+      permissions(read: queries("\"cars\": [\"team = :claims.none\"]")),
     ]
 
     @Test(arguments: wrong)
@@ -126,19 +178,54 @@
 
     @Test func `there are fifty wrong answers`() { #expect(Self.wrong.count >= 50) }
 
-    @Test(arguments: restricted)
-    func `permissions other than everything are refused with a clear error, and never granted`(
-      _ permissions: String
+    @Test(arguments: refused)
+    func `permissions that peers cannot enforce are refused with a clear error, and never granted`(
+      permissions: String, part: String
     ) async throws {
-      let body =
-        "{\"authenticated\": true, \"userID\": \"ann\", \"expirationSeconds\": 3600, \(permissions)}"
+      let body = Self.answer(permissions)
       let rig = try await LoginRig { _ in .answer(200, ["Content-Type: application/json"], body) }
       let answer = try await rig.logIn()
       #expect(answer.status == 403)
-      #expect(answer.fields == ["message": .string("restricted permissions cannot be granted yet")])
-      #expect(rig.log.all.contains { $0.contains("access rules are not enforced yet") })
-      #expect(try rig.refusals().first?.reason?.contains("are not everything") == true)
+      #expect(answer.fields == ["message": .string("these permissions cannot be granted yet")])
+      #expect(rig.log.all.contains { $0.contains(part) && $0.hasPrefix("warning") }, "\(rig.log.all)")
+      let reason = try #require(try rig.refusals().first?.reason)
+      #expect(reason.hasPrefix("the permissions cannot be granted: ") && reason.contains(part), "\(reason)")
       #expect(try rig.issues().isEmpty)
+    }
+
+    @Test(arguments: enforceable)
+    func `permissions that peers can enforce are granted with a certificate that has them`(
+      _ permissions: String
+    ) async throws {
+      let claims = "{\"teams\": [\"red\", 7], \"boss\": true}"
+      let body = Self.answer("\(permissions), \"claims\": \(claims)")
+      let rig = try await LoginRig { _ in .answer(200, ["Content-Type: application/json"], body) }
+      let answer = try await rig.logIn()
+      #expect(answer.status == 200, "\(answer)")
+      let certificate = try PeerCertificate(pem: try #require(answer.text("certificate")))
+      #expect(certificate.isRestricted && certificate.user == "ann")
+      let texts = try #require(certificate.grant)
+      guard case .map(let grant) = try JSON.parse(texts.grant),
+        case .map(let rules) = try JSON.parse(texts.rules), case .map(let read)? = rules["read"]
+      else {
+        Issue.record("The texts are no objects")
+        return
+      }
+      #expect(try grant["claims"] == JSON.parse(Array(claims.utf8)))
+      #expect(grant["remoteQueries"] == .bool(false) && grant["presence"] == .string("neighbours"))
+      #expect(read["everything"] == .bool(false))
+      #expect(try rig.issues().count == 1)
+      #expect(try rig.refusals().isEmpty)
+    }
+
+    @Test(arguments: ["", ", \"claims\": null", ", \"claims\": {}", ", \"claims\": {\"team\": \"red\"}"])
+    func `permissions that are everything need no grant`(_ claims: String) async throws {
+      let body = Self.answer(Self.permissions(read: Self.all) + claims)
+      let rig = try await LoginRig { _ in .answer(200, ["Content-Type: application/json"], body) }
+      let answer = try await rig.logIn()
+      #expect(answer.status == 200, "\(answer)")
+      let certificate = try PeerCertificate(pem: try #require(answer.text("certificate")))
+      #expect(!certificate.isRestricted && certificate.grant == nil)
     }
 
     @Test(arguments: ["{\"authenticated\": false}", "{\"authenticated\": false, \"clientInfo\": {\"a\": 1}}"])
