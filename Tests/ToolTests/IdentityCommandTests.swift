@@ -81,6 +81,108 @@
       }
     }
 
+    private func write(_ name: String, _ text: String) throws {
+      try text.write(toFile: directory.file(name), atomically: true, encoding: .utf8)
+    }
+
+    /// Makes an authority, and returns its file and the key of a device.
+    private func makeAuthority() throws -> (ca: String, key: String) {
+      let ca = directory.file("ca.pem")
+      #expect(try run("ca", "make", "--app", "garage", "--out", ca).status == 0)
+      let key = try run("key", "show", directory.file("store")).output
+      return (ca, key.trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+
+    private static let waiter = """
+      {
+        "read": {
+          "everything": false,
+          "queriesByCollection": { "menus": ["true"], "orders": ["starts_with(_id, :user.id)"] }
+        },
+        "write": { "everything": true }
+      }
+      """
+
+    @Test func `a certificate with a grant says so, and the next one is issued and not renewed`() throws {
+      let (ca, key) = try makeAuthority()
+      // The path of the rules counts from the folder of the grant's file.
+      let folder = directory.file("roles")
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try write("roles/waiter.json", Self.waiter)
+      try write(
+        "roles/ann.json", #"{"rules":"waiter.json","claims":{"team":"red"},"presence":"none"}"#)
+      let (with, without) = (directory.file("with.pem"), directory.file("without.pem"))
+      let issued = try run(
+        "cert", "issue", "--ca", ca, "--key", key, "--user", "ann", "--grant", folder + "/ann.json", "--out",
+        with, "--json")
+      #expect(issued.status == 0 && issued.output.contains("\"hasGrant\":true"), "\(issued)")
+      let plain = try run(
+        "cert", "issue", "--ca", ca, "--key", key, "--user", "ann", "--out", without, "--json")
+      #expect(plain.status == 0 && plain.output.contains("\"hasGrant\":false"), "\(plain)")
+      let text = try String(contentsOfFile: with, encoding: .utf8)
+      #expect(text.contains("BEGIN DUNLIN GRANT") && text.contains("BEGIN DUNLIN RULES"))
+      for (file, line, json) in [
+        (with, "grant        yes\n", "\"hasGrant\":true"),
+        (without, "grant        none: everything\n", "\"hasGrant\":false"),
+      ] {
+        let shown = try run("cert", "show", file)
+        expect(shown.status == 0 && shown.output.contains(line), "\(shown)")
+        let values = try run("cert", "show", file, "--json")
+        expect(values.output.contains(json), "\(values)")
+      }
+      let renewed = try run("cert", "renew", "--ca", ca, with, "--out", directory.file("next.pem"))
+      #expect(renewed.status == 1)
+      #expect(renewed.errors.contains("with.pem: the certificate has a grant: issue the next one"))
+      #expect(!FileManager.default.fileExists(atPath: directory.file("next.pem")))
+      let grant = try #require(try PeerCertificate(pem: text).grant)
+      #expect(String(decoding: grant.grant, as: UTF8.self).contains("\"claims\":{\"team\":\"red\"}"))
+      #expect(String(decoding: grant.grant, as: UTF8.self).contains("\"name\":\"waiter\""))
+      #expect(String(decoding: grant.grant, as: UTF8.self).contains("\"presence\":\"none\""))
+    }
+
+    @Test func `a grant that is wrong or cannot be enforced is refused, with the file and the line`() throws {
+      let (ca, key) = try makeAuthority()
+      try write("waiter.json", Self.waiter)
+      try write("syntax.json", Self.waiter.replacing("starts_with(_id, :user.id)", with: "_id ="))
+      try write("fields.json", Self.waiter.replacing("starts_with(_id, :user.id)", with: "owner = :user.id"))
+      try write(
+        "writing.json",
+        Self.waiter.replacing(#""write": { "everything": true }"#, with: #""write": { "everything": false }"#)
+      )
+      try write("broken.json", "{\n{")
+      for (text, parts) in [
+        ("{", ["grant.json:1: "]), ("[]", ["grant.json:1: ", "object"]),
+        ("{}", ["grant.json:1: ", "rules"]), ("{\n\"rules\": 7}", ["grant.json:2: rules: "]),
+        (#"{"rules": "none.json"}"#, ["none.json"]),
+        ("{\"rules\": \"waiter.json\",\n\"claims\": {\"a\": null}}", ["grant.json:2: claims.a: a claim is"]),
+        ("{\"rules\": \"waiter.json\",\n\"presence\": \"mesh\"}", ["grant.json:2: ", "neighbours or none"]),
+        ("{\"rules\": \"waiter.json\",\n\"remoteQueries\": 1}", ["grant.json:2: remoteQueries: "]),
+        ("{\"rules\": \"waiter.json\",\n\"forwards\": true}", ["grant.json:2: ", "no such member"]),
+        (#"{"rules": "broken.json"}"#, ["broken.json:2: "]),
+        (#"{"rules": "syntax.json"}"#, ["syntax.json:4: read.queriesByCollection.orders[0]: "]),
+        (
+          #"{"rules": "fields.json"}"#,
+          ["the grant cannot be enforced: read.queriesByCollection.orders: ", "other fields than _id"]
+        ),
+        (#"{"rules": "writing.json"}"#, ["the grant cannot be enforced: write: rules that restrict writing"]),
+      ] {
+        try write("grant.json", text)
+        let outcome = try run(
+          "cert", "issue", "--ca", ca, "--key", key, "--user", "ann", "--grant",
+          directory.file("grant.json"), "--out", directory.file("cert.pem"))
+        expectEqual(outcome.status, 1, "\(text): \(outcome)")
+        for part in parts { expect(outcome.errors.contains(part), "\(text): \(outcome.errors)") }
+        expect(!FileManager.default.fileExists(atPath: directory.file("cert.pem")), "\(text)")
+      }
+      let missing = try run(
+        "cert", "issue", "--ca", ca, "--key", key, "--grant", directory.file("nothing.json"))
+      #expect(missing.status == 1 && missing.errors.contains("nothing.json"), "\(missing)")
+      try write("grant.json", #"{"rules": "waiter.json"}"#)
+      let big = try run(
+        "cert", "issue", "--ca", ca, "--key", key, "--kind", "big", "--grant", directory.file("grant.json"))
+      #expect(big.status != 0 && big.errors.contains("--grant is for devices"), "\(big)")
+    }
+
     @Test func `an intermediate authority issues what its parent's peers believe`() async throws {
       let (ca, server, peer) = (
         directory.file("ca.pem"), directory.file("server.pem"), directory.file("peer.pem")
