@@ -95,7 +95,7 @@ package struct GrantHash: Hashable, Sendable, CustomStringConvertible {
     /// The hash that a certificate holds.
     package var hash: GrantHash { GrantHash(SHA256.hash(data: grant)) }
 
-    /// The form on the wire: the length of each text in two bytes, the lower one first, and then the texts.
+    /// The form on the wire: the length of each text in two bytes, big-endian, and then the texts.
     var wire: [UInt8] {
       var out = ByteWriter(capacity: Self.headBytes + byteCount)
       out.writeFixed(UInt16(grant.count))
@@ -117,7 +117,7 @@ package struct GrantHash: Hashable, Sendable, CustomStringConvertible {
     static func read(_ bytes: inout ArraySlice<UInt8>, hash: GrantHash) throws(LinkError) -> GrantTexts? {
       guard bytes.count >= headBytes else { return nil }
       let head = bytes.prefix(headBytes).map(Int.init)
-      let (grant, rules) = (head[0] | head[1] << 8, head[2] | head[3] << 8)
+      let (grant, rules) = (head[0] << 8 | head[1], head[2] << 8 | head[3])
       guard grant <= grantByteLimit, rules <= rulesByteLimit else {
         throw LinkError(.credentials, "The texts of a grant are too long")
       }

@@ -79,6 +79,8 @@
       var random = SeededGenerator(seed: seed)
       let grant = try Self.grant("a", reading: (0..<random.int(below: 50)).map { "c\($0)" })
       let wire = grant.wire + [7, 8]
+      let lengths = [grant.grant.count, grant.rules.count].flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+      #expect(Array(wire.prefix(4)) == lengths)
       var (received, sent): (ArraySlice<UInt8>, Int) = ([], 0)
       var read: GrantTexts?
       while read == nil {
