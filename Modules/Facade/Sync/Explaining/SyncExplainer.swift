@@ -47,7 +47,8 @@ struct SyncExplainer {
       let had = standings.contains { $0.delivery.servedSequence ?? 0 >= sequence }
       guard had, let departed = standings.last, departed.delivery.isInterestKnown,
         try mismatch(departed.delivery.queries, known, transaction) == nil,
-        !departed.delivery.withholds(DocumentKey(collection: known.id, id: id))
+        !departed.delivery.withholds(DocumentKey(collection: known.id, id: id)),
+        departed.delivery.access.mayRead(collection, id.bytes.span.bytes)
       else { return .notConnected }
       return .arrived(commitID: sequence)
     }
