@@ -67,7 +67,7 @@
       }
     }
 
-    /// Returns the documents of a part of a collection that are to be evicted, and where the next part begins.
+    /// Returns the documents to evict in a part of a collection, and where the next part begins.
     private func hidden(
       in name: String, from start: [UInt8], _ access: PeerAccess, butNot local: Set<DocumentNumber>
     ) throws -> (ids: [DocumentID], next: [UInt8]?) {

@@ -2,8 +2,8 @@
   /// What follows the introductions on a connection until each end has the other's grant.
   ///
   /// An end whose peer's certificate has a grant says whether it keeps the texts from an earlier connection,
-  /// in one byte behind its introduction. If it does not, the peer sends them. So certificates without a grant
-  /// cost no byte, and known grants one.
+  /// in one byte behind its introduction. If it does not, the peer sends them. So certificates without a
+  /// grant cost no byte, and known grants one.
   struct GrantHandover {
     /// The byte of an end that needs the texts.
     static let wanted: UInt8 = 0
