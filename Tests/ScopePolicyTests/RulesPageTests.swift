@@ -1,6 +1,7 @@
 import CRDTCore
 import Foundation
 import ScopePolicy
+import SyncProtocol
 import TestKit
 import Testing
 
@@ -57,6 +58,48 @@ import Testing
       // Nobody without a certificate's claims gets anything that is not for all.
       let stranger = CompiledRules(rules, claims: .none, user: nil)
       if one.mayWrite { TestKit.expect(!stranger.mayWrite(one.collection, document, one.fields)) }
+    }
+  }
+
+  /// What the grant of an example's user lets a peer do.
+  private func access(_ heading: String) throws -> PeerAccess {
+    let blocks = try blocks(heading)
+    let rules = try AccessRules(json: Array(blocks[0].utf8))
+    guard case .map(let members) = try JSON.parse(blocks[1]) else { throw CocoaError(.coderInvalidValue) }
+    var id: String?
+    if case .string(let text)? = members.members("user")?["id"] { id = text }
+    let grant = try Grant(
+      rules: Grant.RulesReference(name: "example", sha256: String(repeating: "0", count: 64)),
+      claims: Claims(members.members("claims") ?? [:]))
+    return try PeerAccess(grant, rules, user: id)
+  }
+
+  @Test func `ids that name their owner`() throws {
+    let access = try access("### Ids that name their owner")
+    func mayRead(_ collection: String, _ id: Value) throws -> Bool {
+      let id = try DocumentID(id)
+      return access.mayRead(collection, id.bytes.span.bytes)
+    }
+    #expect(try mayRead("menus", .string("lunch")))
+    #expect(try mayRead("orders", .map(["owner": .string("ann"), "n": .int(17)])))
+    #expect(try mayRead("orders", .map(["team": .string("red")])))
+    #expect(try !mayRead("orders", .map(["owner": .string("bob"), "team": .string("blue")])))
+    #expect(try !mayRead("orders", .string("ann")))
+  }
+
+  @Test func `each example says whether sync enforces it`() throws {
+    let headings = Self.page.split(separator: "\n").filter { $0.hasPrefix("### ") }.map(String.init)
+    #expect(headings.count == 6)
+    for heading in headings {
+      let section = try #require(Self.page.components(separatedBy: heading + "\n\n").last)
+      let isEnforced = section.hasPrefix("**Enforced today.**")
+      TestKit.expect(isEnforced || section.hasPrefix("**Not enforced yet.**"), "\(heading)")
+      do {
+        _ = try access(heading)
+        TestKit.expect(isEnforced, "\(heading)")
+      } catch let error as RulesError {
+        TestKit.expect(!isEnforced && error.code == .unenforced, "\(heading): \(error)")
+      }
     }
   }
 
