@@ -2,6 +2,7 @@
   import BigPeer
   import CRDTCore
   import Foundation
+  import Links
   import TestKit
   import Testing
 
@@ -33,13 +34,20 @@
 
     @Test func `the webhook's answer grants what it says`() throws {
       let blocks = try blocks()
-      try #require(blocks.count == 3)
+      try #require(blocks.count == 4)
       #expect(
         LoginVerdict(json: Array(blocks[2].utf8))
           == .granted(
             LoginClaims(
               userID: "ann", expirationSeconds: 86_400,
               clientInfo: .map(["greeting": .string("hello")]), information: ["role": .string("driver")])))
+      guard case .granted(let restricted) = LoginVerdict(json: Array(blocks[3].utf8)) else {
+        Issue.record("The answer with restricted permissions is not granted")
+        return
+      }
+      let grant = try #require(restricted.grant)
+      #expect(String(decoding: grant.rules, as: UTF8.self).contains("_id.team IN :claims.teams"))
+      #expect(String(decoding: grant.grant, as: UTF8.self).contains(#""claims":{"teams":["red"]}"#))
       guard case .map(let question) = try JSON.parse(blocks[1]) else {
         Issue.record("The question is no object")
         return
