@@ -127,6 +127,9 @@ struct RangeReconciler {
     tasks.append(.fingerprint(RangeScan(KeyRange(collection: collection)), theirs: nil, missing: 0))
   }
 
+  /// Asks for a listing of what the sender holds of a collection and does not send.
+  mutating func listRest(of collection: String) { askForRest(KeyRange(collection: collection)) }
+
   // MARK: - Answers
 
   /// Receives an answer.

@@ -1,0 +1,70 @@
+import CRDTCore
+import DocStore
+import ScopePolicy
+import TestKit
+import Testing
+
+@testable import SyncProtocol
+
+/// A peer that tries out the ids of documents that it may not read does not learn which of them exist.
+@Suite struct HiddenProbeTests {
+  private struct Closed: Error {}
+
+  /// Lets a peer read the documents of `things` whose ids begin with `mine:`.
+  private static let access: PeerAccess = {
+    let prefix = Array("mine:".utf8)
+    let rule = ReadRule(fingerprint: 1) { id in
+      guard case .string(let text)? = try? DocumentID.decode(id) else { return false }
+      return text.utf8.starts(with: prefix)
+    }
+    return PeerAccess(reading: .collections(["things": rule]), runsStatements: false, hearsPresence: true)
+  }()
+
+  private func cleared() throws -> Cleared {
+    guard let cleared = Gatekeeper(gate: SyncScopes(), peer: .small).clear(gathered: "things") else {
+      throw Closed()
+    }
+    return cleared
+  }
+
+  /// Opens a session with a peer of which the store wants all, and which has nothing.
+  private func open(_ access: PeerAccess) throws -> RawPeer {
+    let raw = try RawPeer { $0.access = access }
+    try raw.open(subscribing: "SELECT * FROM things")
+    raw.send(.answer) { out in
+      out.writeVarint(1)
+      if access.mayRead("things") {
+        out.writeVarint(2)
+        RangeAnswer.nothing(for: .rest(1, KeyRange(collection: "things"))).encode(to: &out)
+        RangeAnswer.equal(2).encode(to: &out)
+      } else {
+        out.writeVarint(1)
+        RangeAnswer.equal(1).encode(to: &out)
+      }
+    }
+    raw.send(.settled) { $0.writeVarint(1) }
+    try #require(raw.closed == nil)
+    return raw
+  }
+
+  @Test func `a removal of what the peer itself may not read is found by a comparison`() throws {
+    let network = TestNetwork(seed: 1)
+    network.access = { $0.name == "ann" ? Self.access : .everything }
+    let cloud = try network.addPeer("cloud", .big)
+    let desk = try network.addPeer("desk")
+    let ann = try network.addPeer("ann")
+    for peer in [cloud, desk, ann] { try peer.subscribe("SELECT * FROM things") }
+    try ann.put("other:1", ["n": .int(1)])
+    // The first document goes a long way round: the cloud and its writer have not met.
+    for (one, other) in [(ann, desk), (desk, cloud)] {
+      let (end, _) = try network.connect(one, other)
+      try network.settle()
+      network.cut(end)
+    }
+    #expect(try cloud.document("other:1") != nil)
+    try ann.remove("other:1")
+    try network.connect(ann, cloud)
+    try network.settle()
+    #expect(try cloud.document("other:1") == nil)
+  }
+}
