@@ -66,10 +66,13 @@ package struct Gatekeeper: Sendable {
     maySend(collection) && access.mayRead(collection, id.bytes.span.bytes)
   }
 
-  /// Returns whether the peer may read documents of a collection, and this one not.
-  package func hides(_ collection: String, _ id: RawSpan) -> Bool {
-    access.partialRule(of: collection).map { !$0.allows(id) } ?? false
+  /// Returns whether the peer's grant lets it read a document, whatever the sync scopes say.
+  package func mayRead(_ collection: String, _ id: DocumentID) -> Bool {
+    mayRead(collection, id.bytes.span.bytes)
   }
+
+  /// Returns whether the peer's grant lets it read a document, whatever the sync scopes say.
+  package func mayRead(_ collection: String, _ id: RawSpan) -> Bool { access.mayRead(collection, id) }
 
   /// Returns whether documents of a collection may come in.
   package func mayAccept(_ collection: String) -> Bool {

@@ -47,6 +47,54 @@ import Testing
     return raw
   }
 
+  /// Returns the sizes of the requests of a store that holds `other:1` when the peer sends something.
+  private func requests(_ access: PeerAccess, _ send: (RawPeer) throws -> Void) throws -> [Int] {
+    let raw = try open(access)
+    try raw.peer.put("other:1", ["n": .int(1)])
+    raw.perform(raw.session.committed(raw.peer.takeCommits(), now: raw.now))
+    try send(raw)
+    try #require(raw.closed == nil)
+    return raw.sent(.want).map(\.count)
+  }
+
+  @Test(arguments: [false, true])
+  func `what is asked for of an announcement does not show what is stored`(leaves: Bool) throws {
+    func announce(_ id: String, to raw: RawPeer) throws {
+      let document = AnnouncedDocument(
+        try cleared(), id: try DocumentID(id), vector: VersionVector(), hash: 7, leaves: leaves)
+      raw.send(.announce) { Announcement([[document]]).encode(to: &$0) }
+    }
+    for access in [Self.access, .nothing] {
+      let hidden = try requests(access) { try announce("other:1", to: $0) }
+      let absent = try requests(access) { try announce("other:2", to: $0) }
+      expect(hidden.count == 1, "an announced document is asked for")
+      expectEqual(hidden, absent, "what is asked for")
+    }
+  }
+
+  @Test func `what is asked for of an offer does not show what is stored`() throws {
+    func offer(_ id: String, to raw: RawPeer) throws {
+      let offer = DocumentOffer(try cleared(), item: DocumentHash(id: try DocumentID(id), hash: 7))
+      raw.send(.offer) { DocumentOffer.encode([offer], to: &$0) }
+    }
+    for access in [Self.access, .nothing] {
+      let hidden = try requests(access) { try offer("other:1", to: $0) }
+      let absent = try requests(access) { try offer("other:2", to: $0) }
+      expect(hidden.count == 1, "an offered document is asked for")
+      expectEqual(hidden, absent, "what is asked for")
+    }
+  }
+
+  @Test func `commits of what a peer may not read at all begin no comparison with it`() throws {
+    let raw = try open(.nothing)
+    let before = raw.frames.count
+    try raw.peer.put("other:1", ["n": .int(1)])
+    try raw.peer.evict("other:1")
+    raw.perform(raw.session.committed(raw.peer.takeCommits(), now: raw.now))
+    raw.tick(after: .milliseconds(500))
+    #expect(raw.frames.count == before)
+  }
+
   @Test func `a removal of what the peer itself may not read is found by a comparison`() throws {
     let network = TestNetwork(seed: 1)
     network.access = { $0.name == "ann" ? Self.access : .everything }

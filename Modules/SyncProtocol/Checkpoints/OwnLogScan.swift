@@ -81,7 +81,7 @@ struct OwnLogScan {
         ) { collection, _, id, summary, record in
           state.budget -= 1
           guard let known = names[collection], let matcher = interest.matcher(for: known),
-            matcher.matches(id, record), !gatekeeper.hides(known.name, id)
+            matcher.matches(id, record), gatekeeper.mayRead(known.name, id)
           else { return true }
           if followed[collection]?.reports(id, record, at: sequence) ?? false {
             state.hasAnnounced = true
@@ -118,7 +118,7 @@ struct OwnLogScan {
     if !entry.isEvictionComplete { isIncomplete = true }
     for key in entry.evicted {
       guard let collection = names[key.collection],
-        !gatekeeper.hides(collection.name, key.id.bytes.span.bytes)
+        gatekeeper.mayRead(collection.name, key.id)
       else { continue }
       if room == 0 { isFull = true }
       if room > 0, gatekeeper.maySend(collection.name, key.id) {

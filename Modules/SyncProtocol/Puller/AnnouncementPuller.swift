@@ -85,6 +85,11 @@ final class AnnouncementPuller {
     return owed
   }
 
+  /// Whether the sender may not read a document, and so may not learn whether it is here.
+  private func isHidden(_ document: AnnouncedDocument) -> Bool {
+    context.gatekeeper.map { !$0.mayRead(document.collection, document.id) } ?? false
+  }
+
   private func want(_ document: AnnouncedDocument, _ localCopy: LocalCopy) -> DocumentWant {
     // The versions are the same but the contents differ: only the sender's full state resolves that.
     let isWhole = localCopy.isLacking && localCopy.isIncluded && !localCopy.vector.isEmpty
@@ -99,6 +104,13 @@ final class AnnouncementPuller {
     _ transaction: AnnouncedTransactions.Transaction, _ localCopies: [LocalCopy],
     _ owed: inout [DocumentRequest]
   ) throws {
+    // Such a document is not followed until it is here: what was asked for again, or reported as settled,
+    // would show whether it was here before.
+    guard !transaction.documents.contains(where: isHidden) else {
+      owed += requests(transaction.documents, localCopies)
+      pulls.append(wants(of: transaction, localCopies))
+      return
+    }
     guard localCopies.contains(where: \.isLacking) else {
       owed += requests(transaction.documents, localCopies)
       return
@@ -240,6 +252,8 @@ final class AnnouncementPuller {
       let isAnnounced = try snapshot.oversizeDocuments().isEmpty
       var followed: (collection: UInt32, log: FollowedLog?)?
       try body { document in
+        // Requested as a holder, whether it is here or not and in which state.
+        if isHidden(document) { return LocalCopy(isLacking: true, isHere: true) }
         guard let collection = try snapshot.collection(document.collection) else {
           return LocalCopy(isLacking: !document.leaves)
         }

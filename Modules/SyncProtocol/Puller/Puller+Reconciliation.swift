@@ -92,7 +92,8 @@ extension Puller {
         guard gatekeeper.mayAccept(change.collection.name), !SyncDefect.evictionNotAnswered.isPlanted else {
           continue
         }
-        guard !gatekeeper.hides(change.collection.name, change.id.bytes.span.bytes) else { continue }
+        // It could not be requested without showing that it was here.
+        guard gatekeeper.mayRead(change.collection.name, change.id) else { continue }
         guard gatekeeper.maySend(change.collection.name) else {
           pull.due.add(change.collection.name)
           // The sender may apply changes sent before the eviction only after the comparison.
@@ -107,7 +108,7 @@ extension Puller {
         guard let cleared = gatekeeper.clear(change.collection.name, change.id) else {
           // The sender must not learn of any document, so it has to list what it holds. One that it may not
           // read does not count: a copy that the sender wrote differs whenever they compare.
-          if !gatekeeper.maySend(change.collection.name) { pull.due.add(change.collection.name) }
+          if gatekeeper.mayRead(change.collection.name, change.id) { pull.due.add(change.collection.name) }
           continue
         }
         events.append(try have(cleared, change, after, summary))
@@ -182,12 +183,21 @@ extension Puller {
       let sites = snapshot.sites
       var wants: [DocumentWant] = []
       for (name, item) in items {
-        if let gatekeeper, gatekeeper.maySend(name), !gatekeeper.maySend(name, item.id) {
-          // Requested whether it is stored here or not, so that the request does not show that.
-          if interest.covers(name) { wants.append(DocumentWant(whole: item.id, in: name, isHeld: true)) }
+        let known = try snapshot.collection(name)
+        if let gatekeeper, !gatekeeper.mayRead(name, item.id) {
+          // Requested whether it is stored here or not, so that the request does not show that. Only who has
+          // the very same state can name its hash.
+          guard interest.covers(name) else { continue }
+          var isSame = false
+          if let known {
+            try snapshot.visitIntactRecord(known, item.id, damaged: context.reportDamaged) { _, _, summary in
+              isSame = Fingerprint.hash(id: item.id.bytes.span.bytes, summary: summary) == item.hash
+            }
+          }
+          if !isSame { wants.append(DocumentWant(whole: item.id, in: name, isHeld: true)) }
           continue
         }
-        guard let collection = try snapshot.collection(name),
+        guard let collection = known,
           let matcher = interest.matcher(for: collection)
         else { continue }
         try snapshot.visitIntactRecord(collection, item.id, damaged: context.reportDamaged) {
