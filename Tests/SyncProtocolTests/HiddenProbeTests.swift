@@ -95,6 +95,34 @@ import Testing
     #expect(raw.frames.count == before)
   }
 
+  /// Returns what a peer is sent of three transactions, each of which has a document of its own and another.
+  private func trace(_ others: [String]) throws -> [[UInt8]] {
+    let network = TestNetwork(seed: 3)
+    network.configure = { $0.compressionLevel = 0 }
+    network.access = { $0.name == "ann" ? Self.access : .everything }
+    var trace: [[UInt8]] = []
+    network.onSend = { end, bytes in if end.other?.peer.name == "ann" { trace.append(bytes) } }
+    let cloud = try network.addPeer("cloud", .big)
+    let ann = try network.addPeer("ann")
+    for peer in [cloud, ann] { try peer.subscribe("SELECT * FROM things") }
+    for (number, other) in zip(0..., others) {
+      try cloud.write { write in
+        try write.upsert(["n": .int(0)], id: try DocumentID("mine:\(number)"), into: "things")
+        try write.upsert(["n": .int(0)], id: try DocumentID(other), into: "things")
+      }
+    }
+    try network.connect(cloud, ann)
+    try network.settle()
+    #expect(try ann.documents().count == others.count)
+    return trace
+  }
+
+  @Test func `what transactions share that a peer may not read does not bind what it may read`() throws {
+    let one = try trace(["other:1", "other:1", "other:1"])
+    let three = try trace(["other:1", "other:2", "other:3"])
+    #expect(one == three)
+  }
+
   @Test func `a removal of what the peer itself may not read is found by a comparison`() throws {
     let network = TestNetwork(seed: 1)
     network.access = { $0.name == "ann" ? Self.access : .everything }

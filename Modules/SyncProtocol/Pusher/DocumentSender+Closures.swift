@@ -19,7 +19,8 @@ extension DocumentSender {
   /// Reads the transactions that were committed up to the snapshot.
   func refreshRecent(_ snapshot: borrowing ReadTransaction, _ concerned: Set<UInt32>) throws {
     try graph.refresh(
-      snapshot, concerns: { concerned.contains($0) }, damaged: context.reportUnreadable)
+      snapshot, concerns: { concerned.contains($0) }, access: context.access,
+      damaged: context.reportUnreadable)
   }
 
   /// Sends the documents of a closure that the peer lacks, as one transaction in ascending order of numbers.

@@ -122,7 +122,9 @@ extension Pusher {
   private func bind(_ asked: [DocumentRequest]) throws(SyncError) -> UInt64 {
     let places = try context.read { snapshot in
       try asked.compactMap { request -> StoredPlace? in
-        guard let collection = try snapshot.collection(request.collection) else { return nil }
+        guard context.gatekeeper?.mayRead(request.collection, request.id) ?? false,
+          let collection = try snapshot.collection(request.collection)
+        else { return nil }
         var number: DocumentNumber?
         try snapshot.visitIntactRecord(collection, request.id, damaged: context.reportDamaged) {
           found, _, _ in

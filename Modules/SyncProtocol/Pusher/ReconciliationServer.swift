@@ -110,7 +110,8 @@ final class ReconciliationServer {
     // Changed in place: taking it out and putting it back would copy it at each call.
     try context.read { snapshot in
       try sender.graph.read(
-        snapshot, concerns: { concerned.contains($0) }, damaged: context.reportUnreadable, budget: &budget)
+        snapshot, concerns: { concerned.contains($0) }, access: context.access,
+        damaged: context.reportUnreadable, budget: &budget)
     }
     guard sender.graph.isReady else { return }
     if let sequence = sender.graph.forgottenThrough { context.report(.groupsForgotten(through: sequence)) }

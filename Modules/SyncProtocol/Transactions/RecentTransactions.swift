@@ -35,17 +35,28 @@ struct RecentTransactions {
     return relevant.count > 1 || relevant.contains { $0.count > 1 } ? relevant : []
   }
 
+  /// Returns the runs of a record that the session sends, without what the peer may not read.
+  static func relevant(
+    _ members: [DocumentRun], _ concerns: (UInt32) -> Bool, _ snapshot: borrowing ReadTransaction,
+    _ access: PeerAccess, visits: inout Int
+  ) throws -> [DocumentRun] {
+    let relevant = relevant(members, concerns)
+    guard !relevant.isEmpty, access.reading != .everything else { return relevant }
+    return self.relevant(try snapshot.readable(relevant, by: access, visits: &visits), concerns)
+  }
+
   /// Reads the transactions that were committed up to the snapshot.
   ///
   /// - Returns: Whether there were commits.
   @discardableResult
   mutating func refresh(
     _ snapshot: borrowing ReadTransaction, concerns: (UInt32) -> Bool,
-    damaged: (DamagedLog) -> Void = { _ in }
+    access: PeerAccess = .everything, damaged: (DamagedLog) -> Void = { _ in }
   ) throws -> Bool {
     guard snapshot.sequence > through else { return false }
+    var visits = 0
     try snapshot.transactionRuns(after: through, damaged: damaged) { sequence, members in
-      let relevant = Self.relevant(members, concerns)
+      let relevant = try Self.relevant(members, concerns, snapshot, access, visits: &visits)
       if !relevant.isEmpty { insert(sequence, relevant) }
       return true
     }

@@ -76,7 +76,7 @@ struct TransactionClosures {
   ///
   /// - Throws: What reading throws.
   mutating func step(
-    _ snapshot: borrowing ReadTransaction, concerns: (UInt32) -> Bool,
+    _ snapshot: borrowing ReadTransaction, concerns: (UInt32) -> Bool, access: PeerAccess = .everything,
     damaged: (DamagedLog) -> Void = { _ in }, budget: inout Int
   ) throws {
     guard !isReady else { return }
@@ -87,9 +87,11 @@ struct TransactionClosures {
         paused = true
         return false
       }
-      budget -= members.count
+      var visits = members.count
+      let relevant = try RecentTransactions.relevant(members, concerns, snapshot, access, visits: &visits)
+      budget -= visits
       readThrough = sequence
-      add(RecentTransactions.relevant(members, concerns))
+      add(relevant)
       return true
     }
     if !paused { finish() }

@@ -51,10 +51,10 @@ struct TransactionGraph {
 
   /// Reads old transactions until the budget is spent.
   mutating func read(
-    _ snapshot: borrowing ReadTransaction, concerns: (UInt32) -> Bool, damaged: (DamagedLog) -> Void,
-    budget: inout Int
+    _ snapshot: borrowing ReadTransaction, concerns: (UInt32) -> Bool, access: PeerAccess,
+    damaged: (DamagedLog) -> Void, budget: inout Int
   ) throws {
-    try old.step(snapshot, concerns: concerns, damaged: damaged, budget: &budget)
+    try old.step(snapshot, concerns: concerns, access: access, damaged: damaged, budget: &budget)
     if old.isReady { sentClosures = Array(repeating: false, count: old.closureCount) }
   }
 
@@ -94,9 +94,12 @@ struct TransactionGraph {
 
   /// Reads the transactions that were committed up to the snapshot.
   mutating func refresh(
-    _ snapshot: borrowing ReadTransaction, concerns: (UInt32) -> Bool, damaged: (DamagedLog) -> Void
+    _ snapshot: borrowing ReadTransaction, concerns: (UInt32) -> Bool, access: PeerAccess,
+    damaged: (DamagedLog) -> Void
   ) throws {
-    if try recent.refresh(snapshot, concerns: concerns, damaged: damaged) { recentMembers = nil }
+    if try recent.refresh(snapshot, concerns: concerns, access: access, damaged: damaged) {
+      recentMembers = nil
+    }
   }
 
   func isRecent(_ place: StoredPlace) -> Bool { recent.contains(place) }
