@@ -123,6 +123,33 @@ import Testing
     #expect(one == three)
   }
 
+  /// Returns whether so many requests for documents make a sender lose track of what the peer may hold.
+  private func losesTrack(_ ids: [String]) throws -> Bool {
+    let network = TestNetwork(seed: 1)
+    network.configure = { $0.tuning.possibleHolders = 1 }
+    network.access = { $0.name == "ann" ? Self.access : .everything }
+    let cloud = try network.addPeer("cloud", .big)
+    let ann = try network.addPeer("ann")
+    for peer in [cloud, ann] { try peer.subscribe("SELECT * FROM things") }
+    for id in ["mine:1", "other:1", "other:2"] { try cloud.put(id, ["n": .int(1)]) }
+    let (end, _) = try network.connect(cloud, ann)
+    try network.settle()
+    try #require(!end.session.pusher.peer.watch.isBlind)
+    let wants = try ids.map { DocumentWant(whole: try DocumentID($0), in: "things", isHeld: true) }
+    try end.receive(.want) {
+      WantList(
+        reconciliation: 0, seen: 0, isTransaction: false, isGraft: false, goesOn: false, wants: wants
+      ).encode(to: &$0)
+    }
+    try network.settle()
+    return end.session.pusher.peer.watch.isBlind
+  }
+
+  @Test func `requests for what may not be read are remembered like those for what is not there`() throws {
+    #expect(try losesTrack(["other:1", "other:2"]) == losesTrack(["other:3", "other:4"]))
+    #expect(try losesTrack(["other:1", "other:2"]))
+  }
+
   @Test func `a removal of what the peer itself may not read is found by a comparison`() throws {
     let network = TestNetwork(seed: 1)
     network.access = { $0.name == "ann" ? Self.access : .everything }

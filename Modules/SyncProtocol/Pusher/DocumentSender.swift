@@ -73,7 +73,13 @@ final class DocumentSender {
     _ inclusion: Inclusion, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
     _ source: Source
   ) -> Bool {
-    guard !source.matcher.hides(id) else { return false }
+    guard !source.matcher.hides(id) else {
+      // As for a document that is not stored here: when too many are watched, the peer notices.
+      if case .requested(let request) = inclusion, request.isHeld, !request.isReply {
+        peer.watch.insert(source.key(of: id))
+      }
+      return false
+    }
     let isMatch = source.matcher.matches(id, record)
     let goesOut =
       switch inclusion {
