@@ -150,6 +150,34 @@ import Testing
     #expect(try losesTrack(["other:1", "other:2"]))
   }
 
+  /// Returns the answers to two requests for a filter of what a store holds.
+  private func filters(_ count: Int) throws -> [[UInt8]] {
+    let raw = try open(Self.access)
+    try raw.peer.write { write in
+      for number in 0..<count {
+        try write.upsert(["n": .int(1)], id: try DocumentID("other:\(number)"), into: "things")
+      }
+    }
+    raw.perform(raw.session.committed(raw.peer.takeCommits(), now: raw.now))
+    for number in 1...2 {
+      raw.send(.filterWanted) { out in
+        out.write(1)
+        out.writeVarint(number)
+        out.writeString("things")
+        out.writeVarint(100)
+        out.writeVarint(1 << 30)
+      }
+    }
+    try #require(raw.closed == nil)
+    return raw.sent(.filter)
+  }
+
+  @Test func `how often a filter is made does not show how many documents may not be read`() throws {
+    let few = try filters(1)
+    #expect(few.count == 2)
+    #expect(few == (try filters(500)))
+  }
+
   @Test func `a removal of what the peer itself may not read is found by a comparison`() throws {
     let network = TestNetwork(seed: 1)
     network.access = { $0.name == "ann" ? Self.access : .everything }

@@ -94,7 +94,8 @@ final class NoticeExchange<Role: NoticeRole> {
       return send(.refused(role: own.other, number: ask.number, ask.collection, price: ReadRule.statedCount))
     }
     let isOpen = role.isOpen(ask.collection)
-    if isOpen, !halves.mayMakeFilter(ofAtMost: try role.heldCount(of: ask.collection), now: context.now) {
+    let held = try heldCount(of: ask.collection, orIfPartial: ReadRule.statedCount)
+    if isOpen, !halves.mayMakeFilter(ofAtMost: held, now: context.now) {
       return send(.refused(role: own.other, number: ask.number, ask.collection, price: 0))
     }
     try perform(halves[ask.collection].receive(ask: ask, isOpen: isOpen), ask.collection)
@@ -107,13 +108,14 @@ final class NoticeExchange<Role: NoticeRole> {
   func receive(_ frame: FilterFrame) throws(SyncError) {
     let collection = frame.collection
     guard role.covers(collection) else { return }
-    let held = try role.heldCount(of: collection)
     switch frame.body {
     case .chunk(let chunk):
+      let held = try heldCount(of: collection, orIfPartial: ReadRule.statedCount)
       let room = context.filterRoom(halves)
       try perform(
         halves[collection].receive(chunk, number: frame.number, held: held, room: room), collection)
     case .refused(let price):
+      let held = try heldCount(of: collection, orIfPartial: 0)
       try perform(halves[collection].receive(refusal: price, number: frame.number, held: held), collection)
     }
   }
@@ -127,6 +129,14 @@ final class NoticeExchange<Role: NoticeRole> {
 
   /// Drops the tasks that wait.
   func removeTasks() { tasks.removeAll() }
+
+  /// Returns about how many documents this side holds, or another number if the other side may read only some
+  /// of them.
+  ///
+  /// What this side asks for and refuses depends on it, and so must not depend on the others.
+  private func heldCount(of collection: String, orIfPartial count: UInt64) throws(SyncError) -> UInt64 {
+    context.access.partialRule(of: collection) == nil ? try role.heldCount(of: collection) : count
+  }
 
   private func send(_ frame: FilterFrame) { context.send(.filter) { frame.encode(to: &$0) } }
 
@@ -144,8 +154,7 @@ final class NoticeExchange<Role: NoticeRole> {
       case .fill(let number, let size):
         tasks.append(.fill(HeldScan(own, collection), IDFilter(byteCount: size.byteCount), number: number))
       case .ask(let number, let spent):
-        let isPartial = context.access.partialRule(of: collection) != nil
-        let count = isPartial ? ReadRule.statedCount : try role.heldCount(of: collection)
+        let count = try heldCount(of: collection, orIfPartial: ReadRule.statedCount)
         guard let cleared = context.gatekeeper?.clear(gathered: collection) else { continue }
         let ask = FilterAsk(cleared, role: own, number: number, count: count, spent: spent)
         context.send(.filterWanted) { ask.encode(to: &$0) }
