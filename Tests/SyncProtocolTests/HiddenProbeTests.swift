@@ -108,7 +108,7 @@ import Testing
     for (number, other) in zip(0..., others) {
       try cloud.write { write in
         try write.upsert(["n": .int(0)], id: try DocumentID("mine:\(number)"), into: "things")
-        try write.upsert(["n": .int(0)], id: try DocumentID(other), into: "things")
+        try write.upsert(["n": .int(Int64(number))], id: try DocumentID(other), into: "things")
       }
     }
     try network.connect(cloud, ann)
@@ -176,6 +176,35 @@ import Testing
     let few = try filters(1)
     #expect(few.count == 2)
     #expect(few == (try filters(500)))
+  }
+
+  @Test func `a commit of many documents that may not be read does not end a walk through the log`() throws {
+    let network = TestNetwork(seed: 1)
+    network.configure = { $0.tuning.walkedDocuments = 4 }
+    network.access = { $0.name == "ann" ? Self.access : .everything }
+    var sent: [FrameType] = []
+    network.onSend = { end, bytes in
+      if end.other?.peer.name == "ann", let type = FrameType(of: bytes) { sent.append(type) }
+    }
+    let cloud = try network.addPeer("cloud", .big)
+    let ann = try network.addPeer("ann")
+    for peer in [cloud, ann] { try peer.subscribe("SELECT * FROM things") }
+    try cloud.put("mine:1", ["n": .int(1)])
+    let (end, _) = try network.connect(cloud, ann)
+    try network.settle()
+    network.cut(end)
+    try cloud.write { write in
+      for number in 0..<20 {
+        try write.upsert(["n": .int(1)], id: try DocumentID("other:\(number)"), into: "things")
+      }
+      try write.upsert(["n": .int(2)], id: try DocumentID("mine:1"), into: "things")
+    }
+    sent = []
+    try network.connect(cloud, ann)
+    try network.settle()
+    #expect(sent.contains(.resumed))
+    #expect(!sent.contains(.renew))
+    #expect(try ann.document("mine:1") == ["n": .int(2)])
   }
 
   @Test func `a removal of what the peer itself may not read is found by a comparison`() throws {

@@ -90,15 +90,21 @@ extension ChangeFeed {
     }
   }
 
-  /// - Returns: How many documents it has.
+  /// - Returns: How many documents it has, as far as the peer may read them.
   private func look(
     at entry: borrowing LogEntry, _ walk: inout LogWalk, _ sources: inout Sources,
     _ snapshot: borrowing ReadTransaction
   ) throws -> Int {
     var count = 0
+    // What the peer may not read does not count: where the walk pauses or ends would show it. So members are
+    // counted only once read.
+    let countsAll = context.access.reading == .everything
     for key in entry.evicted {
-      count += 1
-      guard let source = try sources.source(key.collection, snapshot) else { continue }
+      if countsAll { count += 1 }
+      guard let source = try sources.source(key.collection, snapshot),
+        !source.matcher.hides(key.id.bytes.span.bytes)
+      else { continue }
+      if !countsAll { count += 1 }
       // At most a compacted tombstone is left here, which the receiver may lack.
       try snapshot.visitIntactRecord(source.collection, key.id, damaged: context.reportDamaged) {
         _, record, summary in
@@ -114,16 +120,17 @@ extension ChangeFeed {
     var damaged: [DamagedRecord] = []
     try entry.forEachMember(
       where: { collection, number in
-        count += 1
         let place = StoredPlace(collection: collection, number: number)
-        guard sender.graph.isRecent(place) else { return true }
-        bound.append(place)
-        return false
+        let isBound = sender.graph.isRecent(place)
+        if isBound || countsAll { count += 1 }
+        if isBound { bound.append(place) }
+        return !isBound
       }, damaged: { damaged.append($0) }
     ) { collection, _, id, summary, record in
       guard let source = try sources.source(collection, snapshot), !source.matcher.hides(id) else {
         return true
       }
+      if !countsAll { count += 1 }
       if let reading, mayPush(id, record, source) {
         sender.batch.begin(sequence: sender.graph.makeName(), mayOvertake: false)
         try sender.include(.unasked(after: reading), id, summary, record, source)

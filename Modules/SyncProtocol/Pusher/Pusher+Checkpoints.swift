@@ -36,10 +36,29 @@ extension Pusher {
     var documents = 0
     try snapshot.changes(after: frame.sequence) { entry in
       // The receiver must learn of evicted tombstones by id; an incomplete list of them cannot be walked.
-      documents += entry.isEvictionComplete ? entry.memberCount : .max / 2
+      documents += entry.isEvictionComplete ? try memberCount(entry, snapshot) : .max / 2
       return documents <= context.tuning.walkedDocuments
     }
     return documents <= context.tuning.walkedDocuments ? snapshot.sequence : nil
+  }
+
+  /// Returns how many documents of a log entry a walk would visit.
+  ///
+  /// For a receiver that may not read all of them, these are only those that it may read.
+  private func memberCount(
+    _ entry: borrowing LogEntry, _ snapshot: borrowing ReadTransaction
+  ) throws -> Int {
+    guard context.access.reading != .everything else { return entry.memberCount }
+    var count = 0
+    var names: [UInt32: String] = [:]
+    for run in entry.runs where names[run.collection] == nil {
+      names[run.collection] = try snapshot.collection(number: run.collection)?.name
+    }
+    try entry.forEachMember { collection, _, id, _, _ in
+      if let name = names[collection], context.access.mayRead(name, id) { count += 1 }
+      return true
+    }
+    return count
   }
 
   /// Stops binding announced transactions, once the receiver has got what it lacked of them.
