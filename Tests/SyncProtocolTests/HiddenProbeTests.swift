@@ -227,4 +227,25 @@ import Testing
     try network.settle()
     #expect(try cloud.document("other:1") == nil)
   }
+
+  @Test func `a peer is owed nothing of what it may not read`() throws {
+    let network = TestNetwork(seed: 1)
+    network.access = { $0.name == "ann" ? Self.access : .everything }
+    let cloud = try network.addPeer("cloud", .big)
+    let ann = try network.addPeer("ann")
+    try ann.subscribe("SELECT * FROM things")
+    for id in ["mine:1", "other:1"] { try cloud.put(id, ["n": .int(1)]) }
+    let (end, _) = try network.connect(cloud, ann)
+    try network.settle()
+    let pusher = end.session.pusher
+    func owe(_ id: String) throws {
+      let request = DocumentRequest(
+        collection: "things", id: try DocumentID(id), vector: VersionVector(), isHeld: true)
+      pusher.owe([request], isTransaction: false)
+    }
+    try owe("other:1")
+    #expect(pusher.sender.requests.isEmpty)
+    try owe("mine:1")
+    #expect(!pusher.sender.requests.isEmpty)
+  }
 }

@@ -138,6 +138,8 @@ extension Pusher {
 
   /// Queues what the peer was found to lack of the documents that it sent or announced.
   func owe(_ found: [DocumentRequest], isTransaction: Bool) {
+    // What the peer may not read is not sent, so it must not delay, restart or exceed anything either.
+    let found = found.filter { context.gatekeeper?.mayRead($0.collection, $0.id) ?? false }
     if !found.isEmpty { peer.subscribed.noteOwed() }
     enqueue(concerned(found), isTransaction: isTransaction)
   }
