@@ -248,4 +248,29 @@ import Testing
     try owe("mine:1")
     #expect(!pusher.sender.requests.isEmpty)
   }
+
+  @Test func `a store resumes however much it has changed of what the peer may not read`() throws {
+    let network = TestNetwork(seed: 1)
+    network.configure = { $0.tuning.notices.afterResuming = 2 }
+    network.access = { $0.name == "ann" ? Self.access : .everything }
+    var sent: [FrameType] = []
+    network.onSend = { end, bytes in
+      if end.other?.peer.name == "ann", let type = FrameType(of: bytes) { sent.append(type) }
+    }
+    let cloud = try network.addPeer("cloud", .big)
+    let ann = try network.addPeer("ann")
+    for peer in [cloud, ann] { try peer.subscribe("SELECT * FROM things") }
+    try ann.put("mine:1", ["n": .int(1)])
+    let (end, _) = try network.connect(cloud, ann)
+    try network.settle()
+    network.cut(end)
+    for number in 0..<20 { try cloud.put("other:\(number)", ["n": .int(1)]) }
+    try ann.put("mine:2", ["n": .int(2)])
+    sent = []
+    try network.connect(cloud, ann)
+    try network.settle()
+    #expect(sent.contains(.resume))
+    #expect(!sent.contains(.compare))
+    #expect(try cloud.document("mine:2") == ["n": .int(2)])
+  }
 }

@@ -249,7 +249,7 @@ final class AnnouncementPuller {
       let sites = snapshot.sites
       let hasLeft = try snapshot.hasLeavingNotes()
       // While the store has documents that are too large to send, nothing is left to announcements.
-      let isAnnounced = try snapshot.oversizeDocuments().isEmpty
+      let isAnnounced = try !snapshot.oversizeDocuments().contains(where: context.mayRead)
       var followed: (collection: UInt32, log: FollowedLog?)?
       try body { document in
         // Requested as a holder, whether it is here or not and in which state.

@@ -141,13 +141,18 @@ extension Puller {
       else { return nil }
       let room = try noticeRoom(snapshot, interest)
       let sender = LogOrigin(peer: peer.site)
-      if try OwnLogScan.fits(
-        isFollowed ? max(room, context.tuning.walkedDocuments) : room, after: checkpoint.own, snapshot,
-        sender: sender)
+      let followedRoom = isFollowed ? max(room, context.tuning.walkedDocuments) : room
+      // Toward a sender that may not read everything, only what it may read counts: it sees what this peer
+      // chooses.
+      let countsAll = context.access.reading == .everything
+      if countsAll,
+        try OwnLogScan.fits(followedRoom, after: checkpoint.own, snapshot, sender: sender)
       {
         return checkpoint
       }
-      var scan = OwnLogScan(after: checkpoint.own, budget: room * 4, room: room, isTrial: true)
+      var scan = OwnLogScan(
+        after: checkpoint.own, budget: countsAll ? room * 4 : context.tuning.walkedDocuments,
+        room: countsAll ? room : followedRoom, isTrial: true)
       try scan.run(snapshot, sender: sender, interest, gatekeeper) { _ in nil }
       return scan.isDone && !scan.isFull ? checkpoint : nil
     }
@@ -291,6 +296,8 @@ extension Puller {
   ///
   /// If more than an eighth of the subscribed documents are affected, reconciliation costs less.
   func noticeRoom(_ snapshot: borrowing ReadTransaction, _ interest: Interest) throws -> Int {
+    // The number of all documents must not show.
+    guard context.access.reading == .everything else { return context.tuning.notices.afterResuming }
     let collections = try snapshot.collections().filter { interest.covers($0.name) }
     let documents = collections.reduce(0) { $0 + $1.documentCount }
     return max(context.tuning.notices.afterResuming, min(documents / 8, SyncLimits.notices))
@@ -308,7 +315,7 @@ extension Puller {
       guard start >= snapshot.logStart else { return nil }
       scan.room = max(try noticeRoom(snapshot, pull.interest) - reported, 0)
       // While the store has documents that are too large to send, nothing is left to announcements.
-      let isAnnounced = try snapshot.oversizeDocuments().isEmpty
+      let isAnnounced = try !snapshot.oversizeDocuments().contains(where: context.mayRead)
       try scan.run(snapshot, sender: LogOrigin(peer: peer.site), pull.interest, gatekeeper) {
         isAnnounced ? announcements.followedLog($0) : nil
       }

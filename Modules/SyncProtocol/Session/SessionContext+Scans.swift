@@ -3,6 +3,11 @@ import DocStore
 
 /// Scans of the store that take several calls, and counts.
 extension SessionContext {
+  /// Returns whether the peer's grant lets it read a document that is too large to be sent.
+  func mayRead(_ document: OversizeDocument) -> Bool {
+    access.mayRead(document.collection, document.id.bytes.span.bytes)
+  }
+
   /// Continues a scan on a snapshot of the current state.
   func advance(_ scan: inout RangeScan, _ interest: Interest, budget: inout Int) throws(SyncError) {
     let rule = access.partialRule(of: scan.range.collection)
