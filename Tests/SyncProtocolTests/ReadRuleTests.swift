@@ -119,7 +119,7 @@ import Testing
   /// Plays a history of the cloud and one device, and returns what the device was sent and when.
   ///
   /// Runs with other secrets have the same commits at the same times. They differ in which documents of
-  /// others these touch, in their ids and contents, and in which of them are removed.
+  /// others these touch, in the ids and contents of these, and in which of them are removed.
   private func trace(seed: UInt64, secrets: UInt64) throws -> [(Duration, [UInt8])] {
     let network = Self.network(seed: seed)
     var trace: [(Duration, [UInt8])] = []
@@ -131,14 +131,23 @@ import Testing
     for peer in [cloud, ann] { try peer.subscribe("SELECT * FROM things", "SELECT * FROM open") }
     var random = SeededGenerator(seed: seed)
     var secret = SeededGenerator(seed: secrets)
+    // How many documents of others live is the same in all runs, and not which.
+    var living = (0..<20).map { "bob:\($0)-\(secrets)" }
+    var created = living.count
+    for id in living { try cloud.put(id, ["n": .int(0)]) }
     func writeSecret(_ write: WriteTransaction) throws {
-      let id = try DocumentID("bob:\(secret.int(below: 20))-\(secrets)")
-      if secret.int(below: 4) == 0 {
-        _ = try write.remove(id, in: "things")
-      } else {
+      let place = secret.int(below: living.count)
+      switch random.int(below: 4) {
+      case 0:
+        try write.remove(try DocumentID(living.remove(at: place)), in: "things")
+        living.append("bob:\(created)-\(secrets)")
+        created += 1
+        try write.upsert(["n": .int(0)], id: try DocumentID(living[living.count - 1]), into: "things")
+      default:
         let text = String(repeating: "s", count: secret.int(below: 400))
         try write.upsert(
-          ["text": .string(text), "n": .int(Int64(secret.int(below: 9)))], id: id, into: "things")
+          ["text": .string(text), "n": .int(Int64(secret.int(below: 9)))], id: try DocumentID(living[place]),
+          into: "things")
       }
     }
     func writeOwn(_ write: WriteTransaction, _ round: Int) throws {
@@ -149,7 +158,6 @@ import Testing
         try write.upsert(["n": .int(Int64(round))], id: id, into: "things")
       }
     }
-    for _ in 0..<30 { try cloud.write(writeSecret) }
     try cloud.write { try writeOwn($0, 0) }
     var end = try network.connect(cloud, ann).0
     for round in 1...20 {
