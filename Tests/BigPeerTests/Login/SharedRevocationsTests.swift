@@ -35,7 +35,7 @@
         identity: .certificate(
           appID: "garage", authority: try authority.trusted.pem,
           certificate: try issuer(intermediate).issueOwn(to: key)),
-        configuration: DunlinConfiguration(logger: quietLogger, mapBytes: 1 << 30))
+        configuration: DunlinConfiguration(peerKind: .big, logger: quietLogger, mapBytes: 1 << 30))
     }
 
     @Test func `keys are added once, needed until the root ends, and stored`() async throws {
