@@ -4,6 +4,7 @@
   import Facade
   import Foundation
   import Links
+  import SyncProtocol
   import TestKit
   import Testing
   import Transports
