@@ -268,6 +268,9 @@
         try expectEqual(ann.sync.explain(id, in: "orders", from: other).reason, .notBrought)
       }
       subscription.cancel()
+      // The cloud knows what the device has once the device has compared under its former subscriptions.
+      let last = try await insert("ann-2", at: cloud)
+      try await cloud.sync.waitUntilArrived(last, at: target)
       try ann.close()
       for await graph in cloud.presence.graphs where graph.remotePeers.allSatisfy(\.connections.isEmpty) {
         break
