@@ -9,10 +9,11 @@
 
   /// Makes this peer obey the grant of its own certificate: it evicts what it may not read.
   ///
-  /// Other peers send nothing of it any more, and this peer does not wait to be told. Documents that were
-  /// written here stay, since no other peer may have those writes: where this site is among a document's
-  /// writers, and where the log has the document as a local write, which an earlier site of this store may
-  /// have made. A later grant that allows more brings evicted documents back.
+  /// Other peers send nothing of it any more, and this peer does not wait to be told. It evicts only what
+  /// another peer is known to have brought: the log must say that a peer made the last change, and this site
+  /// must not be among the writers. So nothing goes that only this store may have, such as what it wrote
+  /// under an earlier site. What the log has forgotten stays, too. A later grant that allows more brings
+  /// evicted documents back.
   final class OwnGrant: Sendable {
     /// How many documents one transaction looks at.
     private static let batch = 1_000
@@ -50,12 +51,12 @@
     private func evict(allBut access: PeerAccess) async {
       do {
         let names = try store.read { snapshot in try snapshot.collections().map(\.name) }
-        let local = try store.read { snapshot in try snapshot.localWrites() }
+        let brought = try store.read { snapshot in try snapshot.changesOfPeers() }
         var evicted = 0
         for name in names where CollectionName.maySync(name) && !access.readsAll(of: name) {
           var start: [UInt8]? = []
           while let from = start, !Task.isCancelled {
-            let (hidden, next) = try hidden(in: name, from: from, access, butNot: local)
+            let (hidden, next) = try hidden(in: name, from: from, access, outOf: brought)
             evicted += try await evict(hidden, from: name)
             start = next
           }
@@ -69,7 +70,7 @@
 
     /// Returns the documents to evict in a part of a collection, and where the next part begins.
     private func hidden(
-      in name: String, from start: [UInt8], _ access: PeerAccess, butNot local: Set<DocumentNumber>
+      in name: String, from start: [UInt8], _ access: PeerAccess, outOf brought: Set<DocumentNumber>
     ) throws -> (ids: [DocumentID], next: [UInt8]?) {
       try store.read { snapshot in
         var (ids, next): ([DocumentID], [UInt8]?) = ([], nil)
@@ -83,7 +84,7 @@
             return false
           }
           left -= 1
-          if !local.contains(number), try isHidden(name, id, record, sites, access) {
+          if brought.contains(number), try isHidden(name, id, record, sites, access) {
             ids.append(try DocumentID(validating: id))
           }
           return true
@@ -118,11 +119,11 @@
   }
 
   extension ReadTransaction {
-    /// The documents whose last change in the log is a local write.
-    fileprivate borrowing func localWrites() throws -> Set<DocumentNumber> {
+    /// The documents whose last change is in the log, and is that of a peer.
+    fileprivate borrowing func changesOfPeers() throws -> Set<DocumentNumber> {
       var numbers: Set<DocumentNumber> = []
       try changes(after: logStart) { entry in
-        guard entry.origin == .user else { return true }
+        guard entry.origin != .user else { return true }
         try entry.forEachMember { _, number in
           numbers.insert(number)
           return false
