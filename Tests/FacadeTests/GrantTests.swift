@@ -267,11 +267,11 @@
         let id = DunlinDocumentID(stringLiteral: id)
         try expectEqual(ann.sync.explain(id, in: "orders", from: other).reason, .notBrought)
       }
-      subscription.cancel()
-      // The cloud knows what the device has once the device has compared under its former subscriptions.
+      // The cloud knows what the device has once the device has compared under these subscriptions.
       let last = try await insert("ann-2", at: cloud)
       try await cloud.sync.waitUntilArrived(last, at: target)
       try ann.close()
+      withExtendedLifetime(subscription) {}
       for await graph in cloud.presence.graphs where graph.remotePeers.allSatisfy(\.connections.isEmpty) {
         break
       }
