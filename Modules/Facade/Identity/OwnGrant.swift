@@ -20,8 +20,8 @@
 
     private let store: Store
     private let reporter: Reporter
-    /// The work for the latest grant.
-    private let work = Mutex<Task<Void, Never>?>(nil)
+    /// What the latest grant lets this peer read, and the work for it.
+    private let work = Mutex<(access: PeerAccess?, task: Task<Void, Never>?)>((nil, nil))
 
     init(store: Store, reporter: Reporter) { (self.store, self.reporter) = (store, reporter) }
 
@@ -35,29 +35,34 @@
         return reporter.fail("reading this device's own grant", error)
       }
       work.withLock { work in
-        work?.cancel()
-        work = access.reading == .everything ? nil : Task { await self.evict(allBut: access) }
+        // A renewed certificate has the same grant.
+        guard work.access?.reading != access.reading else { return }
+        work.task?.cancel()
+        let task = access.reading == .everything ? nil : Task { await self.evict(allBut: access) }
+        work = (access, task)
       }
     }
 
     /// Ends the work, and waits for nothing: what it has not evicted is evicted at the next start.
     func close() {
       work.withLock { work in
-        work?.cancel()
-        work = nil
+        work.task?.cancel()
+        work = (nil, nil)
       }
     }
 
     private func evict(allBut access: PeerAccess) async {
       do {
         let names = try store.read { snapshot in try snapshot.collections().map(\.name) }
+        // Read first: what this store writes under a later site is no change of a peer.
+        let site = store.site
         let brought = try store.read { snapshot in try snapshot.changesOfPeers() }
         var evicted = 0
         for name in names where CollectionName.maySync(name) && !access.readsAll(of: name) {
           var start: [UInt8]? = []
           while let from = start, !Task.isCancelled {
-            let (hidden, next) = try hidden(in: name, from: from, access, outOf: brought)
-            evicted += try await evict(hidden, from: name)
+            let (hidden, next) = try hidden(in: name, from: from, access, outOf: brought, by: site)
+            evicted += try await evict(hidden, from: name, by: site)
             start = next
           }
         }
@@ -70,7 +75,8 @@
 
     /// Returns the documents to evict in a part of a collection, and where the next part begins.
     private func hidden(
-      in name: String, from start: [UInt8], _ access: PeerAccess, outOf brought: Set<DocumentNumber>
+      in name: String, from start: [UInt8], _ access: PeerAccess, outOf brought: Set<DocumentNumber>,
+      by site: SiteID
     ) throws -> (ids: [DocumentID], next: [UInt8]?) {
       try store.read { snapshot in
         var (ids, next): ([DocumentID], [UInt8]?) = ([], nil)
@@ -84,7 +90,7 @@
             return false
           }
           left -= 1
-          if brought.contains(number), try isHidden(name, id, record, sites, access) {
+          if brought.contains(number), try isHidden(name, id, record, sites, access, from: site) {
             ids.append(try DocumentID(validating: id))
           }
           return true
@@ -94,7 +100,7 @@
     }
 
     /// Evicts documents, except those that were written here meanwhile.
-    private func evict(_ ids: [DocumentID], from name: String) async throws -> Int {
+    private func evict(_ ids: [DocumentID], from name: String, by former: SiteID) async throws -> Int {
       guard !ids.isEmpty else { return 0 }
       let site = store.site
       return try await store.write { write in
@@ -103,7 +109,7 @@
         var evicted = 0
         for id in ids {
           let isOwn = try write.withRecord(collection, id) { record, _ in
-            try record.isWritten(by: site, sites)
+            try record.isWritten(by: site, sites) || record.isWritten(by: former, sites)
           }
           if isOwn == false, try write.evict(id, in: name) { evicted += 1 }
         }
@@ -112,9 +118,10 @@
     }
 
     private func isHidden(
-      _ name: String, _ id: RawSpan, _ record: borrowing RecordView, _ sites: SiteTable, _ access: PeerAccess
+      _ name: String, _ id: RawSpan, _ record: borrowing RecordView, _ sites: SiteTable, _ access: PeerAccess,
+      from site: SiteID
     ) throws -> Bool {
-      try !access.mayRead(name, id) && !record.isWritten(by: store.site, sites)
+      try !access.mayRead(name, id) && !record.isWritten(by: site, sites)
     }
   }
 

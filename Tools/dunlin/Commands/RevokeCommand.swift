@@ -53,6 +53,11 @@
         guard issuedBefore == nil || !user.isEmpty else {
           throw ValidationError("--issued-before stands beside --user")
         }
+        guard issuedBefore.map({ $0.date <= Date().addingTimeInterval(300) }) ?? true else {
+          throw ValidationError(
+            "--issued-before is in the future: it would refuse certificates of later logins, and cannot be taken back"
+          )
+        }
         guard until == nil || certificate.isEmpty else {
           throw ValidationError("a certificate is revoked until its end: --until stands beside the others")
         }
