@@ -15,6 +15,8 @@ public struct ApplyBatch: Sendable {
   private let evictionEpoch: UInt64
   /// Documents that may be evicted, because they left the subscriptions.
   let leaving: [EvictionScheduler.Candidate]
+  /// Documents that the sender has withdrawn.
+  let withdrawn: [Withdrawal]
   private let shared: SessionShared
   /// The limit on bytes of records; transactions beyond it wait for the next batch.
   private let recordBytes: Int
@@ -27,7 +29,7 @@ public struct ApplyBatch: Sendable {
 
   init(
     ticket: UInt64, transactions: [IncomingTransaction], sender: SiteID, checkpoint: [UInt8]? = nil,
-    evictionEpoch: UInt64 = 0, leaving: [EvictionScheduler.Candidate] = [], accepted: Set<TextKey> = [],
+    withdrawn: [Withdrawal] = [], evictionEpoch: UInt64 = 0, leaving: [EvictionScheduler.Candidate] = [], accepted: Set<TextKey> = [],
     pieces: [StagedChunk] = [], forgotten: [StagingGarbage.Item] = [], for context: SessionContext
   ) {
     self.ticket = ticket
@@ -36,6 +38,7 @@ public struct ApplyBatch: Sendable {
     self.checkpoint = checkpoint
     self.evictionEpoch = evictionEpoch
     self.leaving = leaving
+    self.withdrawn = withdrawn
     shared = context.shared
     recordBytes = context.tuning.applying.recordBytes
     self.accepted = accepted
@@ -92,6 +95,7 @@ public struct ApplyBatch: Sendable {
       }
     }
     try shared.leaves.evict(leaving, in: write)
+    outcome.withdrawnDocuments = try shared.leaves.evict(withdrawn, in: write)
     outcome.hasMetLaterSelf = write.hasMetLaterSelf
     return outcome
   }
@@ -160,6 +164,8 @@ public struct ApplyOutcome: Sendable {
   var transactions = 0
   /// Documents that have changed.
   public internal(set) var changedDocuments = 0
+  /// Documents that were evicted because the sender has withdrawn them.
+  public internal(set) var withdrawnDocuments = 0
   /// Positions of the transactions that were applied and changed nothing.
   var known: Set<Int> = []
   /// Documents that the store rejected, such as those from the far future.

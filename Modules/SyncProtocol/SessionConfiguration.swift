@@ -61,6 +61,9 @@ public struct SessionConfiguration: Sendable {
   /// What the other peer may do, where the driver does not decide about its admission.
   package var access = PeerAccess.everything
 
+  /// Whether this peer evicts what other peers withdraw: its own grant does not let it read everything.
+  package var obeysWithdrawals = false
+
   /// The value of ``silence`` for a peer that does not send its own.
   public static let usualSilence = Duration.seconds(30)
 

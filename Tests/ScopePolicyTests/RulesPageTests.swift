@@ -62,9 +62,10 @@ import Testing
   }
 
   /// What the grant of an example's user lets a peer do.
-  private func access(_ heading: String) throws -> PeerAccess {
+  private func access(_ heading: String, writing: AccessRules.Access? = nil) throws -> PeerAccess {
     let blocks = try blocks(heading)
-    let rules = try AccessRules(json: Array(blocks[0].utf8))
+    var rules = try AccessRules(json: Array(blocks[0].utf8))
+    if let writing { rules = AccessRules(read: rules.read, write: writing) }
     guard case .map(let members) = try JSON.parse(blocks[1]) else { throw CocoaError(.coderInvalidValue) }
     var id: String?
     if case .string(let text)? = members.members("user")?["id"] { id = text }
@@ -93,12 +94,15 @@ import Testing
     for heading in headings {
       let section = try #require(Self.page.components(separatedBy: heading + "\n\n").last)
       let isEnforced = section.hasPrefix("**Enforced today.**")
-      TestKit.expect(isEnforced || section.hasPrefix("**Not enforced yet.**"), "\(heading)")
+      TestKit.expect(isEnforced || section.hasPrefix("**Reading is enforced today.**"), "\(heading)")
       do {
         _ = try access(heading)
         TestKit.expect(isEnforced, "\(heading)")
       } catch let error as RulesError {
-        TestKit.expect(!isEnforced && error.code == .unenforced, "\(heading): \(error)")
+        TestKit.expect(
+          !isEnforced && error.code == .unenforced && error.path == "write", "\(heading): \(error)")
+        let reading = try access(heading, writing: .everything)
+        TestKit.expect(reading.reading != .everything, "\(heading)")
       }
     }
   }

@@ -19,7 +19,7 @@ import Testing
     "fragment-drop-v1", "chunk-v1", "chunk-drop-v1", "ping-v1", "pong-v1", "renew-v1", "renewed-v1",
     "unreadable-v1", "filter-wanted-v2", "bye-v1", "seen-v1", "run-v2", "rows-v1", "answered-v1",
     "withheld-v2", "presence-wanted-v2", "presence-v2", "forecast-v2",
-    "revocations-v2",
+    "revocations-v2", "withdraw-v2",
   ]
 
   private func golden(_ name: String) throws -> [UInt8] {
@@ -61,6 +61,9 @@ import Testing
     }
     try read("offer") { reader throws(CodecError) in
       #expect(try DocumentOffer.decode(from: &reader) == [messages.offer])
+    }
+    try read("withdraw") { reader throws(CodecError) in
+      #expect(try Withdrawal.decode(from: &reader) == [messages.withdrawal])
     }
     try read("resume") { reader throws(CodecError) in
       #expect(try ResumeFrame(from: &reader) == messages.resume)

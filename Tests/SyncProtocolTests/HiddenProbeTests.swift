@@ -241,7 +241,7 @@ import Testing
     func owe(_ id: String) throws {
       let request = DocumentRequest(
         collection: "things", id: try DocumentID(id), vector: VersionVector(), isHeld: true)
-      pusher.owe([request], isTransaction: false)
+      try pusher.owe([request], isTransaction: false)
     }
     try owe("other:1")
     #expect(pusher.sender.requests.isEmpty)

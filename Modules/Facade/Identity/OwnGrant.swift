@@ -57,6 +57,7 @@
         // Read first: what this store writes under a later site is no change of a peer.
         let site = store.site
         let brought = try store.read { snapshot in try snapshot.changesOfPeers() }
+        try await forgetWithdrawals()
         var evicted = 0
         for name in names where CollectionName.maySync(name) && !access.readsAll(of: name) {
           var start: [UInt8]? = []
@@ -73,6 +74,12 @@
       }
     }
 
+    /// Takes what other peers have withdrawn under an earlier grant, as far as they send it now.
+    private func forgetWithdrawals() async throws {
+      guard try store.read({ try $0.hasLeavingNotes() }) else { return }
+      _ = try await store.write { try $0.forgetWithdrawals() }
+    }
+
     /// Returns the documents to evict in a part of a collection, and where the next part begins.
     private func hidden(
       in name: String, from start: [UInt8], _ access: PeerAccess, outOf brought: Set<DocumentNumber>,
@@ -82,6 +89,9 @@
         var (ids, next): ([DocumentID], [UInt8]?) = ([], nil)
         guard let collection = try snapshot.collection(name) else { return (ids, next) }
         let sites = snapshot.sites
+        var rule = access.partialRule(of: name)
+        rule?.resolve(collection.keys)
+        let mayReadAny = access.mayRead(name)
         var left = Self.batch
         try snapshot.forEachIntactRecord(in: collection, from: start, damaged: { _ in }) {
           number, id, _, record in
@@ -90,7 +100,8 @@
             return false
           }
           left -= 1
-          if brought.contains(number), try isHidden(name, id, record, sites, access, from: site) {
+          let isReadable = mayReadAny && rule?.allows(id, record) ?? true
+          if !isReadable, brought.contains(number), try !record.isWritten(by: site, sites) {
             ids.append(try DocumentID(validating: id))
           }
           return true
@@ -115,13 +126,6 @@
         }
         return evicted
       }.0
-    }
-
-    private func isHidden(
-      _ name: String, _ id: RawSpan, _ record: borrowing RecordView, _ sites: SiteTable, _ access: PeerAccess,
-      from site: SiteID
-    ) throws -> Bool {
-      try !access.mayRead(name, id) && !record.isWritten(by: site, sites)
     }
   }
 

@@ -43,7 +43,7 @@ package struct AccessRules: Sendable {
   /// Rules that allow nothing.
   package static let nothing = AccessRules(read: .nothing, write: .nothing)
 
-  init(read: Access, write: Access) {
+  package init(read: Access, write: Access) {
     self.read = read
     self.write = write
     canonical = Array(JSON.text(of: .map(["read": read.value, "write": write.value])).utf8)

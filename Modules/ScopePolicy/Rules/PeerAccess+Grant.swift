@@ -15,44 +15,38 @@ extension PeerAccess {
 
   /// What a grant with its rules lets a peer do.
   ///
-  /// - Throws: `unenforced` for rules that this release cannot enforce: those that restrict writing, and
-  ///   those that read other fields than `_id`.
+  /// - Throws: `unenforced` for rules that restrict writing, which this release cannot enforce.
   package init(_ grant: Grant, _ rules: AccessRules, user: String?) throws(RulesError) {
     guard rules.write.isEverything else {
       throw RulesError(.unenforced, "rules that restrict writing are not enforced yet", at: "write")
     }
-    let reading = try Self.reading(rules, grant.claims, user: user)
+    let reading = Self.reading(rules, grant.claims, user: user)
     self.init(
       reading: reading, runsStatements: grant.remoteQueries && reading == .everything,
       hearsPresence: grant.presence != .none)
   }
 
-  private static func reading(
-    _ rules: AccessRules, _ claims: Claims, user: String?
-  ) throws(RulesError) -> Reading {
+  private static func reading(_ rules: AccessRules, _ claims: Claims, user: String?) -> Reading {
     guard !rules.read.isEverything else { return .everything }
     let access = CompiledRules(rules, claims: claims, user: user).read
     var readable: [TextKey: ReadRule] = [:]
     for name in rules.read.queries.keys.sorted() {
       let rule = access.rule(for: name.text)
       if rule.isNothing { continue }
-      readable[name] = try ReadRule(rule, of: name.text)
+      readable[name] = ReadRule(rule)
     }
     return .collections(readable)
   }
 }
 
 extension ReadRule {
-  fileprivate init(_ rule: CollectionRule, of collection: String) throws(RulesError) {
+  fileprivate init(_ rule: CollectionRule) {
     if rule.isEverything {
       self = .all
-      return
+    } else if rule.dependsOnIDAlone {
+      self.init(fingerprint: rule.fingerprint) { rule.allows(id: $0) }
+    } else {
+      self.init(fingerprint: rule.fingerprint, allows: rule.predicates)
     }
-    guard rule.dependsOnIDAlone else {
-      throw RulesError(
-        .unenforced, "rules for reading that look at other fields than _id are not enforced yet",
-        at: "read.queriesByCollection.\(collection)", collection: collection)
-    }
-    self.init(fingerprint: rule.fingerprint) { rule.allows(id: $0) }
   }
 }

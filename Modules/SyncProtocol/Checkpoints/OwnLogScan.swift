@@ -81,7 +81,7 @@ struct OwnLogScan {
         ) { collection, _, id, summary, record in
           state.budget -= 1
           guard let known = names[collection], let matcher = interest.matcher(for: known),
-            matcher.matches(id, record), gatekeeper.mayRead(known.name, id)
+            matcher.matches(id, record), gatekeeper.mayRead(known, id, record)
           else { return true }
           if followed[collection]?.reports(id, record, at: sequence) ?? false {
             state.hasAnnounced = true
@@ -92,7 +92,7 @@ struct OwnLogScan {
             state.unsaid.insert(known.name)
             return true
           }
-          guard let cleared = gatekeeper.clear(known.name, id) else {
+          guard let cleared = gatekeeper.clear(known, id, record) else {
             state.unsaid.insert(known.name)
             return true
           }
@@ -121,7 +121,8 @@ struct OwnLogScan {
         gatekeeper.mayRead(collection.name, key.id)
       else { continue }
       if room == 0 { isFull = true }
-      if room > 0, gatekeeper.maySend(collection.name, key.id) {
+      // Where fields decide, the sender may not have been allowed to read what was evicted.
+      if room > 0, gatekeeper.maySend(collection.name), !gatekeeper.dependsOnFields(of: collection.name) {
         room -= 1
         evicted.append(DocumentName(collection: collection.name, id: key.id))
       } else {

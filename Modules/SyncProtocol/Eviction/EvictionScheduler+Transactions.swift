@@ -64,7 +64,10 @@ extension EvictionScheduler {
     else {
       if case .leaving = note { try forget(name, write) }
       // The document is here again, so the stored version no longer applies.
-      if case .left = note, change.kind == .write { try forget(name, write) }
+      switch note {
+      case .left, .withdrawn: if change.kind == .write { try forget(name, write) }
+      case .leaving, nil: break
+      }
       return nil
     }
     let hasLeft: Bool =
@@ -72,7 +75,7 @@ extension EvictionScheduler {
       case .leaving: true
       // A document that returned and matches no subscription is evicted again.
       case .left: change.before == nil
-      case nil: change.before?.withView { rules.letGo(of: name.collection, id, $0) } ?? false
+      case nil, .withdrawn: change.before?.withView { rules.letGo(of: name.collection, id, $0) } ?? false
       }
     // No peer has a document that is too large to send.
     guard hasLeft, !change.oversize else { return nil }
@@ -126,6 +129,44 @@ extension EvictionScheduler {
     _ = try write.setLeavingNote(left.bytes, for: name.id, in: name.collection)
   }
 
+  /// Evicts documents that a peer has withdrawn, except those with more than the peer knows.
+  ///
+  /// - Returns: How many were evicted.
+  func evict(_ withdrawals: [Withdrawal], in write: WriteTransaction) throws -> Int {
+    var evicted = 0
+    for withdrawal in withdrawals {
+      let (id, name) = (withdrawal.id, withdrawal.collection)
+      // Unreadable documents stay.
+      guard let collection = try write.collection(name), try write.damage(of: id, in: name) == nil else {
+        continue
+      }
+      let sites = write.sites
+      let copy = try write.withRecord(collection, id) { record, summary in
+        (
+          vector: try record.vector(sites: sites),
+          hash: Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)
+        )
+      }
+      var known = withdrawal.known
+      var hash: UInt64?
+      if let copy {
+        guard !copy.vector.isEmpty, known.dominates(copy.vector) else { continue }
+        (known, hash) = (copy.vector, copy.hash)
+      } else if case .withdrawn(let former, let formerHash)? = try write.leavingNote(for: id, in: collection)
+        .flatMap({ LeavingState($0) })
+      {
+        known.join(former)
+        hash = formerHash
+      }
+      if copy != nil, try write.evict(id, in: name, keepingFloor: false) { evicted += 1 }
+      let note = LeavingState.withdrawn(known, hash: hash).bytes
+      if note.count <= WriteTransaction.leavingNoteBytes {
+        _ = try write.setLeavingNote(note, for: id, in: name)
+      }
+    }
+    return evicted
+  }
+
   /// Returns whether a peer has the current state and keeps the document because it subscribes to it.
   private func isKept(
     _ name: DocumentName, _ collection: Collection, _ since: UInt64, _ write: WriteTransaction
@@ -149,11 +190,15 @@ extension EvictionScheduler {
 
   /// Returns the version with which a document was evicted.
   ///
-  /// It is `nil` if there is none or if a query was added since.
+  /// It is `nil` if there is none, or if it matched no subscription and a query was added since.
   func vectorLeft(_ note: [UInt8]?, in collection: String) -> VersionVector? {
-    guard let note, case .left(let vector, let queries) = LeavingState(note) else { return nil }
-    let known = Set(queries)
-    return rules.names(of: collection).allSatisfy(known.contains) ? vector : nil
+    switch note.flatMap({ LeavingState($0) }) {
+    case .left(let vector, let queries):
+      let known = Set(queries)
+      return rules.names(of: collection).allSatisfy(known.contains) ? vector : nil
+    case .withdrawn(let vector, _): return vector
+    case .leaving, nil: return nil
+    }
   }
 
   /// Returns a transaction without the documents that were evicted here in the arriving state or a later one.

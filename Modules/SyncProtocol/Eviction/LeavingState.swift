@@ -10,6 +10,11 @@ package enum LeavingState: Equatable {
   ///
   /// The queries are given by their hashes, in ascending order.
   case left(VersionVector, queries: [UInt64])
+  /// The document was evicted because this peer's grant does not let it read it any more.
+  ///
+  /// No state within the version is taken again from anybody. `hash` is that of the evicted state, and `nil`
+  /// if there was none.
+  case withdrawn(VersionVector, hash: UInt64?)
 
   var bytes: [UInt8] {
     var out = ByteWriter()
@@ -22,6 +27,11 @@ package enum LeavingState: Equatable {
       out.write(1 as UInt8)
       out.writeVarint(queries.count)
       for query in queries { out.writeFixed(query) }
+      vector.encode(to: &out)
+    case .withdrawn(let vector, let hash):
+      out.write(2 as UInt8)
+      out.write(hash == nil ? 0 as UInt8 : 1)
+      if let hash { out.writeFixed(hash) }
       vector.encode(to: &out)
     }
     return out.bytes
@@ -45,6 +55,9 @@ package enum LeavingState: Equatable {
         queries.append(try reader.readFixed(as: UInt64.self))
       }
       return .left(try VersionVector(from: &reader), queries: queries)
+    case 2:
+      let hash = try reader.readFlag() ? try reader.readFixed(as: UInt64.self) : nil
+      return .withdrawn(try VersionVector(from: &reader), hash: hash)
     default: throw reader.failure(.malformed, "a note of an unknown kind")
     }
   }

@@ -31,8 +31,14 @@ package struct DocumentWant: Hashable, Sendable {
 
 extension DocumentWant {
   /// Makes a request for a document, and discloses the local version if the gate lets it through.
-  init(_ version: DocumentVersion, isHeld: Bool = false, _ gatekeeper: Gatekeeper?) {
-    if let cleared = gatekeeper?.clear(version.collection, version.id) {
+  ///
+  /// - Parameters:
+  ///   - version: The document, with the local version.
+  ///   - isHeld: Whether the document matches this peer's interest.
+  ///   - isReadable: Whether the other peer may read the local copy.
+  ///   - gatekeeper: The gate.
+  init(_ version: DocumentVersion, isHeld: Bool = false, isReadable: Bool, _ gatekeeper: Gatekeeper?) {
+    if let cleared = gatekeeper?.clear(version.collection, all: isReadable) {
       self.init(cleared, id: version.id, vector: version.vector, isHeld: isHeld)
     } else {
       self.init(whole: version.id, in: version.collection, isHeld: true)

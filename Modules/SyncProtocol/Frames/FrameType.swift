@@ -38,6 +38,7 @@ package enum FrameType: UInt8, CaseIterable, Sendable {
   case presence = 0x2A
   case forecast = 0x2B
   case revocations = 0x2C
+  case withdraw = 0x2D
 }
 
 extension FrameType {

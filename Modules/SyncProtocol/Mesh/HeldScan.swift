@@ -43,10 +43,12 @@ struct HeldScan {
     }
     if case .record(let first) = place {
       let role = role
+      var rule = rule
+      rule?.resolve(known.keys)
       let next = try visitRecords(
         snapshot, in: known, from: first, budget: &budget, damaged: damaged
       ) { id, summary, record, sites in
-        if let rule, !rule.allows(id) { return }
+        if let rule, !rule.allows(id, record) { return }
         if matcher.matches(id, record) == (role == .haves) { try visit(id, summary, record, sites) }
       }
       place = next.map(Place.record) ?? .certificate(0)

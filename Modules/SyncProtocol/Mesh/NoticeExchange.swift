@@ -228,10 +228,12 @@ final class NoticeExchange<Role: NoticeRole> {
     let (collection, gatekeeper, role) = (scan.collection, context.gatekeeper, role)
     let half = halves[collection]
     if let number, !half.looks(under: number) { return }
+    let known = try context.read { try $0.collection(collection) }
     var notices: [Role.Notice] = []
     var left = budget
     try context.step(&scan, role.interest, budget: &budget) { id, summary, record, sites in
-      guard number == nil || half.reports(IDFilter.hash(id)), let cleared = gatekeeper?.clear(collection, id)
+      guard number == nil || half.reports(IDFilter.hash(id)), let known,
+        let cleared = gatekeeper?.clear(known, id, record)
       else { return }
       notices.append(try role.notice(cleared, id, summary, record, sites))
       left -= role.noticeVisits

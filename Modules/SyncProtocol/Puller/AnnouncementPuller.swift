@@ -60,6 +60,8 @@ final class AnnouncementPuller {
     ///
     /// Version vectors do not show a compacted tombstone.
     var isOwed = false
+    /// Whether the sender may read the copy here, or there is none.
+    var isReadable = true
   }
 
   /// Receives announced transactions.
@@ -97,7 +99,8 @@ final class AnnouncementPuller {
       DocumentVersion(
         collection: document.collection, id: document.id, vector: isWhole ? VersionVector() : localCopy.vector
       ),
-      isHeld: localCopy.isHeld || isWhole, context.gatekeeper)
+      isHeld: localCopy.isHeld || isWhole,
+      isReadable: localCopy.isReadable && !isHidden(document), context.gatekeeper)
   }
 
   private func receive(
@@ -244,12 +247,12 @@ final class AnnouncementPuller {
     _ body: ((AnnouncedDocument) throws -> LocalCopy) throws -> Void
   ) throws(SyncError) {
     let leaves = context.shared.leaves
-    let interest = pull.interest
+    let (interest, gatekeeper) = (pull.interest, context.gatekeeper)
     try context.read { snapshot in
       let sites = snapshot.sites
       let hasLeft = try snapshot.hasLeavingNotes()
       // While the store has documents that are too large to send, nothing is left to announcements.
-      let isAnnounced = try !snapshot.oversizeDocuments().contains(where: context.mayRead)
+      let isAnnounced = try !snapshot.oversizeDocuments().contains { try context.mayRead($0, snapshot) }
       var followed: (collection: UInt32, log: FollowedLog?)?
       try body { document in
         // Requested as a holder, whether it is here or not and in which state.
@@ -272,6 +275,10 @@ final class AnnouncementPuller {
         ) { place, record, summary in
           let id = document.id.bytes.span.bytes
           let vector = try record.vector(sites: sites)
+          let isReadable = gatekeeper?.mayRead(collection, id, record) ?? true
+          // Without a writer that both have, the sender's document is another one, and this one counts as
+          // absent.
+          if !isReadable, !vector.sharesWriter(with: document.vector) { return }
           let isSame = document.hash.map { $0 == Fingerprint.hash(id: id, summary: summary) }
           let isHeld = matcher?.matches(id, record) ?? false
           // Equal states may list other superseded writers.
@@ -291,7 +298,7 @@ final class AnnouncementPuller {
           }
           found = LocalCopy(
             isLacking: isLacking && (isHeld || !document.leaves), isHere: true, vector: vector,
-            isIncluded: isIncluded, isHeld: isHeld, isOwed: isOwed)
+            isIncluded: isIncluded, isHeld: isHeld, isOwed: isOwed, isReadable: isReadable)
         }
         if let found { return found }
         if hasLeft,
@@ -380,5 +387,12 @@ extension DocumentRequest {
   fileprivate init(_ announced: AnnouncedDocument) {
     self.init(
       collection: announced.collection, id: announced.id, vector: announced.vector, isHeld: true)
+  }
+}
+
+extension VersionVector {
+  /// Whether both vectors have an element of the same writer.
+  fileprivate func sharesWriter(with other: VersionVector) -> Bool {
+    other.elements.contains { self[$0.writer] > .zero }
   }
 }

@@ -46,6 +46,9 @@ final class EvictedDocuments {
     }
   }
 
+  /// Compares a collection again once nothing is in flight: a document was evicted that may not be named.
+  func note(unnamedIn collection: String) { unwanted.insert(TextKey(collection)) }
+
   /// Schedules a request for an evicted document whose name may not be disclosed now.
   func note(_ name: DocumentName) { before.append(name) }
 
@@ -104,7 +107,8 @@ final class EvictedDocuments {
       DocumentWant(
         DocumentVersion(
           collection: name.collection, id: name.id, vector: state?.vector ?? VersionVector()),
-        isHeld: state?.isMatch ?? false, context.gatekeeper)
+        isHeld: state?.isMatch ?? false,
+        isReadable: state.map(\.isReadable) ?? mayAsk(for: name), context.gatekeeper)
     }
   }
 
@@ -127,12 +131,12 @@ final class EvictedDocuments {
     pull.sendHaves(try haves(of: names), reconciliation: 0)
   }
 
-  /// Returns notices of those documents that are held under the interest.
-  func haves(of names: [DocumentName]) throws(SyncError) -> [DocumentHave] {
+  /// Returns notices of those documents that are held under the interest, or of all that are here.
+  func haves(of names: [DocumentName], matchingOnly: Bool = true) throws(SyncError) -> [DocumentHave] {
     var notices: [DocumentHave] = []
     for (name, state) in try states(of: names) {
-      guard let state, state.isMatch else { continue }
-      if let cleared = context.gatekeeper?.clear(name.collection, name.id) {
+      guard let state, state.isMatch || !matchingOnly else { continue }
+      if let cleared = context.gatekeeper?.clear(name.collection, all: state.isReadable) {
         notices.append(DocumentHave(cleared, id: name.id, hash: state.hash, vector: state.vector))
       } else if !pull.mayReport(name.collection) {
         pull.due.add(name.collection)
@@ -145,11 +149,18 @@ final class EvictedDocuments {
     let vector: VersionVector
     let hash: UInt64
     let isMatch: Bool
+    /// Whether the sender may read it.
+    let isReadable: Bool
+  }
+
+  /// Whether the sender may hear the name of a document that is not stored here.
+  private func mayAsk(for name: DocumentName) -> Bool {
+    context.gatekeeper?.mayRead(name.collection, name.id) ?? false
   }
 
   /// Returns the current states of documents; `nil` for one that is not stored here.
   private func states(of names: [DocumentName]) throws(SyncError) -> [(DocumentName, HeldState?)] {
-    let interest = pull.interest
+    let (interest, gatekeeper) = (pull.interest, context.gatekeeper)
     return try context.read { snapshot in
       let sites = snapshot.sites
       return try names.map { name in
@@ -161,7 +172,8 @@ final class EvictedDocuments {
           let id = name.id.bytes.span.bytes
           state = HeldState(
             vector: try record.vector(sites: sites), hash: Fingerprint.hash(id: id, summary: summary),
-            isMatch: matcher?.matches(id, record) ?? false)
+            isMatch: matcher?.matches(id, record) ?? false,
+            isReadable: gatekeeper?.mayRead(collection, id, record) ?? false)
         }
         return (name, state)
       }

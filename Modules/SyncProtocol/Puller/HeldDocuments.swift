@@ -26,6 +26,8 @@ struct HeldDocuments: ReconcilingSet {
       for item in items {
         var version = DocumentVersion(collection: collection, id: item.id)
         var isSame = false
+        var isReadable = gatekeeper?.mayRead(collection, item.id) ?? false
+        if gatekeeper?.dependsOnFields(of: collection) ?? false { isReadable = false }
         if let known {
           // A damaged record cannot be merged with, so nothing is requested.
           try snapshot.visitIntactRecord(
@@ -36,16 +38,18 @@ struct HeldDocuments: ReconcilingSet {
             }
           ) { _, record, summary in
             isSame = Fingerprint.hash(id: item.id.bytes.span.bytes, summary: summary) == item.hash
+            isReadable = gatekeeper?.mayRead(known, item.id.bytes.span.bytes, record) ?? false
             if !isSame { version.vector = try record.vector(sites: sites) }
           }
           if hasLeft, !isSame, version.vector.isEmpty,
-            let left = leaves.vectorLeft(
-              try snapshot.leavingNote(for: item.id, in: known), in: collection)
+            let note = try snapshot.leavingNote(for: item.id, in: known),
+            let left = leaves.vectorLeft(note, in: collection)
           {
             version.vector = left
+            if case .withdrawn(_, let hash) = LeavingState(note) { isSame = hash == item.hash }
           }
         }
-        if !isSame { wants.append(DocumentWant(version, gatekeeper)) }
+        if !isSame { wants.append(DocumentWant(version, isReadable: isReadable, gatekeeper)) }
       }
       return wants
     }
@@ -80,7 +84,7 @@ struct HeldDocuments: ReconcilingSet {
         guard matcher.matches(id, record) else { return true }
         let key = DocumentID(trusted: id.copied)
         guard !listed.contains(key) else { return true }
-        guard let cleared = gatekeeper?.clear(range.collection, id) else {
+        guard let cleared = gatekeeper?.clear(collection, id, record) else {
           return gatekeeper?.maySend(range.collection) ?? false
         }
         found.append(

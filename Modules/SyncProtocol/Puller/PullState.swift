@@ -68,6 +68,8 @@ final class PullState {
   var reconciliation: UInt64 = 0
   /// What the next reconciliation compares.
   var due = Due.nothing
+  /// Withdrawn documents to evict with the next batch.
+  var withdrawn: [Withdrawal] = []
   /// How many frames with wants or haves were sent; each of them may be answered.
   private(set) var asksSent: UInt64 = 0
   /// Returns how many of this peer's transactions the sender has applied, as far as it has reported that.
@@ -89,12 +91,21 @@ final class PullState {
 
   /// Returns whether the sender may learn that this peer holds, or has evicted, a document.
   func mayReport(_ name: DocumentName) -> Bool {
-    context.gatekeeper?.maySend(name.collection, name.id) ?? false
+    mayReport(name.collection) && context.gatekeeper?.mayRead(name.collection, name.id) ?? false
   }
 
   /// Returns whether documents of a collection are subscribed to, and accepted from the sender.
   func accepts(_ collection: String) -> Bool {
     interest.covers(collection) && context.gatekeeper?.mayAccept(collection) ?? false
+  }
+
+  /// Whether a document is evicted that the sender withdraws.
+  ///
+  /// A small peer is not trusted with what this store has written: it could say that it has that, and nobody
+  /// else might.
+  func obeys(_ withdrawal: Withdrawal) -> Bool {
+    let site = context.store.site
+    return context.peer?.kind == .big || !withdrawal.known.elements.contains { $0.writer.site == site }
   }
 
   /// Whether the interest is reconciled, and nothing is to be compared again.

@@ -39,10 +39,12 @@ extension Puller {
       ? pull.interest.names.filter { gatekeeper?.mayAccept($0) ?? false } : []
     let batch = ApplyBatch(
       ticket: pull.queue.begin(transactions), transactions: transactions, sender: peer.site,
-      checkpoint: checkpoint?.bytes,
+      checkpoint: checkpoint?.bytes, withdrawn: pull.withdrawn,
       evictionEpoch: evicted.epoch, accepted: Set(accepted.map { TextKey($0) }),
       pieces: pull.queue.assembly.removeChunks(), forgotten: context.shared.stage.garbage.removeAll(),
       for: context)
+    // With a checkpoint after them, they must not be lost.
+    pull.withdrawn = []
     context.ask(.apply(batch))
   }
 
@@ -60,13 +62,14 @@ extension Puller {
     #endif
   }
 
-  /// Evicts documents that have left all subscriptions, while nothing is waiting to be applied.
+  /// Evicts documents that were withdrawn or have left all subscriptions, while nothing waits to be applied.
   func letGo() {
     guard let peer = context.peer, !pull.queue.isApplying, !pull.queue.hasReady,
       !pull.queue.assembly.hasPieces
     else {
       return
     }
+    if !pull.withdrawn.isEmpty { return handOut([]) }
     let leaving = context.shared.leaves.dequeue(for: context.id)
     guard !leaving.isEmpty else { return }
     let batch = ApplyBatch(
@@ -135,7 +138,11 @@ extension Puller {
         for version in versions { pull.due.add(version.collection) }
         continue
       }
-      let wants = versions.map { DocumentWant($0, isHeld: $0.isDefault, context.gatekeeper) }
+      let wants = try versions.map { version throws(SyncError) in
+        DocumentWant(
+          version, isHeld: version.isDefault,
+          isReadable: try context.mayReadCopy(of: version.id, in: version.collection), context.gatekeeper)
+      }
       pull.sendWants(wants, reconciliation: 0, isTransaction: true)
     }
     pull.sendWants(

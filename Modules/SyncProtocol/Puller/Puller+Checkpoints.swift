@@ -315,7 +315,7 @@ extension Puller {
       guard start >= snapshot.logStart else { return nil }
       scan.room = max(try noticeRoom(snapshot, pull.interest) - reported, 0)
       // While the store has documents that are too large to send, nothing is left to announcements.
-      let isAnnounced = try !snapshot.oversizeDocuments().contains(where: context.mayRead)
+      let isAnnounced = try !snapshot.oversizeDocuments().contains { try context.mayRead($0, snapshot) }
       try scan.run(snapshot, sender: LogOrigin(peer: peer.site), pull.interest, gatekeeper) {
         isAnnounced ? announcements.followedLog($0) : nil
       }

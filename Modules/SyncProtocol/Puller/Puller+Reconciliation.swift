@@ -94,6 +94,12 @@ extension Puller {
         }
         // It could not be requested without showing that it was here.
         guard gatekeeper.mayRead(change.collection.name, change.id) else { continue }
+        if let before = change.before, !gatekeeper.mayRead(change.collection, change.id, before) {
+          // The same for a copy that the sender may not read now, of which it may have an earlier state.
+          pull.due.add(change.collection.name)
+          evicted.note(unnamedIn: change.collection.name)
+          continue
+        }
         guard gatekeeper.maySend(change.collection.name) else {
           pull.due.add(change.collection.name)
           // The sender may apply changes sent before the eviction only after the comparison.
@@ -105,10 +111,10 @@ extension Puller {
         guard let after = change.after, let summary = change.afterSummary, !isSent(index),
           holds(change, after) && !holds(change, change.before)
         else { continue }
-        guard let cleared = gatekeeper.clear(change.collection.name, change.id) else {
+        guard let cleared = gatekeeper.clear(change.collection, change.id, after) else {
           // The sender must not learn of any document, so it has to list what it holds. One that it may not
           // read does not count: a copy that the sender wrote differs whenever they compare.
-          if gatekeeper.mayRead(change.collection.name, change.id) { pull.due.add(change.collection.name) }
+          if gatekeeper.mayRead(change.collection, change.id, after) { pull.due.add(change.collection.name) }
           continue
         }
         events.append(try have(cleared, change, after, summary))
@@ -144,6 +150,7 @@ extension Puller {
     while let notice = pull.queue.dequeueNotice() {
       switch notice {
       case .offers(let offers): try receive(offers)
+      case .withdrawals(let withdrawals): try receive(withdrawals)
       case .announcement(let announcement): owed += try announcements.receive(announcement)
       case .settled(let reconciliation): settled(reconciliation: reconciliation)
       case .mark(let frame, let own): following.mark = Following.Mark(frame: frame, own: own)
@@ -154,6 +161,15 @@ extension Puller {
       }
     }
     return owed
+  }
+
+  /// Takes documents as withdrawn, and names those of which the sender does not know the version here.
+  private func receive(_ withdrawals: [Withdrawal]) throws(SyncError) {
+    pull.withdrawn += withdrawals.filter { !$0.known.isEmpty && pull.obeys($0) }
+    let unknown = withdrawals.filter { $0.known.isEmpty && pull.interest.covers($0.collection) }
+    let names = unknown.map { DocumentName(collection: $0.collection, id: $0.id) }
+    guard !names.isEmpty else { return }
+    pull.sendHaves(try evicted.haves(of: names, matchingOnly: false), reconciliation: 0)
   }
 
   /// Requests offered documents of which this peer holds another state.
@@ -203,12 +219,13 @@ extension Puller {
         try snapshot.visitIntactRecord(collection, item.id, damaged: context.reportDamaged) {
           _, record, summary in
           let id = item.id.bytes.span.bytes
-          guard matcher.matches(id, record), Fingerprint.hash(id: id, summary: summary) != item.hash else {
-            return
-          }
+          // An offer proves nothing of a state that the sender may not read.
+          guard matcher.matches(id, record), Fingerprint.hash(id: id, summary: summary) != item.hash,
+            gatekeeper?.mayRead(collection, id, record) ?? true
+          else { return }
           let version = DocumentVersion(
             collection: name, id: item.id, vector: try record.vector(sites: sites))
-          wants.append(DocumentWant(version, isHeld: true, gatekeeper))
+          wants.append(DocumentWant(version, isHeld: true, isReadable: true, gatekeeper))
         }
       }
       return wants

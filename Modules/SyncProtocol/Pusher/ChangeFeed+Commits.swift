@@ -47,8 +47,12 @@ extension ChangeFeed {
     at change: Change, _ matcher: CollectionInterest, holds: (Change) -> Bool,
     _ found: inout CommitFindings
   ) throws(SyncError) -> Bool {
-    guard !matcher.hides(change.id.bytes.span.bytes) else {
+    let wasReadable = !matcher.hides(change.id, change.before)
+    let isReadable =
+      !matcher.hides(change.id, change.after) || wasReadable && (change.kind == .evict || change.isErasure)
+    guard isReadable else {
       if found.isOwn { isMoved = true }
+      if matcher.canHide { try withdraw(change, wasReadable: wasReadable, isOwn: found.isOwn) }
       return false
     }
     let matched =
@@ -63,7 +67,9 @@ extension ChangeFeed {
     guard change.kind == .write, let after = change.after, let summary = change.afterSummary else {
       return false
     }
-    if !matches, let offer = try offers.offer(change, summary, matched: matched, isOwn: found.isOwn) {
+    if !matches, let offer = try offers.offer(
+      change, summary, matched: matched, isOwn: found.isOwn, appears: change.before == nil || !wasReadable)
+    {
       found.offers.append(offer)
     }
     guard !found.isOwn, matches || matched, !peer.holding.isAwaited, !isBehind else { return false }
@@ -78,6 +84,29 @@ extension ChangeFeed {
       change, after, matched: matched, leaves: !matches, isHeld: isHeld,
       news(of: change, summary, matches: matches, isHeld: isHeld), to: &found.transactions[place])
     return true
+  }
+
+  /// Withdraws a document that a commit has hidden from the peer, or that the peer itself has changed.
+  private func withdraw(_ change: Change, wasReadable: Bool, isOwn: Bool) throws(SyncError) {
+    guard change.kind == .write, wasReadable || isOwn, !peer.holding.isAwaited else { return }
+    isMoved = true
+    context.withheld.remove(change.key)
+    // Of its own change, the peer knows best which version that was. So it is asked.
+    var known = VersionVector()
+    if !isOwn, let before = change.before { known = try vector(of: before, change.sites) }
+    guard let cleared = context.gatekeeper?.clear(withdrawnFrom: change.collection.name) else { return }
+    guard withdrawn.count < context.tuning.waitingOffers else { return compareInstead() }
+    withdrawn.append((change.sequence, Withdrawal(cleared, id: change.id, known: known)))
+  }
+
+  /// Queues the withdrawals before which nothing waits to be sent.
+  func sendWithdrawals() {
+    guard !withdrawn.isEmpty else { return }
+    let first = live.firstSequence ?? .max
+    let ready = withdrawn.prefix { $0.sequence < first }.map(\.withdrawal)
+    guard !ready.isEmpty else { return }
+    withdrawn.removeFirst(ready.count)
+    sender.queue.add(.withdrawals(ready), documents: ready.count)
   }
 
   /// Updates the documents in flight that a commit has changed; `sent` shows which changes the peer is sent.

@@ -21,6 +21,8 @@ struct LogWalk {
   /// What the current step has found.
   var transactions: [[AnnouncedDocument]] = []
   var offers: [DocumentOffer] = []
+  /// Whether it has met a document that a commit may have hidden from the peer.
+  var hasHidden = false
 
   init(after place: UInt64, isBacklog: Bool = false, documents: Int = 0) {
     self.place = place
@@ -73,6 +75,11 @@ extension ChangeFeed {
     budget = left
     // This is checked before anything is announced: reconciliation costs less than the announcement of many
     // ids.
+    // Whether the peer could read the document before is unknown, so the peer has to name what it has.
+    if walk.hasHidden, !walk.isBacklog || mayMissWithdrawals {
+      mayMissWithdrawals = false
+      return compareInstead()
+    }
     guard let end, walk.leaving <= context.tuning.leavingDocuments,
       walk.documents <= context.tuning.walkedDocuments, walk.transactions.allSatisfy(Announcement.fits)
     else { return compareInstead() }
@@ -102,15 +109,18 @@ extension ChangeFeed {
     for key in entry.evicted {
       if countsAll { count += 1 }
       guard let source = try sources.source(key.collection, snapshot),
-        !source.matcher.hides(key.id.bytes.span.bytes)
+        !(context.gatekeeper?.rule(for: source.collection).map { !$0.mayAllow(key.id.bytes.span.bytes) }
+          ?? false)
       else { continue }
-      if !countsAll { count += 1 }
+      if !countsAll, !source.matcher.canHide { count += 1 }
       // At most a compacted tombstone is left here, which the receiver may lack.
       try snapshot.visitIntactRecord(source.collection, key.id, damaged: context.reportDamaged) {
         _, record, summary in
-        guard !record.isAlive, try record.vector(sites: source.tables.sites).isEmpty else { return }
+        guard !record.isAlive, try record.vector(sites: source.tables.sites).isEmpty,
+          !source.matcher.hides(key.id.bytes.span.bytes, record)
+        else { return }
         // It is named now: from a compacted tombstone alone, it could not be named later.
-        if let offer = makeOffer(key.id, summary, source) { walk.offers.append(offer) }
+        if let offer = makeOffer(key.id, summary, record, source) { walk.offers.append(offer) }
       }
     }
     // The receiver may have changes of other peers from there, or lack earlier ones: those are announced.
@@ -127,7 +137,9 @@ extension ChangeFeed {
         return !isBound
       }, damaged: { damaged.append($0) }
     ) { collection, _, id, summary, record in
-      guard let source = try sources.source(collection, snapshot), !source.matcher.hides(id) else {
+      guard let source = try sources.source(collection, snapshot) else { return true }
+      guard !source.matcher.hides(id, record) else {
+        if source.matcher.canHide { walk.hasHidden = true }
         return true
       }
       if !countsAll { count += 1 }
@@ -140,7 +152,7 @@ extension ChangeFeed {
       guard let news = try announcement(id, summary, record, source) else { return true }
       if !news.leaves {
         walk.transactions.append([news])
-      } else if let offer = try offer(DocumentID(trusted: id.copied), summary, source) {
+      } else if let offer = try offer(DocumentID(trusted: id.copied), summary, record, source) {
         walk.offers.append(offer)
       }
       return true
@@ -152,7 +164,7 @@ extension ChangeFeed {
         ? [place] : sender.graph.recentClosure(of: [place])
       walk.announced.formUnion(places)
       if let reading, try push(places, after: reading, &sources, snapshot) { continue }
-      let transaction = try announcements(places, &sources, snapshot)
+      let transaction = try announcements(places, &sources, snapshot, hidden: &walk.hasHidden)
       walk.leaving += transaction.count(where: \.leaves)
       if !transaction.isEmpty { walk.transactions.append(transaction) }
     }
@@ -170,7 +182,7 @@ extension ChangeFeed {
     guard places.count <= context.tuning.transfers.splitDocuments else { return false }
     var mayGoOut = true
     try sources.forEachIntactRecord(at: places, snapshot) { source, _, id, _, record in
-      mayGoOut = mayGoOut && (source.matcher.hides(id) || mayPush(id, record, source))
+      mayGoOut = mayGoOut && (source.matcher.hides(id, record) || mayPush(id, record, source))
     }
     guard mayGoOut else { return false }
     sender.batch.begin(sequence: sender.graph.makeName(), mayOvertake: false)
@@ -192,10 +204,12 @@ extension ChangeFeed {
   }
 
   private func announcements(
-    _ places: Set<StoredPlace>, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction
+    _ places: Set<StoredPlace>, _ sources: inout Sources, _ snapshot: borrowing ReadTransaction,
+    hidden: inout Bool
   ) throws -> [AnnouncedDocument] {
     var transaction: [AnnouncedDocument] = []
     try sources.forEachIntactRecord(at: places, snapshot) { source, _, id, summary, record in
+      if source.matcher.canHide, source.matcher.hides(id, record) { hidden = true }
       if let news = try announcement(id, summary, record, source) { transaction.append(news) }
     }
     return transaction
@@ -205,7 +219,7 @@ extension ChangeFeed {
   private func announcement(
     _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView, _ source: Source
   ) throws -> AnnouncedDocument? {
-    guard let cleared = context.gatekeeper?.clear(source.collection.name, id) else { return nil }
+    guard let cleared = context.gatekeeper?.clear(source.collection, id, record) else { return nil }
     if let byteCount = source.oversizeBytes(of: id) {
       if source.matcher.matches(id, record) {
         context.withhold(source.key(of: id), in: source.collection.name, byteCount: byteCount)
@@ -228,12 +242,14 @@ extension ChangeFeed {
   /// Returns an offer of a document that does not match, if the peer must learn of it.
   ///
   /// Live changes follow the same rule.
-  private func offer(_ id: DocumentID, _ summary: Summary, _ source: Source) throws -> DocumentOffer? {
+  private func offer(
+    _ id: DocumentID, _ summary: Summary, _ record: borrowing RecordView, _ source: Source
+  ) throws -> DocumentOffer? {
     let collection = source.collection.name
     let isPossibleHolder =
       peer.mayHold(source.key(of: id.bytes.span.bytes), in: collection)
     guard try isPossibleHolder || offers.noticeExchange.reports(event: id, of: collection) else { return nil }
-    return makeOffer(id, summary, source)
+    return makeOffer(id, summary, record, source)
   }
 
   /// Returns offers of announced documents that do not match, if the peer relies on learning of them.
@@ -243,15 +259,19 @@ extension ChangeFeed {
     {
       guard try offers.noticeExchange.reports(event: document.id, of: document.collection),
         let hash = document.hash,
-        let cleared = context.gatekeeper?.clear(document.collection, document.id)
+        // It was announced, so it passed the gate in this call.
+        let cleared = context.gatekeeper?.clear(document.collection, all: true)
       else { continue }
       found.append(DocumentOffer(cleared, item: DocumentHash(id: document.id, hash: hash)))
     }
     return found
   }
 
-  private func makeOffer(_ id: DocumentID, _ summary: Summary, _ source: Source) -> DocumentOffer? {
-    guard let cleared = context.gatekeeper?.clear(source.collection.name, id) else { return nil }
+  private func makeOffer(
+    _ id: DocumentID, _ summary: Summary, _ record: borrowing RecordView, _ source: Source
+  ) -> DocumentOffer? {
+    let bytes = id.bytes.span.bytes
+    guard let cleared = context.gatekeeper?.clear(source.collection, bytes, record) else { return nil }
     let hash = Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)
     return DocumentOffer(cleared, item: DocumentHash(id: id, hash: hash))
   }
@@ -284,7 +304,8 @@ extension ChangeFeed {
         }
       }
       guard places.contains(where: { sender.graph.isRecent($0) }) else { return nil }
-      return try announcements(sender.graph.recentClosure(of: places), &sources, snapshot)
+      var hidden = false
+      return try announcements(sender.graph.recentClosure(of: places), &sources, snapshot, hidden: &hidden)
     }
     guard let documents else { return false }
     guard Announcement.fits(documents) else {

@@ -111,8 +111,11 @@ extension ChangeFeed {
     guard transaction.documents.count >= OutgoingRun.minimum, !isLarge(transaction) else {
       return ([], transaction.documents)
     }
+    let gatekeeper = context.gatekeeper
     return try OutgoingRun.gather(transaction.documents, flags: transaction.flags(of:)) {
       maySendOperationDelta($0, of: transaction)
+    } isReadable: {
+      gatekeeper?.mayRead($0.collection, $0.id, $0.record) ?? false
     }
   }
 
@@ -144,7 +147,8 @@ extension ChangeFeed {
     var announcedBytes = 0
     var sentBytes = 0
     for document in transaction.documents {
-      guard let cleared = context.gatekeeper?.clear(document.collection.name, document.id) else { continue }
+      guard let cleared = context.gatekeeper?.clear(document.collection, document.id, document.record)
+      else { continue }
       let announced = try announcement(cleared, of: document)
       announcedBytes += announced.byteCount
       let body = document.operationDelta?.bytes ?? document.record.bytes

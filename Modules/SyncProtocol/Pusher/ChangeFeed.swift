@@ -17,6 +17,10 @@ final class ChangeFeed {
   let offers: OfferSender
   /// Changes that wait to be sent.
   var live = LiveQueue()
+  /// Documents that the peer may no longer read, with the sequences of the commits that hid them.
+  var withdrawn: [(sequence: UInt64, withdrawal: Withdrawal)] = []
+  /// Whether commits were missed that may have hidden documents from the peer.
+  var mayMissWithdrawals = false
   /// The announcements that the peer has not settled.
   var announcing = Announcing()
   /// The last commit that was examined.
@@ -58,11 +62,13 @@ final class ChangeFeed {
   var isBehind: Bool { walk?.isBacklog ?? false }
 
   /// Whether everything that is known to concern the peer was handed to the send queue, or announced.
-  var isQueued: Bool { walk == nil && live.isEmpty }
+  var isQueued: Bool { walk == nil && live.isEmpty && withdrawn.isEmpty }
   /// The commit up to which that is so, once nothing waits; `nil` before the peer reconciles or resumes.
   var servedThrough: UInt64? { followed.map { max($0, lastCommitted) } }
   /// Whether everything is sent or announced, and every announcement is settled.
-  var isDrained: Bool { live.isEmpty && walk == nil && announcing.firstOpen == nil }
+  var isDrained: Bool {
+    live.isEmpty && walk == nil && announcing.firstOpen == nil && withdrawn.isEmpty
+  }
 
   // MARK: - Beginnings and ends
 
@@ -155,6 +161,8 @@ final class ChangeFeed {
   /// Makes the peer reconcile everything: too much has changed to be announced, or the changes are unknown.
   func compareInstead() {
     drop()
+    // The peer will name what it holds and is not shown.
+    withdrawn = []
     peer.compareInstead()
   }
 
@@ -195,6 +203,7 @@ final class ChangeFeed {
     }
     // Documents that ceased to match in these commits are unknown.
     peer.watch.loseTrack()
+    mayMissWithdrawals = true
     try fallBehind(from: reported)
     noteBehind(from: reported)
   }

@@ -101,7 +101,7 @@ extension DocumentSender {
       for request in transaction.requests {
         guard let source = try sources.source(request.collection, snapshot) else { continue }
         let key = DocumentKey(collection: source.collection.id, id: request.id)
-        if isConverged(request, key, source) { continue }
+        if try isConverged(request, key, source, snapshot) { continue }
         let isKnown = try snapshot.visitIntactRecord(
           source.collection, request.id, damaged: context.reportDamaged
         ) { found, record, summary in

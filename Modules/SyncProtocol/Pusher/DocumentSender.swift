@@ -73,10 +73,11 @@ final class DocumentSender {
     _ inclusion: Inclusion, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
     _ source: Source
   ) -> Bool {
-    guard !source.matcher.hides(id) else {
+    guard !source.matcher.hides(id, record) || isErasedAtHolder(inclusion, record, source) else {
       // As for a document that is not stored here: when too many are watched, the peer notices.
       if case .requested(let request) = inclusion, request.isHeld, !request.isReply {
         peer.watch.insert(source.key(of: id))
+        withdraw(request, record, source)
       }
       return false
     }
@@ -110,6 +111,36 @@ final class DocumentSender {
     return false
   }
 
+  /// Withdraws a document that the peer may not read and has shown to have.
+  ///
+  /// It has shown that if it names a version of which everything is in the record here: nobody can make up
+  /// the writers of a document. A peer that has more is told once this peer has merged that.
+  private func withdraw(_ request: DocumentRequest, _ record: borrowing RecordView, _ source: Source) {
+    guard source.matcher.canHide, isKnown(request.vector, in: record, source),
+      let cleared = context.gatekeeper?.clear(withdrawnFrom: source.collection.name)
+    else { return }
+    queue.add(.withdrawals([Withdrawal(cleared, id: request.id, known: request.vector)]), documents: 1)
+  }
+
+  /// Whether a document was erased of which the peer names a version.
+  ///
+  /// Nothing is left in the record that would tell whether the peer may read it, or has it. An erasure must
+  /// reach whoever has the document, so it is not kept from one who guesses the id.
+  private func isErasedAtHolder(
+    _ inclusion: Inclusion, _ record: borrowing RecordView, _ source: Source
+  ) -> Bool {
+    guard case .requested(let request) = inclusion, source.matcher.canHide, !request.vector.isEmpty
+    else { return false }
+    return (try? record.isErased(sites: source.tables.sites)) ?? false
+  }
+
+  private func isKnown(
+    _ vector: VersionVector, in record: borrowing RecordView, _ source: Source
+  ) -> Bool {
+    guard !vector.isEmpty, let here = try? record.vector(sites: source.tables.sites) else { return false }
+    return here.dominates(vector)
+  }
+
   private func isLacking(
     _ request: DocumentRequest, _ id: RawSpan, _ summary: Summary, _ source: Source
   ) -> Bool {
@@ -124,9 +155,13 @@ final class DocumentSender {
   ///
   /// The state is offered later, when the link is idle: if tombstones were forgotten, the peer may reach
   /// another state.
-  func isConverged(_ request: DocumentRequest, _ key: DocumentKey, _ source: Source) -> Bool {
+  func isConverged(
+    _ request: DocumentRequest, _ key: DocumentKey, _ source: Source, _ snapshot: borrowing ReadTransaction
+  ) throws -> Bool {
     guard request.isReply, case .converged(let hash) = motion.judge(key, hash: 0, seen: request.seen),
-      let cleared = context.gatekeeper?.clear(source.collection.name, request.id)
+      let cleared = context.gatekeeper?.clear(
+        source.collection.name,
+        all: try context.mayReadCopy(of: request.id, in: request.collection, snapshot))
     else { return false }
     SyncPoint.metInMotion.reached()
     motion.noteConverged(

@@ -21,10 +21,10 @@ struct OfferNotices: NoticeRole {
   ///
   /// A peer with a copy must report it, whether the documents match or not.
   func extraHashes(of collection: String) throws(SyncError) -> [UInt64] {
-    let rule = context.access.partialRule(of: collection)
+    let context = context
     return try context.read { snapshot in
       try snapshot.oversizeDocuments().filter { document in
-        document.collection.isSame(as: collection) && rule?.allows(document.id.bytes.span.bytes) ?? true
+        try document.collection.isSame(as: collection) && context.mayRead(document, snapshot)
       }.map { IDFilter.hash($0.id) }
     }
   }
@@ -49,7 +49,7 @@ struct OfferNotices: NoticeRole {
       for id in ids {
         try snapshot.visitIntactRecord(known, id, damaged: context.reportDamaged) { _, record, summary in
           let bytes = id.bytes.span.bytes
-          guard !matcher.matches(bytes, record), let cleared = gatekeeper?.clear(collection, id) else {
+          guard !matcher.matches(bytes, record), let cleared = gatekeeper?.clear(known, bytes, record) else {
             return
           }
           found.append(

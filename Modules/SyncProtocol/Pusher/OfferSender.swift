@@ -23,7 +23,7 @@ final class OfferSender {
   ///
   /// A peer with a copy requests what it lacks.
   func offer(oversize change: Change, _ summary: Summary) -> DocumentOffer? {
-    guard let cleared = context.gatekeeper?.clear(change.collection.name, change.id) else { return nil }
+    guard let cleared = clear(change) else { return nil }
     let id = change.id
     return DocumentOffer(
       cleared, item: DocumentHash(id: id, hash: Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)))
@@ -31,17 +31,18 @@ final class OfferSender {
 
   /// Returns an offer of a change to a state that does not match, if the peer may hold a copy that does.
   ///
-  /// The change came from the peer itself where it `isOwn`.
+  /// The change came from the peer itself where it `isOwn`. Where it `appears`, the peer could not read the
+  /// document before.
   func offer(
-    _ change: Change, _ summary: Summary, matched: Bool, isOwn: Bool
+    _ change: Change, _ summary: Summary, matched: Bool, isOwn: Bool, appears: Bool
   ) throws(SyncError) -> DocumentOffer? {
     let collection = change.collection.name
-    guard let cleared = context.gatekeeper?.clear(collection, change.id) else { return nil }
+    guard let cleared = clear(change) else { return nil }
     let isLeading = noticeExchange.isLeading(collection)
     // If the peer relies on this one, the author does not matter: the peer may evict the document and later
     // get an older copy from another peer.
     if isOwn, !isLeading { return nil }
-    let isNew = change.before == nil || !isOwn && !matched && (peer.isResumed || peer.watch.isBlind)
+    let isNew = appears || !isOwn && !matched && (peer.isResumed || peer.watch.isBlind)
     let hasLeft = matched && isLeading && !SyncDefect.leaverNotOffered.isPlanted
     let isPossibleHolder =
       !isOwn && !matched && (peer.mayHold(change.key, in: collection))
@@ -54,6 +55,15 @@ final class OfferSender {
     return DocumentOffer(cleared, item: DocumentHash(id: change.id, hash: hash))
   }
 
+  /// Returns permission to name a document that was changed.
+  private func clear(_ change: Change) -> Cleared? {
+    guard let gatekeeper = context.gatekeeper, let after = change.after else { return nil }
+    guard gatekeeper.dependsOnFields(of: change.collection.name), change.isErasure else {
+      return gatekeeper.clear(change.collection, change.id, after)
+    }
+    return gatekeeper.clear(erasureIn: change.collection.name)
+  }
+
   /// Sends offers once everything queued before them is sent.
   func send(_ offers: [DocumentOffer]) {
     if !offers.isEmpty { queue.add(.offers(offers), documents: offers.count) }
@@ -61,7 +71,7 @@ final class OfferSender {
 
   /// Sends offers now.
   func sendNow(_ offers: [DocumentOffer]) {
-    let cleared = offers.filter { context.gatekeeper?.maySend($0.collection, $0.item.id) ?? false }
+    let cleared = offers.filter { context.gatekeeper?.maySend($0.collection) ?? false }
     for chunk in cleared.chunks(
       of: 48 << 10, size: { $0.item.id.bytes.count + $0.collection.utf8.count + 12 })
     {

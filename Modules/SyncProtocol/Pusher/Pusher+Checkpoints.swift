@@ -50,12 +50,15 @@ extension Pusher {
   ) throws -> Int {
     guard context.access.reading != .everything else { return entry.memberCount }
     var count = 0
-    var names: [UInt32: String] = [:]
-    for run in entry.runs where names[run.collection] == nil {
-      names[run.collection] = try snapshot.collection(number: run.collection)?.name
+    var collections: [UInt32: Collection] = [:]
+    for run in entry.runs where collections[run.collection] == nil {
+      collections[run.collection] = try snapshot.collection(number: run.collection)
     }
-    try entry.forEachMember { collection, _, id, _, _ in
-      if let name = names[collection], context.access.mayRead(name, id) { count += 1 }
+    let gatekeeper = context.gatekeeper
+    try entry.forEachMember { number, _, id, _, record in
+      if let collection = collections[number], gatekeeper?.mayRead(collection, id, record) ?? false {
+        count += 1
+      }
       return true
     }
     return count

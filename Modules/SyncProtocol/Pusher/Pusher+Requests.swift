@@ -122,13 +122,14 @@ extension Pusher {
   private func bind(_ asked: [DocumentRequest]) throws(SyncError) -> UInt64 {
     let places = try context.read { snapshot in
       try asked.compactMap { request -> StoredPlace? in
-        guard context.gatekeeper?.mayRead(request.collection, request.id) ?? false,
+        guard let gatekeeper = context.gatekeeper,
           let collection = try snapshot.collection(request.collection)
         else { return nil }
         var number: DocumentNumber?
+        let id = request.id.bytes.span.bytes
         try snapshot.visitIntactRecord(collection, request.id, damaged: context.reportDamaged) {
-          found, _, _ in
-          number = found?.number
+          found, record, _ in
+          if gatekeeper.mayRead(collection, id, record) { number = found?.number }
         }
         return number.map { StoredPlace(collection: collection.id, number: $0) }
       }
@@ -137,11 +138,18 @@ extension Pusher {
   }
 
   /// Queues what the peer was found to lack of the documents that it sent or announced.
-  func owe(_ found: [DocumentRequest], isTransaction: Bool) {
+  func owe(_ found: [DocumentRequest], isTransaction: Bool) throws(SyncError) {
     // What the peer may not read is not sent, so it must not delay, restart or exceed anything either.
-    let found = found.filter { context.gatekeeper?.mayRead($0.collection, $0.id) ?? false }
-    if !found.isEmpty { peer.subscribed.noteOwed() }
-    enqueue(concerned(found), isTransaction: isTransaction)
+    // A document of which it has announced a version is withdrawn, as far as its fields decide.
+    var owed: [DocumentRequest] = []
+    for request in found {
+      let isReadable = try context.mayReadCopy(of: request.id, in: request.collection)
+      if isReadable || !request.isReply && context.access.dependsOnFields(of: request.collection) {
+        owed.append(request)
+      }
+    }
+    if !owed.isEmpty { peer.subscribed.noteOwed() }
+    enqueue(concerned(owed), isTransaction: isTransaction)
   }
 
   func enqueue(_ asked: [DocumentRequest], isTransaction: Bool, isPull: Bool = false, binding: UInt64? = nil)

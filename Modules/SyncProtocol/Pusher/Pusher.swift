@@ -233,13 +233,24 @@ final class Pusher {
 
   /// Sends the notices whose preceding transactions are all sent.
   private func sendNotices() throws(SyncError) {
+    feed.sendWithdrawals()
     while let notice = queue.dequeueNotice() {
       switch notice {
       case .offers(let documents): offers.sendNow(documents)
+      case .withdrawals(let documents): send(documents)
       case .settled(let reconciliation): if peer.reconciliation.close(reconciliation) { settle() }
       case .mark(let mark): try send(mark)
       case .renew: context.send(.renew)
       }
+    }
+  }
+
+  private func send(_ withdrawals: [Withdrawal]) {
+    for chunk in withdrawals.chunks(
+      of: 48 << 10,
+      size: { $0.known.elements.count * 34 + 64 + $0.id.bytes.count + $0.collection.utf8.count })
+    {
+      context.send(.withdraw) { Withdrawal.encode(Array(chunk), to: &$0) }
     }
   }
 

@@ -110,7 +110,7 @@ private struct InterestingDocuments: RespondingSet {
           return false
         }
         left -= 1
-        guard !matcher.hides(id), !matcher.matches(id, record) else { return true }
+        guard !matcher.hides(id, record), !matcher.matches(id, record) else { return true }
         items.append(
           DocumentHash(id: DocumentID(trusted: id.copied), hash: Fingerprint.hash(id: id, summary: summary)))
         bytes += id.byteCount + 11

@@ -3,6 +3,7 @@
 /// This is rule 1 in `Documentation/Sync.md`.
 enum ReceivedNotice {
   case offers([DocumentOffer])
+  case withdrawals([Withdrawal])
   case announcement(Announcement)
   case settled(reconciliation: UInt64)
   /// A high-water mark.
@@ -16,6 +17,7 @@ enum ReceivedNotice {
   var documentCount: Int {
     switch self {
     case .offers(let offers): offers.count
+    case .withdrawals(let withdrawals): withdrawals.count
     case .announcement(let announcement): announcement.transactions.reduce(0) { $0 + $1.count }
     case .settled, .mark, .renew: 0
     }

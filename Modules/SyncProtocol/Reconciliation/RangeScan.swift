@@ -47,6 +47,8 @@ struct RangeScan {
       isDone = true
       return
     }
+    var rule = rule
+    rule?.resolve(collection.keys)
     var state = self
     var left = budget
     state.isDone = true
@@ -54,7 +56,7 @@ struct RangeScan {
       _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView
     ) {
       left -= 1
-      if let rule, !rule.allows(id) { return }
+      if let rule, !rule.allows(id, record) { return }
       state.visit(
         number, id, hash: Fingerprint.hash(id: id, summary: summary), isMatch: matcher.matches(id, record))
     }

@@ -167,12 +167,17 @@ final class SendQueue {
     return notice
   }
 
-  /// Drops the offers that wait.
+  /// Drops the offers and withdrawals that wait; a comparison of everything replaces them.
   func removeOffers() {
     #if DEBUG || SIMULATION
       context.watch?(.noticesDropped(.offer))
     #endif
-    notices.removeAll { if case .offers = $0 { true } else { false } }
+    notices.removeAll {
+      switch $0 {
+      case .offers, .withdrawals: true
+      case .settled, .mark, .renew: false
+      }
+    }
   }
 
   /// Records the receiver's acknowledged totals.

@@ -6,6 +6,8 @@
 enum SentNotice {
   /// Documents that the peer may hold although they do not match here.
   case offers([DocumentOffer])
+  /// Documents that the peer may not read, and has.
+  case withdrawals([Withdrawal])
   /// Everything that the reconciliation with this number found to be missing is sent.
   case settled(reconciliation: UInt64)
   /// Everything up to a position in the log is sent.
@@ -18,6 +20,7 @@ enum SentNotice {
     var frameType: FrameType {
       switch self {
       case .offers: .offer
+      case .withdrawals: .withdraw
       case .settled: .settled
       case .mark: .mark
       case .renew: .renew

@@ -65,7 +65,14 @@ final class TransactionBatch {
     _ id: RawSpan, _ record: borrowing RecordView, base: VersionVector, of collection: Collection,
     _ tables: RecordTables, flags: UInt8, summary: Summary?
   ) throws(CodecError) {
-    guard let cleared = context.gatekeeper?.clear(collection.name, id) else { return }
+    guard let gatekeeper = context.gatekeeper else { return }
+    let cleared: Cleared?
+    if gatekeeper.dependsOnFields(of: collection.name), try record.isErased(sites: tables.sites) {
+      cleared = gatekeeper.clear(erasureIn: collection.name)
+    } else {
+      cleared = gatekeeper.clear(collection, id, record)
+    }
+    guard let cleared else { return }
     makeRoom()
     if !base.isEmpty { hasBases = true }
     let before = transaction.byteCount
@@ -89,7 +96,7 @@ final class TransactionBatch {
 
   /// Adds a run of similar changes.
   func append(_ run: OutgoingRun) {
-    guard let cleared = context.gatekeeper?.clear(run.collection, all: run.ids) else { return }
+    guard let cleared = context.gatekeeper?.clear(run.collection, all: run.areReadable) else { return }
     let before = transaction.byteCount
     hasSteps = true
     transaction.append(cleared, run)
@@ -102,7 +109,8 @@ final class TransactionBatch {
 
   /// Adds a document that is already encoded.
   func append(_ document: LiveDocument, wire: [UInt8], flags: UInt8) {
-    guard let cleared = context.gatekeeper?.clear(document.collection.name, document.id) else { return }
+    guard let cleared = context.gatekeeper?.clear(document.collection, document.id, document.record)
+    else { return }
     makeRoom()
     let before = transaction.byteCount
     hasSteps = true

@@ -91,17 +91,33 @@ struct CollectionInterest {
   /// The documents that the peer may read; `nil` for all.
   fileprivate(set) var rule: ReadRule?
 
-  mutating func resolve(_ keys: KeyTable) { predicates.resolve(keys) }
+  mutating func resolve(_ keys: KeyTable) {
+    predicates.resolve(keys)
+    rule?.resolve(keys)
+  }
 
   /// Whether every living document matches.
   var matchesAll: Bool { rule == nil && predicates.acceptsAll }
 
-  /// Returns whether the peer may not read a document, which therefore counts as absent.
-  func hides(_ id: RawSpan) -> Bool { rule.map { !$0.allows(id) } ?? false }
+  /// Whether a write can hide a document from the peer.
+  var canHide: Bool { rule?.dependsOnFields ?? false }
+
+  /// Returns whether the peer may not read a document in this state, which therefore counts as absent.
+  func hides(_ id: RawSpan, _ record: borrowing RecordView) -> Bool {
+    if let rule { !rule.allows(id, record) } else { false }
+  }
+
+  /// Returns whether the peer may not read a document in this state; no state can be read if its fields
+  /// decide.
+  func hides(_ id: DocumentID, _ record: Record?) -> Bool {
+    guard let rule else { return false }
+    guard let record else { return rule.dependsOnFields || !rule.mayAllow(id.bytes.span.bytes) }
+    return record.withView { !rule.allows(id.bytes.span.bytes, $0) }
+  }
 
   /// Returns whether a document is alive and matches one of the queries, and the peer may read it.
   func matches(_ id: RawSpan, _ record: borrowing RecordView) -> Bool {
-    record.isAlive && !hides(id) && predicates.accepts(id, record)
+    record.isAlive && predicates.accepts(id, record) && !hides(id, record)
   }
 
   func matches(_ id: DocumentID, _ record: Record?) -> Bool {
@@ -112,10 +128,16 @@ struct CollectionInterest {
   ///
   /// A peer that was sent the removal has a tombstone with the content, which the erasure must end, too.
   func matchedErased(_ change: Change) -> Bool {
-    guard let before = change.before, let after = change.after else { return false }
-    let wasRemoved = before.withView { !$0.isAlive && predicates.accepts(change.id.bytes.span.bytes, $0) }
-    return wasRemoved && after.withView { (try? $0.isErased(sites: change.sites)) ?? false }
+    guard let before = change.before else { return false }
+    let id = change.id.bytes.span.bytes
+    let wasRemoved = before.withView { !$0.isAlive && predicates.accepts(id, $0) && !hides(id, $0) }
+    return wasRemoved && change.isErasure
   }
+}
+
+extension Change {
+  /// Whether the document is erased after the change.
+  var isErasure: Bool { after?.withView { (try? $0.isErased(sites: sites)) ?? false } ?? false }
 }
 
 /// Builds an interest query by query.

@@ -1,4 +1,5 @@
 package import CRDTCore
+package import QueryLanguage
 
 /// What the grant in a peer's certificate lets it do here, in the form that a session asks.
 ///
@@ -42,12 +43,17 @@ package struct PeerAccess: Hashable, Sendable {
     }
   }
 
-  /// Whether the peer may read a document.
+  /// Whether the peer may read the document with an id, in some state at least.
   package func mayRead(_ collection: String, _ id: RawSpan) -> Bool {
     switch reading {
     case .everything: true
-    case .collections(let rules): rules[TextKey(collection)]?.allows(id) ?? false
+    case .collections(let rules): rules[TextKey(collection)]?.mayAllow(id) ?? false
     }
+  }
+
+  /// Whether a write to a document of the collection can change whether the peer may read it.
+  package func dependsOnFields(of collection: String) -> Bool {
+    partialRule(of: collection)?.dependsOnFields ?? false
   }
 
   /// Returns the rule by which the peer may read some documents of a collection; `nil` for all, or none.
@@ -70,36 +76,63 @@ package struct PeerAccess: Hashable, Sendable {
   }
 }
 
-/// The documents of one collection that a peer may read, by their ids.
+/// The documents of one collection that a peer may read.
 ///
-/// Whether a document is allowed never changes, so none enters or leaves what a peer may read.
+/// A rule depends on the id alone, or on the document's fields. With fields, a write can make a document
+/// readable or hide it; it is then withdrawn from the peer (``GoneNotice``).
 package struct ReadRule: Hashable, Sendable {
   /// Equal rules have equal fingerprints, even after a restart, and different rules different ones.
   package let fingerprint: UInt64
-  /// `nil` for a rule that allows every document.
-  private let predicate: (@Sendable (RawSpan) -> Bool)?
+  /// For a rule that depends on the id alone.
+  private let accepts: (@Sendable (RawSpan) -> Bool)?
+  /// For a rule that depends on fields.
+  private var predicates: PredicateUnion?
 
   /// A rule that allows every document.
-  package static let all = ReadRule(fingerprint: 0, predicate: nil)
+  package static let all = ReadRule(fingerprint: 0, accepts: nil, predicates: nil)
 
-  private init(fingerprint: UInt64, predicate: (@Sendable (RawSpan) -> Bool)?) {
-    (self.fingerprint, self.predicate) = (fingerprint, predicate)
+  private init(fingerprint: UInt64, accepts: (@Sendable (RawSpan) -> Bool)?, predicates: PredicateUnion?) {
+    (self.fingerprint, self.accepts, self.predicates) = (fingerprint, accepts, predicates)
   }
 
-  /// Makes a rule.
+  /// Makes a rule that depends on the id alone.
   ///
   /// - Parameters:
   ///   - fingerprint: A hash of the rule and of all that it depends on; not 0.
-  ///   - predicate: Whether the document with an id is allowed; always the same for an id.
-  package init(fingerprint: UInt64, allows predicate: @escaping @Sendable (_ id: RawSpan) -> Bool) {
-    self.init(fingerprint: max(fingerprint, 1), predicate: predicate)
+  ///   - accepts: Whether the document with an id is allowed; always the same for an id.
+  package init(fingerprint: UInt64, allows accepts: @escaping @Sendable (_ id: RawSpan) -> Bool) {
+    self.init(fingerprint: max(fingerprint, 1), accepts: accepts, predicates: nil)
+  }
+
+  /// Makes a rule that depends on the document's fields.
+  ///
+  /// - Parameters:
+  ///   - fingerprint: A hash of the rule and of all that it depends on; not 0.
+  ///   - predicates: A document is allowed if one of them accepts it.
+  package init(fingerprint: UInt64, allows predicates: PredicateUnion) {
+    self.init(fingerprint: max(fingerprint, 1), accepts: nil, predicates: predicates)
   }
 
   /// Whether every document is allowed.
-  package var allowsAll: Bool { predicate == nil }
+  package var allowsAll: Bool { accepts == nil && predicates == nil }
 
-  /// Whether the document with an id is allowed.
-  package func allows(_ id: RawSpan) -> Bool { predicate?(id) ?? true }
+  /// Whether a document's fields decide, so that a write can change the answer.
+  package var dependsOnFields: Bool { predicates != nil }
+
+  /// Looks up the keys of fields, once for each version of a collection's key table.
+  package mutating func resolve(_ keys: KeyTable) { predicates?.resolve(keys) }
+
+  /// Whether a document is allowed in the state of `record`.
+  ///
+  /// A removed document is judged by the content of its tombstone. The rule must be resolved for the
+  /// collection's keys.
+  package func allows(_ id: RawSpan, _ record: borrowing RecordView) -> Bool {
+    if let accepts { return accepts(id) }
+    return predicates?.accepts(id, record) ?? true
+  }
+
+  /// Whether the document with an id is allowed in some state.
+  package func mayAllow(_ id: RawSpan) -> Bool { accepts?(id) ?? true }
 
   package static func == (left: ReadRule, right: ReadRule) -> Bool { left.fingerprint == right.fingerprint }
 

@@ -204,7 +204,8 @@ extension Session {
     case .hello, .bye: return
     case .compare, .asked, .want, .have, .interest, .acknowledge, .prune, .resume, .renewed:
       try receiveForPusher(type, &reader)
-    case .answer, .offer, .settled, .fragment, .chunk, .renew, .resumed, .mark, .announce, .forecast:
+    case .answer, .offer, .withdraw, .settled, .fragment, .chunk, .renew, .resumed, .mark, .announce,
+      .forecast:
       try receiveForPuller(type, &reader, frameBytes: frameBytes)
     case .filterWanted, .filter: try receiveFilterFrame(type, &reader)
     case .staged, .reuse: try receiveForTransfer(type, &reader, frameBytes: frameBytes)
@@ -272,7 +273,7 @@ extension Session {
     case .renewed: try run { () throws(SyncError) in try pusher.renewal.hear() }
     case .hello, .bye, .ping, .pong, .seen, .run, .answer, .offer, .settled, .fragment, .chunk, .renew,
       .filterWanted, .filter, .resumed, .mark, .announce, .staged, .reuse, .ask, .rows, .answered, .stopAsk,
-      .unreadable, .withheld, .presenceWanted, .presence, .forecast, .revocations:
+      .unreadable, .withheld, .presenceWanted, .presence, .forecast, .revocations, .withdraw:
       return
     }
   }
@@ -315,6 +316,11 @@ extension Session {
       let offers = try reader.whole { (reader) throws(CodecError) in try DocumentOffer.decode(from: &reader)
       }
       puller.pull.queue.receive(.offers(offers))
+    case .withdraw:
+      let withdrawals = try reader.whole { (reader) throws(CodecError) in
+        try Withdrawal.decode(from: &reader)
+      }
+      if context.configuration.obeysWithdrawals { puller.pull.queue.receive(.withdrawals(withdrawals)) }
     case .settled:
       let reconciliation = try reader.whole { (reader) throws(CodecError) in try reader.readVarint() }
       puller.pull.queue.receive(.settled(reconciliation: reconciliation))

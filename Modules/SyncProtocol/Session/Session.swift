@@ -221,7 +221,7 @@ public final class Session {
         .sync(2), seen <= pusher.queue.window.acknowledged.transactions, phase: "session \(state.name)",
         "a transaction counts as made after the peer had applied \(seen), which it has not acknowledged")
       try pusher.sender.noteMerged(owed)
-      pusher.owe(owed.map { DocumentRequest($0, seen: seen) }, isTransaction: true)
+      try pusher.owe(owed.map { DocumentRequest($0, seen: seen) }, isTransaction: true)
     }
   }
 
@@ -461,8 +461,8 @@ public final class Session {
 
   /// Requests announced documents that did not arrive, and publishes this session's progress to the others.
   func lookAtAnnouncements() throws(SyncError) {
-    pusher.owe(try puller.processNotices(), isTransaction: false)
-    pusher.owe(try puller.announcements.look(), isTransaction: false)
+    try pusher.owe(puller.processNotices(), isTransaction: false)
+    try pusher.owe(puller.announcements.look(), isTransaction: false)
     context.shared.pulls.note(
       id, roundTrip: context.roundTrip.shortest, progressedAt: puller.pull.queue.progressedAt,
       isApplying: !puller.pull.queue.isApplied, promise: puller.promise)

@@ -4,8 +4,36 @@ import DocStore
 /// Scans of the store that take several calls, and counts.
 extension SessionContext {
   /// Returns whether the peer's grant lets it read a document that is too large to be sent.
-  func mayRead(_ document: OversizeDocument) -> Bool {
-    access.mayRead(document.collection, document.id.bytes.span.bytes)
+  func mayRead(
+    _ document: OversizeDocument, _ snapshot: borrowing ReadTransaction
+  ) throws -> Bool {
+    try mayReadCopy(of: document.id, in: document.collection, snapshot)
+  }
+
+  /// Returns whether the peer's grant lets it read the copy of a document that is stored here.
+  ///
+  /// Of a document without a copy, that is whether the peer may read it in some state; where its fields
+  /// decide, it is `false`.
+  func mayReadCopy(
+    of id: DocumentID, in collection: String, _ snapshot: borrowing ReadTransaction
+  ) throws -> Bool {
+    guard let gatekeeper, gatekeeper.dependsOnFields(of: collection) else {
+      return access.mayRead(collection, id.bytes.span.bytes)
+    }
+    var isReadable = false
+    guard let known = try snapshot.collection(collection) else { return false }
+    try snapshot.visitIntactRecord(known, id, damaged: reportDamaged) { _, record, _ in
+      isReadable = gatekeeper.mayRead(known, id.bytes.span.bytes, record)
+    }
+    return isReadable
+  }
+
+  /// Returns whether the peer's grant lets it read the copy of a document that is stored here.
+  func mayReadCopy(of id: DocumentID, in collection: String) throws(SyncError) -> Bool {
+    guard access.dependsOnFields(of: collection) else {
+      return access.mayRead(collection, id.bytes.span.bytes)
+    }
+    return try read { try mayReadCopy(of: id, in: collection, $0) }
   }
 
   /// Continues a scan on a snapshot of the current state.

@@ -52,6 +52,16 @@ extension WriteTransaction {
     try setSideValue(nil, .leaving, key: LeavingNote.key(id, in: collection))
   }
 
+  /// Removes the notes on documents that peers have withdrawn, since this store's peer has another grant.
+  package func forgetWithdrawals() throws {
+    var keys: [[UInt8]] = []
+    try forEachSideEntry(.leaving, damaged: { _ in }) { key, stored in
+      if let bytes = TimedValue(stored)?.bytes, case .withdrawn = LeavingState(bytes) { keys.append(key) }
+      return true
+    }
+    for key in keys { try setSideValue(nil, .leaving, key: key) }
+  }
+
   private func forgetOlderNotes() throws {
     var notes = try timesOfNotes()
     notes.sort { $0.time < $1.time }

@@ -22,16 +22,18 @@ extension ReadTransaction {
     var count = 0
     for run in runs {
       guard let collection = try collection(number: run.collection),
-        let rule = access.partialRule(of: collection.name)
+        var rule = access.partialRule(of: collection.name)
       else {
         found.append(run)
         continue
       }
+      rule.resolve(collection.keys)
       var places: [StoredPlace] = []
       // Who sends the document reports its damage.
-      try forEachIntactRecord(in: collection, numbers: run.numbers, damaged: { _ in }) { number, id, _, _ in
+      try forEachIntactRecord(in: collection, numbers: run.numbers, damaged: { _ in }) {
+        number, id, _, record in
         count += 1
-        if rule.allows(id) { places.append(StoredPlace(collection: run.collection, number: number)) }
+        if rule.allows(id, record) { places.append(StoredPlace(collection: run.collection, number: number)) }
         return true
       }
       found += DocumentRun.runs(of: places)

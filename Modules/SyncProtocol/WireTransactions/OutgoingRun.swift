@@ -21,6 +21,8 @@ struct OutgoingRun {
   private var values: [Range<Int>] = []
 
   var count: Int { members.count }
+  /// Whether the peer may read all of its documents, as they are after the change.
+  private(set) var areReadable = true
   /// The ids of its documents.
   var ids: some Sequence<DocumentID> { members.lazy.map(\.id) }
 
@@ -45,7 +47,8 @@ struct OutgoingRun {
   /// - Returns: The runs, and the documents that are in no run, in order.
   static func gather(
     _ documents: [LiveDocument], flags: (borrowing LiveDocument) -> UInt8,
-    isEligible: (borrowing LiveDocument) -> Bool
+    isEligible: (borrowing LiveDocument) -> Bool,
+    isReadable: (borrowing LiveDocument) -> Bool
   ) throws(CodecError) -> (runs: [OutgoingRun], rest: [LiveDocument]) {
     var places: [Key: Int] = [:]
     var latest: (key: Key, place: Int)?
@@ -82,6 +85,7 @@ struct OutgoingRun {
         }
       }
       runs[place].members.append(Member(id: change.id, operationDelta: operationDelta))
+      if !isReadable(span[index]) { runs[place].areReadable = false }
       runs[place].check.add(member.step)
       runs[place].values.append(contentsOf: values)
       chosen.append(place)

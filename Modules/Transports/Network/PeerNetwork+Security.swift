@@ -81,6 +81,9 @@ extension PeerNetwork {
     #endif
   }
 
+  /// Whether the certificate by which this peer proves itself has a grant.
+  package var hasOwnGrant: Bool { ownIdentity?.grantHash != nil }
+
   /// Whether this peer must prove its identity and cannot yet.
   ///
   /// Then it connects to nobody.

@@ -111,6 +111,7 @@ public final class SessionDriver: Sendable {
     configuration.isLocal = link.isLocal
     configuration.isIncoming = isIncoming
     configuration.asksForAdmission = host != nil
+    if let host { configuration.obeysWithdrawals = host.hasOwnGrant }
     turn = SessionTurn(
       Session(
         id: id, store: setup.store, gate: setup.gate, shared: setup.shared, configuration: configuration))

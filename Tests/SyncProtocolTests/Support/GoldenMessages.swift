@@ -21,6 +21,7 @@ struct GoldenMessages {
   let question: RangeQuestion
   let want: WantList
   let have: DocumentHave
+  let withdrawal: Withdrawal
   let offer: DocumentOffer
   let answer: RangeAnswer
   let announcement: Announcement
@@ -70,6 +71,7 @@ struct GoldenMessages {
       reconciliation: 3, seen: 7, isTransaction: true,
       wants: [DocumentWant(try cleared(), id: id, vector: vector, isHeld: true)])
     have = DocumentHave(try cleared(), id: id, hash: item.hash, vector: vector)
+    withdrawal = Withdrawal(try cleared(), id: id, known: vector)
     offer = DocumentOffer(try cleared(), item: item)
     answer = RangeAnswer(
       try cleared(), request: 1, body: .items([item], others: OtherDocuments(count: 2, total: 7)))
@@ -109,6 +111,7 @@ struct GoldenMessages {
       ),
       ("want", FrameCodec.frame(.want) { want.encode(to: &$0) }),
       ("have", FrameCodec.frame(.have) { DocumentHave.encode([have], reconciliation: 0, seen: 7, to: &$0) }),
+      ("withdraw", FrameCodec.frame(.withdraw) { Withdrawal.encode([withdrawal], to: &$0) }),
       ("offer", FrameCodec.frame(.offer) { DocumentOffer.encode([offer], to: &$0) }),
       ("resume", FrameCodec.frame(.resume) { resume.encode(to: &$0) }),
       ("resume-lag", FrameCodec.frame(.resume) { resumeWithLag.encode(to: &$0) }),

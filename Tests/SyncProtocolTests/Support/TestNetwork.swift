@@ -247,6 +247,7 @@ final class TestNetwork {
     configuration.packsOutside = nextID % 2 == 0
     configuration.answersRemoteQueries = true
     configuration.access = access(other)
+    configuration.obeysWithdrawals = access(peer) != .everything
     configure(&configuration)
     defer { nextID += 1 }
     return Endpoint(peer, id: nextID, network: self, configuration: configuration)

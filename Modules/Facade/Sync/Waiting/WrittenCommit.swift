@@ -54,6 +54,7 @@ struct WrittenCommit {
         delivery.access.mayRead(collection.name)
       else { continue }
       rules[number] = delivery.access.partialRule(of: collection.name)
+      rules[number]?.resolve(collection.keys)
       matchers[number] = queries.filter { $0.collection.isSame(as: collection.name) }.map { query in
         var matcher = query.matcher
         matcher.resolve(collection.keys)
@@ -74,7 +75,7 @@ struct WrittenCommit {
       }) { collection, _, id, _, record in
         guard record.isAlive else { return true }
         judged += 1
-        guard rules[collection]?.allows(id) ?? true else { return true }
+        guard rules[collection]?.allows(id, record) ?? true else { return true }
         for matcher in matchers[collection, default: []] where matcher.matches(id, record) { matches = true }
         return !matches
       }
