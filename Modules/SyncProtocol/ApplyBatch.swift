@@ -17,6 +17,8 @@ public struct ApplyBatch: Sendable {
   let leaving: [EvictionScheduler.Candidate]
   /// Documents that the sender has withdrawn.
   let withdrawn: [Withdrawal]
+  /// What the sender is.
+  private let senderKind: PeerKind?
   private let shared: SessionShared
   /// The limit on bytes of records; transactions beyond it wait for the next batch.
   private let recordBytes: Int
@@ -39,6 +41,7 @@ public struct ApplyBatch: Sendable {
     self.evictionEpoch = evictionEpoch
     self.leaving = leaving
     self.withdrawn = withdrawn
+    senderKind = context.peer?.kind
     shared = context.shared
     recordBytes = context.tuning.applying.recordBytes
     self.accepted = accepted
@@ -74,7 +77,7 @@ public struct ApplyBatch: Sendable {
       outcome.transactions = index + 1
       let isJoined = first.map { transaction.changesOnly(documentsOf: $0) } ?? false
       if !isJoined { first = transaction }
-      let transaction = hasLeft ? try shared.leaves.without(left: transaction, in: write) : transaction
+      let transaction = hasLeft ? try shared.leaves.without(left: transaction, from: senderKind, in: write) : transaction
       let (changed, missing) = (outcome.changedDocuments, outcome.missing.count)
       // Repeated changes of the same documents count as one change, with one state before and one after.
       if !isJoined { try write.beginGroup() }
@@ -119,7 +122,7 @@ extension ApplyBatch {
     transaction.removeDocuments { !accepted.contains($0.collection) }
     let staged = StagedSegments(
       step.id, accepts: { accepted.contains($0) },
-      select: { try shared.leaves.without(left: $0, in: write) })
+      select: { try shared.leaves.without(left: $0, from: senderKind, in: write) })
     guard !segments.isTorn(step.id), !SyncDefect.componentPublishedInParts.isPlanted else {
       check(
         .sync(4), segments.isTorn(step.id), phase: "applying",

@@ -253,6 +253,24 @@ import Testing
     #expect(try world.ann.exists("a"))
   }
 
+  @Test func `what a small peer has withdrawn comes back from a big one`() throws {
+    let world = try World()
+    try put("a", "ann", at: world.cloud)
+    var far = try world.network.connect(world.cloud, world.ann).0
+    try world.network.settle()
+    let near = try world.network.connect(world.ann, world.desk).0
+    try world.network.settle()
+    let known = try world.cloud.version(of: "a")
+    let withdrawal = Withdrawal(try cleared(), id: try DocumentID("a"), known: known)
+    try near.receive(.withdraw) { Withdrawal.encode([withdrawal], to: &$0) }
+    try world.network.run(steps: 200)
+    #expect(try !world.ann.exists("a"))
+    world.network.cut(far)
+    far = try world.network.connect(world.cloud, world.ann).0
+    try world.network.settle()
+    #expect(try world.ann.exists("a"))
+  }
+
   @Test func `a removal and an erasure reach who could read the document`() throws {
     let world = try World()
     for id in ["a", "b", "c"] { try put(id, "ann", at: world.cloud) }
@@ -281,16 +299,7 @@ import Testing
     try (writtenHere ? ann : other).put("a", ["n": .int(1)])
     let end = try network.connect(ann, other).0
     try network.settle()
-    func version() throws -> VersionVector {
-      try ann.store.read { snapshot in
-        guard let known = try snapshot.collection("things") else { return VersionVector() }
-        let sites = snapshot.sites
-        return try snapshot.withRecord(known, try DocumentID("a")) { record, _ in
-          try record.vector(sites: sites)
-        } ?? VersionVector()
-      }
-    }
-    let known = try version()
+    let known = try ann.version(of: "a")
     if beyond {
       try other.put("a", ["n": .int(2)])
       try network.settle()
@@ -348,6 +357,19 @@ import Testing
     for count in 0..<out.count {
       var cut = ByteReader(out.bytes.span.bytes.extracting(0..<count))
       #expect(throws: CodecError.self) { _ = try Withdrawal.decode(from: &cut) }
+    }
+  }
+}
+
+extension TestPeer {
+  /// The version of a document of `things`; empty where it is not here.
+  fileprivate func version(of id: String) throws -> VersionVector {
+    try store.read { snapshot in
+      guard let known = try snapshot.collection("things") else { return VersionVector() }
+      let sites = snapshot.sites
+      return try snapshot.withRecord(known, try DocumentID(id)) { record, _ in
+        try record.vector(sites: sites)
+      } ?? VersionVector()
     }
   }
 }

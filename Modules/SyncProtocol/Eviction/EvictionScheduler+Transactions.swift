@@ -191,26 +191,29 @@ extension EvictionScheduler {
   /// Returns the version with which a document was evicted.
   ///
   /// It is `nil` if there is none, or if it matched no subscription and a query was added since.
-  func vectorLeft(_ note: [UInt8]?, in collection: String) -> VersionVector? {
+  ///
+  /// A big peer is believed about what this one may read, whatever a small one has withdrawn.
+  func vectorLeft(_ note: [UInt8]?, in collection: String, from kind: PeerKind?) -> VersionVector? {
     switch note.flatMap({ LeavingState($0) }) {
     case .left(let vector, let queries):
       let known = Set(queries)
       return rules.names(of: collection).allSatisfy(known.contains) ? vector : nil
-    case .withdrawn(let vector, _): return vector
+    case .withdrawn(let vector, _): return kind == .big ? nil : vector
     case .leaving, nil: return nil
     }
   }
 
   /// Returns a transaction without the documents that were evicted here in the arriving state or a later one.
-  func without(left transaction: IncomingTransaction, in write: WriteTransaction) throws
-    -> IncomingTransaction
+  func without(
+    left transaction: IncomingTransaction, from kind: PeerKind?, in write: WriteTransaction
+  ) throws -> IncomingTransaction
   {
     var transaction = transaction
     try transaction.removeDocuments { document in
       guard case .vectors(_, let coming, _) = document.basis,
         let collection = try write.collection(document.collection),
         let left = vectorLeft(
-          try write.leavingNote(for: document.id, in: collection), in: document.collection)
+          try write.leavingNote(for: document.id, in: collection), in: document.collection, from: kind)
       else { return false }
       return try left.dominates(coming)
         && write.withRecord(collection, document.id, { _, _ in true }) == nil

@@ -303,7 +303,7 @@ final class AnnouncementPuller {
         if let found { return found }
         if hasLeft,
           let left = leaves.vectorLeft(
-            try snapshot.leavingNote(for: document.id, in: collection), in: document.collection),
+            try snapshot.leavingNote(for: document.id, in: collection), in: document.collection, from: nil),
           left.dominates(document.vector)
         {
           return LocalCopy(isLacking: false, vector: left)

@@ -94,13 +94,13 @@ final class EvictedDocuments {
   /// It leaves out documents that were evicted because they left the subscriptions.
   func wants(forEvicted names: [DocumentName]) throws(SyncError) -> [DocumentWant] {
     guard !names.isEmpty else { return [] }
-    let leaves = context.shared.leaves
+    let (leaves, kind) = (context.shared.leaves, context.peer?.kind)
     let wanted = try context.read { snapshot in
       guard try snapshot.hasLeavingNotes() else { return names }
       return try names.filter { name in
         guard let collection = try snapshot.collection(name.collection) else { return true }
         let note = try snapshot.leavingNote(for: name.id, in: collection)
-        return leaves.vectorLeft(note, in: name.collection) == nil
+        return leaves.vectorLeft(note, in: name.collection, from: kind) == nil
       }
     }
     return try states(of: wanted).map { name, state in

@@ -17,7 +17,7 @@ struct HeldDocuments: ReconcilingSet {
     _ items: ArraySlice<DocumentHash>, of collection: String
   ) throws(SyncError) -> [DocumentWant] {
     let gatekeeper = context.gatekeeper
-    let leaves = context.shared.leaves
+    let (leaves, kind) = (context.shared.leaves, context.peer?.kind)
     return try context.read { snapshot in
       let known = try snapshot.collection(collection)
       let hasLeft = try snapshot.hasLeavingNotes()
@@ -43,7 +43,7 @@ struct HeldDocuments: ReconcilingSet {
           }
           if hasLeft, !isSame, version.vector.isEmpty,
             let note = try snapshot.leavingNote(for: item.id, in: known),
-            let left = leaves.vectorLeft(note, in: collection)
+            let left = leaves.vectorLeft(note, in: collection, from: kind)
           {
             version.vector = left
             if case .withdrawn(_, let hash) = LeavingState(note) { isSame = hash == item.hash }

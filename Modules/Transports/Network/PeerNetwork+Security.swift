@@ -82,7 +82,13 @@ extension PeerNetwork {
   }
 
   /// Whether the certificate by which this peer proves itself has a grant.
-  package var hasOwnGrant: Bool { ownIdentity?.grantHash != nil }
+  func hasOwnGrant(_ state: borrowing NetworkState) -> Bool {
+    #if TLS
+      state.credentials?.identity?.grantHash != nil
+    #else
+      false
+    #endif
+  }
 
   /// Whether this peer must prove its identity and cannot yet.
   ///

@@ -49,7 +49,8 @@ extension PeerNetwork {
       let isHeld = isHeld
       let driver = SessionDriver(
         id: id, link: link, setup: setup, subscriptions: isHeld ? [] : state.subscriptions,
-        number: state.subscriptionsNumber, isIncoming: direction == .incoming, host: self
+        number: state.subscriptionsNumber, isIncoming: direction == .incoming,
+        hasOwnGrant: hasOwnGrant(state), host: self
       ) { [weak self] event in
         self?.happened(event, in: id, served)
       }

@@ -15,9 +15,6 @@ protocol SessionHost: AnyObject, Sendable {
   /// Called with a message about revocations that the session's peer has sent.
   func heard(revocations message: [UInt8], in session: UInt64)
 
-  /// Whether this peer has a grant of its own that it obeys.
-  var hasOwnGrant: Bool { get }
-
   /// Called when the session is over; its link may still wait for the peer to close.
   func over(_ session: UInt64)
 }

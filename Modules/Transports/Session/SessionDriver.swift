@@ -95,10 +95,12 @@ public final class SessionDriver: Sendable {
 
   /// Prepares a session.
   ///
-  /// If `isIncoming`, the peer says hello first, and `host` decides about it.
+  /// If `isIncoming`, the peer says hello first, and `host` decides about it. If this peer `hasOwnGrant`, it
+  /// evicts what the other one withdraws.
   init(
     id: UInt64, link: any Link, setup: Setup, subscriptions: [SubscriptionQuery], number: UInt64 = 0,
-    isIncoming: Bool, host: (any SessionHost)?, onEvent: @escaping @Sendable (SyncEvent) -> Void
+    isIncoming: Bool, hasOwnGrant: Bool = false, host: (any SessionHost)?,
+    onEvent: @escaping @Sendable (SyncEvent) -> Void
   ) {
     self.id = id
     self.link = link
@@ -111,7 +113,7 @@ public final class SessionDriver: Sendable {
     configuration.isLocal = link.isLocal
     configuration.isIncoming = isIncoming
     configuration.asksForAdmission = host != nil
-    if let host { configuration.obeysWithdrawals = host.hasOwnGrant }
+    configuration.obeysWithdrawals = hasOwnGrant
     turn = SessionTurn(
       Session(
         id: id, store: setup.store, gate: setup.gate, shared: setup.shared, configuration: configuration))
