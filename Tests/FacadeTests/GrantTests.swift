@@ -220,6 +220,13 @@
       try await hand("a", to: "bob")
       try await wait(ann, for: ["b"])
       try await wait(bob, for: ["a", "c"])
+      let peer = try #require(cloud.presence.graph.remotePeers.first { $0.peerKey == (try? key("ann")) })
+      for (id, isReadable) in [("a", false), ("b", true)] {
+        let explanation = try cloud.sync.explain(DunlinDocumentID(stringLiteral: id), in: "orders", at: peer)
+        expectEqual(explanation.isThere, isReadable, "\(explanation)")
+        expectEqual(
+          explanation.description.contains("the grant of the peer lets it read"), !isReadable, "\(explanation)")
+      }
       try await hand("a", to: "ann")
       try await wait(ann, for: ["a", "b"])
       try await wait(bob, for: ["c"])

@@ -1,4 +1,5 @@
 package import CRDTCore
+package import DocStore
 package import QueryLanguage
 
 /// What the grant in a peer's certificate lets it do here, in the form that a session asks.
@@ -49,6 +50,28 @@ package struct PeerAccess: Hashable, Sendable {
     case .everything: true
     case .collections(let rules): rules[TextKey(collection)]?.mayAllow(id) ?? false
     }
+  }
+
+  /// Whether the peer may read the copy of a document that is stored here.
+  ///
+  /// - Parameters:
+  ///   - collection: The document's collection.
+  ///   - id: The document's id.
+  ///   - snapshot: Where the copy is read.
+  /// - Returns: For a document without an intact copy, whether the peer may read it in some state.
+  /// - Throws: What reading throws.
+  package func mayRead(
+    _ collection: Collection, _ id: DocumentID, in snapshot: borrowing ReadTransaction
+  ) throws -> Bool {
+    var isReadable = mayRead(collection.name, id.bytes.span.bytes)
+    guard isReadable, var rule = partialRule(of: collection.name), rule.dependsOnFields else {
+      return isReadable
+    }
+    rule.resolve(collection.keys)
+    try snapshot.visitIntactRecord(collection, id, damaged: { _ in }) { _, record, _ in
+      isReadable = rule.allows(id.bytes.span.bytes, record)
+    }
+    return isReadable
   }
 
   /// Whether a write to a document of the collection can change whether the peer may read it.

@@ -134,14 +134,6 @@
         "write: rules that restrict writing"
       ),
       (
-        permissions(read: queries("\"cars\": [\"owner = :user.id\"]")),
-        "read.queriesByCollection.cars: rules for reading that look at other fields than _id"
-      ),
-      (
-        permissions(read: queries("\"cars\": [\"starts_with(_id, :user.id)\", \"shared = true\"]")),
-        "read.queriesByCollection.cars: rules for reading that look at other fields than _id"
-      ),
-      (
         permissions(read: "{\"everything\": true, \"queriesByCollection\": {\"cars\": [\"true\"]}}"),
         "there are queries although read.everything is true"
       ),
@@ -156,6 +148,8 @@
       permissions(read: "{\"everything\": false}"), permissions(read: queries("")),
       permissions(read: queries("\"menus\": [\"true\"], \"cars\": [\"starts_with(_id, :user.id)\"]")),
       permissions(read: queries("\"cars\": [\"_id.owner = :user.id\", \"_id.team IN :claims.teams\"]")),
+      permissions(read: queries("\"cars\": [\"owner = :user.id\"]")),
+      permissions(read: queries("\"cars\": [\"starts_with(_id, :user.id)\", \"shared = true\"]")),
       // Without the claim this one allows nothing, whatever it reads.
       permissions(read: queries("\"cars\": [\"team = :claims.none\"]")),
     ]

@@ -48,7 +48,7 @@ struct SyncExplainer {
       guard had, let departed = standings.last, departed.delivery.isInterestKnown,
         try mismatch(departed.delivery.queries, known, transaction) == nil,
         !departed.delivery.withholds(DocumentKey(collection: known.id, id: id)),
-        departed.delivery.access.mayRead(collection, id.bytes.span.bytes)
+        try departed.delivery.access.mayRead(known, id, in: transaction)
       else { return .notConnected }
       return .arrived(commitID: sequence)
     }
@@ -63,7 +63,7 @@ struct SyncExplainer {
     guard delivery.isInterestKnown else { return .waiting(nil) }
     let queries = delivery.queries.filter { $0.collection.isSame(as: collection) }
     if let reason = try mismatch(queries, known, transaction) { return reason }
-    guard delivery.access.mayRead(collection, id.bytes.span.bytes) else {
+    guard try delivery.access.mayRead(known, id, in: transaction) else {
       return .noMatch(queries.map { named($0, ["the grant of the peer lets it read the document"]) })
     }
     if let byteCount = try oversizeBytes(transaction),
