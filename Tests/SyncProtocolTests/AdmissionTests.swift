@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  private func admit(_ raw: RawPeer) { raw.perform(raw.session.admit(now: raw.now)) }
+  private func admit(_ raw: RawPeer) { raw.perform(raw.session.admit(.everything, now: raw.now)) }
 
   private func isAlive(_ raw: RawPeer) -> [Bool] {
     raw.admissions.compactMap { if case .isAlive(let isAlive) = $0 { isAlive } else { nil } }
@@ -33,6 +33,15 @@ import Testing
     // Once is enough.
     admit(raw)
     #expect(raw.sent(.hello).count == 1)
+  }
+
+  @Test func `a peer may do nothing before it is let in, and then what its grant says`() throws {
+    let raw = try incoming()
+    raw.start()
+    raw.send(.hello) { RawPeer.hello.encode(to: &$0) }
+    #expect(raw.session.delivery.access == .nothing)
+    admit(raw)
+    #expect(raw.session.delivery.access == .everything)
   }
 
   @Test(arguments: [1, 7, 1_000])

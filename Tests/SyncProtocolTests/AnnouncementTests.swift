@@ -22,7 +22,7 @@ import Testing
   private func document(
     _ id: String, reading: UInt64 = 500, hash: UInt64? = nil, isHeld: Bool = false, leaves: Bool = false
   ) throws -> AnnouncedDocument {
-    let gatekeeper = Gatekeeper(gate: SyncScopes(), peer: .small)
+    let gatekeeper = Gatekeeper(gate: SyncScopes(), peer: .small, access: .everything)
     guard let cleared = gatekeeper.clear(gathered: "things") else { throw Closed() }
     let elements = [VersionVector.Element(writer: Self.writer, reading: ClockReading(rawValue: reading))]
     return AnnouncedDocument(

@@ -21,7 +21,10 @@ import Testing
   }()
 
   private func cleared() throws -> Cleared {
-    guard let cleared = Gatekeeper(gate: SyncScopes(), peer: .small).clear(gathered: "things") else {
+    guard
+      let cleared = Gatekeeper(gate: SyncScopes(), peer: .small, access: .everything).clear(
+        gathered: "things")
+    else {
       throw Closed()
     }
     return cleared

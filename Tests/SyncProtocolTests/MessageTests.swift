@@ -12,7 +12,7 @@ import Testing
     func mayAccept(collection: String, from peer: PeerKind) -> Bool { true }
   }
 
-  private let gatekeeper = Gatekeeper(gate: Everyone(), peer: .small)
+  private let gatekeeper = Gatekeeper(gate: Everyone(), peer: .small, access: .everything)
   private let vector = VersionVector([
     .init(
       writer: Writer(site: SiteID(high: 1, low: 2), birth: ClockReading(rawValue: 1_000)),

@@ -15,7 +15,10 @@ import Testing
   private func ask(
     _ role: NoticeHalf.Role, _ number: UInt64, count: UInt64, spent: UInt64
   ) throws -> FilterAsk {
-    guard let cleared = Gatekeeper(gate: EverythingGate(), peer: .small).clear(gathered: "things") else {
+    guard
+      let cleared = Gatekeeper(gate: EverythingGate(), peer: .small, access: .everything).clear(
+        gathered: "things")
+    else {
       throw SyncError(.closed, "The gate is closed")
     }
     return FilterAsk(cleared, role: role, number: number, count: count, spent: spent)

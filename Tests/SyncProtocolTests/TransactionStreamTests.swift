@@ -10,7 +10,7 @@ import Testing
   ) throws {
     var group = TransactionEncoder()
     let id = try DocumentID("a")
-    let gatekeeper = Gatekeeper(gate: EverythingGate(), peer: .small)
+    let gatekeeper = Gatekeeper(gate: EverythingGate(), peer: .small, access: .everything)
     guard let cleared = gatekeeper.clear(gathered: collection) else {
       throw SyncError(.denied, "the gate is closed")
     }

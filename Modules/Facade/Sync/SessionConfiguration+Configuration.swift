@@ -10,6 +10,8 @@ extension DunlinConfiguration {
         .seconds(3_600), .seconds(3_600), .seconds(3_600)
       )
     }
+    // The network that runs the session admits each peer with what its grant lets it do.
+    session.access = .nothing
     session.answersRemoteQueries = answersRemoteQueries
     session.peerMemoryBytes = peerMemoryBytes
     session.allPeersMemoryBytes = allPeersMemoryBytes

@@ -32,7 +32,7 @@ struct HeldScan {
   /// Each visit costs one unit of the budget. Documents that the other peer may not read, for which there is
   /// a `rule`, count as absent. Then so do all compacted tombstones, whose ids are not known.
   mutating func step(
-    _ snapshot: borrowing ReadTransaction, _ interest: Interest, rule: ReadRule? = nil, budget: inout Int,
+    _ snapshot: borrowing ReadTransaction, _ interest: Interest, rule: ReadRule?, budget: inout Int,
     damaged: (DamagedRecord) -> Void,
     record visit: HeldVisitor, certificate visitCertificate: (_ idHash: UInt64) -> Void
   ) throws {

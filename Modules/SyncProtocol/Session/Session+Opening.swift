@@ -57,7 +57,7 @@ extension Session {
   ///   - access: What the peer's grant lets it do.
   ///   - now: The time.
   /// - Returns: Actions.
-  package func admit(_ access: PeerAccess = .everything, now: Duration) -> [Action] {
+  package func admit(_ access: PeerAccess, now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       guard case .met(let hello, let peer) = state else { return }
       context.access = access

@@ -16,8 +16,8 @@ final class SessionContext {
   private(set) var lastSent: Duration = .zero
   /// The peer's hello, once it has come.
   var hello: Hello?
-  /// What the peer's grant lets it do; known before `peer`.
-  var access = PeerAccess.everything
+  /// What the peer's grant lets it do: nothing until it is admitted; known before `peer`.
+  var access = PeerAccess.nothing
   var peer: PeerInfo? {
     didSet { gatekeeper = peer.map { Gatekeeper(gate: gate, peer: $0.kind, access: access) } }
   }

@@ -51,7 +51,7 @@ struct RecentTransactions {
   @discardableResult
   mutating func refresh(
     _ snapshot: borrowing ReadTransaction, concerns: (UInt32) -> Bool,
-    access: PeerAccess = .everything, damaged: (DamagedLog) -> Void = { _ in }
+    access: PeerAccess, damaged: (DamagedLog) -> Void = { _ in }
   ) throws -> Bool {
     guard snapshot.sequence > through else { return false }
     var visits = 0

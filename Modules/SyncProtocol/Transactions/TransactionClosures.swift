@@ -76,7 +76,7 @@ struct TransactionClosures {
   ///
   /// - Throws: What reading throws.
   mutating func step(
-    _ snapshot: borrowing ReadTransaction, concerns: (UInt32) -> Bool, access: PeerAccess = .everything,
+    _ snapshot: borrowing ReadTransaction, concerns: (UInt32) -> Bool, access: PeerAccess,
     damaged: (DamagedLog) -> Void = { _ in }, budget: inout Int
   ) throws {
     guard !isReady else { return }

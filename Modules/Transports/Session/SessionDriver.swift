@@ -114,6 +114,7 @@ public final class SessionDriver: Sendable {
     configuration.isIncoming = isIncoming
     configuration.asksForAdmission = host != nil
     configuration.obeysWithdrawals = hasOwnGrant
+    if host != nil { configuration.access = .nothing }
     turn = SessionTurn(
       Session(
         id: id, store: setup.store, gate: setup.gate, shared: setup.shared, configuration: configuration))

@@ -204,6 +204,7 @@ package final class SimPeer {
       silence: .milliseconds(plan.silence),
       liveQueueBytes: plan.liveQueueBytes, initialWindowBytes: plan.windowBytes,
       random: { random.with { $0.next() } })
+    configuration.access = .everything
     configuration.packsOutside = nextSession % 2 == 0
     configuration.isLocal = world.script.links[link].isLocal ?? false
     plan.tune(&configuration)

@@ -258,7 +258,9 @@ struct NoticeWorld {
       case .count(let number): jobs.append(.count(link, role, number: number))
       case .fill(let number, let size): jobs.append(.fill(link, role, number: number, size, nil))
       case .ask(let number, let spent):
-        guard let cleared = Gatekeeper(gate: EverythingGate(), peer: .small).clear(gathered: Self.collection)
+        guard
+          let cleared = Gatekeeper(gate: EverythingGate(), peer: .small, access: .everything).clear(
+            gathered: Self.collection)
         else {
           continue
         }
@@ -286,7 +288,9 @@ struct NoticeWorld {
       }
       var filter = IDFilter(byteCount: size.byteCount)
       for document in found + now.filter({ $0 >= 3 }) { filter.insert(hash(document)) }
-      guard let cleared = Gatekeeper(gate: EverythingGate(), peer: .small).clear(gathered: Self.collection)
+      guard
+        let cleared = Gatekeeper(gate: EverythingGate(), peer: .small, access: .everything).clear(
+          gathered: Self.collection)
       else {
         return
       }

@@ -22,7 +22,7 @@ import Testing
     var mayReport = true
     var hasOtherPeers = false
     var reportsOneByOne = true
-    private let gatekeeper = Gatekeeper(gate: EverythingGate(), peer: .small)
+    private let gatekeeper = Gatekeeper(gate: EverythingGate(), peer: .small, access: .everything)
 
     /// All of them by id, once they are ``ordered``.
     private(set) var sorted: [(id: DocumentID, state: State)] = []

@@ -52,7 +52,7 @@ struct GoldenMessages {
   ) { (_: [UInt8]) in [1, 2, 3] }
 
   init() throws {
-    let gatekeeper = Gatekeeper(gate: Everyone(), peer: .small)
+    let gatekeeper = Gatekeeper(gate: Everyone(), peer: .small, access: .everything)
     func cleared() throws -> Cleared {
       guard let cleared = gatekeeper.clear(gathered: "cars") else { throw Closed() }
       return cleared

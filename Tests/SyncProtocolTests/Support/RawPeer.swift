@@ -49,6 +49,7 @@ final class RawPeer {
     self.network = network
     self.peer = peer
     var configuration = SessionConfiguration(kind: .small, peerName: "subject", appID: "test", random: { 42 })
+    configuration.access = .everything
     configuration.answersRemoteQueries = true
     configure(&configuration)
     session = Session(

@@ -39,7 +39,7 @@ struct SyncExplainer {
     case .damaged: return .damagedHere
     case .alive(let commit): sequence = commit
     }
-    guard Gatekeeper(gate: sync.scopes, peer: peer.kind).maySend(collection) else {
+    guard Gatekeeper(gate: sync.scopes, peer: peer.kind, access: .everything).maySend(collection) else {
       return .scope((sync.scopes.scopes[TextKey(collection)] ?? .localPeerOnly).rawValue)
     }
     let standings = standings
