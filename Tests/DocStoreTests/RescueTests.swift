@@ -62,6 +62,7 @@ import Testing
     #expect(new.collections == old.collections)
     #expect(new.groups.isEmpty)
     #expect(store.site != site)
+    #expect(try store.read { try $0.formerSites().map(\.site) } == [site])
     #expect(try store.fields("large", in: "boats")?["t"] == .string(String(repeating: "y", count: 9_000)))
   }
 

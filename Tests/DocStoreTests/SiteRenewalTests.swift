@@ -95,6 +95,56 @@ import Testing
     #expect(try fixture.store.count(in: "cars") == 1)
   }
 
+  /// Only what this store wrote as a former site counts as its own.
+  private static func owns(_ fixture: StoreFixture, _ site: SiteID, _ birth: ClockReading) throws -> Bool {
+    try fixture.store.read { snapshot in
+      try snapshot.formerSites().contains { $0.mayBe(Writer(site: site, birth: birth)) }
+    }
+  }
+
+  @Test func `a store remembers its former sites, and how far it wrote as each`() throws {
+    let fixture = try StoreFixture()
+    #expect(try fixture.store.read { try $0.formerSites() } == [])
+    try fixture.store.put("a", [:])
+    let first = (site: fixture.store.site, latest: try Self.latest(fixture.store))
+    try fixture.store.renewSite(.cloned)
+    try fixture.store.put("b", [:])
+    let second = (site: fixture.store.site, latest: try Self.latest(fixture.store))
+    try fixture.store.renewSite(.key)
+    try fixture.store.put("c", [:])
+    try fixture.reopen()
+    for (site, latest) in [first, second] {
+      expect(try Self.owns(fixture, site, latest), "what the store wrote as a former site")
+      // A clone that goes on as the former site begins later.
+      let later = ClockReading(rawValue: latest.rawValue + (1 << 40))
+      expect(try !Self.owns(fixture, site, later), "what another store wrote as a former site")
+    }
+    #expect(try fixture.store.read { try $0.formerSites().map(\.site) } == [first.site, second.site])
+    #expect(try fixture.store.write { try $0.formerSites().map(\.site) }.0 == [first.site, second.site])
+    #expect(try fixture.store.verify().damages == [])
+  }
+
+  @Test func `a copy remembers the sites of its original, and a clock put right hides none of their writes`()
+    throws
+  {
+    let clock = DayClock()
+    let fixture = try StoreFixture(clock: clock)
+    let now = clock.now
+    clock.advance(days: 30)
+    try fixture.store.put("a", [:])
+    let (site, latest) = (fixture.store.site, try Self.latest(fixture.store))
+    clock.set(now)
+    let hasBegun = try fixture.store.trustClock()
+    try #require(hasBegun)
+    #expect(try Self.owns(fixture, site, latest))
+    let last = fixture.store.site
+    let path = fixture.directory.file("copy")
+    try fixture.store.backup(to: path)
+    let copy = try Store.open(at: path)
+    defer { copy.close() }
+    #expect(try copy.read { try $0.formerSites().map(\.site) } == [site, last])
+  }
+
   @Test func `inside a transaction the site cannot change`() throws {
     let fixture = try StoreFixture()
     let site = fixture.store.site

@@ -1,4 +1,5 @@
 #if TLS
+  import DocStore
   import DunlinKit
   import Foundation
   import Links
@@ -420,6 +421,28 @@
       #expect(try await ids(cloud) == ["ann-1", "ann-2", "bob-1", "bob-2", "bob-3", "bob-own"])
       let lines = log.lines(with: "Evicted 1 documents", from: .notice)
       #expect(lines.count == 1)
+      for peer in [ann, cloud] { try peer.close() }
+    }
+
+    @Test func `what the store wrote as an earlier site stays, too`() async throws {
+      let cloud = try cloud()
+      try await write("bob-1", "bob-2", at: cloud)
+      let ann = try device("ann", grant(Self.wide))
+      try subscribe(ann)
+      try connect(ann, to: cloud)
+      try await wait(ann, for: ["bob-1", "bob-2"])
+      _ = try await ann.store.execute(query: "UPDATE orders SET m = 1 WHERE _id = 'bob-2'")
+      let site = ann.parts.store.site
+      try await ann.parts.store.renewSite(.cloned)
+      #expect(ann.parts.store.site != site)
+      // The log's last entry of each is a peer's.
+      for id in ["bob-1", "bob-2"] {
+        _ = try await cloud.store.execute(
+          query: "UPDATE orders SET n = 2 WHERE _id = :id", arguments: ["id": id])
+        try await wait(ann, id, n: 2)
+      }
+      try await ann.updateIdentity(identity("ann", grant(Self.own)))
+      try await wait(ann, for: ["bob-2"])
       for peer in [ann, cloud] { try peer.close() }
     }
 

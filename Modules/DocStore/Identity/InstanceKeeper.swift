@@ -58,7 +58,7 @@ final class InstanceKeeper: @unchecked Sendable {
       file = InstanceFile(nonce: stored.nonce, next: stored.nonce, data: data)
       let change = IdentityChange(reason: reason, previousSite: stored.site)
       self.change = change
-      try take(environment, log, reason)
+      try take(environment, log, reason, after: log.clock.latest)
       options.write(.warning, change.line)
     }
   }
@@ -80,9 +80,11 @@ final class InstanceKeeper: @unchecked Sendable {
   }
 
   /// Takes a new site, epoch and nonce; if the clock is the reason, also writes the clock of `log`.
-  private func take(_ environment: Environment, _ log: LogState, _ reason: IdentityChange.Reason)
-    throws(StoreError)
-  {
+  ///
+  /// It records the former site, under which nothing was written after the reading `latest`.
+  private func take(
+    _ environment: Environment, _ log: LogState, _ reason: IdentityChange.Reason, after latest: ClockReading
+  ) throws(StoreError) {
     var fresh = try StoreIdentity(options, reason)
     fresh.nonce = StoreIdentity.drawNonce(options.random)
     let new = InstanceFile(
@@ -94,6 +96,8 @@ final class InstanceKeeper: @unchecked Sendable {
     try options.reach(.siteMarked)
     let transaction = try LMDBTransaction(environment)
     try fresh.write(transaction.access, environment.tables)
+    let former = FormerSite(site: identity.site, latest: latest)
+    try FormerSites.add(former, transaction.access, environment.tables)
     if reason == .clock { try log.write(transaction.access, environment.tables) }
     try transaction.commit()
     try options.reach(.siteCommitted)
@@ -165,11 +169,13 @@ final class InstanceKeeper: @unchecked Sendable {
   // MARK: - On the writer thread
 
   /// Makes the store a new site, durably when this returns.
+  ///
+  /// As the former site, it has written nothing after the reading `latest`.
   func renewSite(
-    _ reason: IdentityChange.Reason, _ environment: Environment, _ log: LogState
+    _ reason: IdentityChange.Reason, _ environment: Environment, _ log: LogState, after latest: ClockReading
   ) throws(StoreError) -> IdentityChange {
     let change = IdentityChange(reason: reason, previousSite: identity.site)
-    try take(environment, log, reason)
+    try take(environment, log, reason, after: latest)
     self.change = change
     options.write(.warning, change.line)
     return change

@@ -49,12 +49,31 @@ struct Rescue {
     try target.write { [names] transaction in
       for name in names.collections { _ = try transaction.intern(name, operation: "rescue") }
     }
+    try takeFormerSites()
     try takeCertificates()
     try takeDocuments()
     try takeSideEntries()
     try makeIndexes()
     try meter.finish()
     return report
+  }
+
+  // MARK: - Sites
+
+  /// Records as which sites the damaged store has written, as far as that can be read.
+  private mutating func takeFormerSites() throws {
+    var former: [FormerSite] = []
+    // Nothing that is lost here is missing in a document, so it is not reported.
+    var damage = VerificationReport()
+    walk.walkSmall("meta", trees, &damage) { key, reader in
+      if FormerSites.isKey(key) { former += try FormerSites(&reader).sites }
+      if key == StoreIdentity.identityKey {
+        former.append(FormerSite(site: try reader.readSite(), latest: ClockReading(rawValue: .max)))
+      }
+    }
+    try target.write { [former] transaction in
+      for site in former { try transaction.add(site) }
+    }
   }
 
   // MARK: - Deletions

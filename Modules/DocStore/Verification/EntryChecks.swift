@@ -50,6 +50,7 @@ struct EntryChecks {
     switch table {
     case "meta":
       if key == Array("log".utf8) { log = try LogState(&reader) }
+      if FormerSites.isKey(key) { _ = try FormerSites(&reader) }
     case "collections":
       let id: UInt32 = try name.readFixed()
       claimed[id] = (try reader.readFixed(), try reader.readFixed())

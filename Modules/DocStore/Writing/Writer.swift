@@ -474,9 +474,14 @@ final class Writer: @unchecked Sendable {
   }
 
   /// Changes the store's site: later writes are those of another writer.
-  func renewSite(_ reason: IdentityChange.Reason, _ environment: Environment) throws(StoreError) {
+  ///
+  /// The last write as the former site was at the reading `latest`, or before; by default at the clock's.
+  func renewSite(
+    _ reason: IdentityChange.Reason, _ environment: Environment, after latest: ClockReading? = nil
+  ) throws(StoreError) {
     do throws(StoreError) {
-      let change = try keeper.renewSite(reason, environment, state.log)
+      let change = try keeper.renewSite(
+        reason, environment, state.log, after: latest ?? state.log.clock.latest)
       settings.site = keeper.identity.site
       state.own = (settings.site, .zero)
       identity.withLock { $0 = (keeper.identity, change) }
@@ -493,7 +498,7 @@ final class Writer: @unchecked Sendable {
     guard former.latest.milliseconds > settings.options.now() else { return }
     state.log.clock = HybridClock()
     do throws(StoreError) {
-      try renewSite(.clock, environment)
+      try renewSite(.clock, environment, after: former.latest)
     } catch {
       state.log.clock = former
       throw error

@@ -11,9 +11,9 @@
   ///
   /// Other peers send nothing of it any more, and this peer does not wait to be told. It evicts only what
   /// another peer is known to have brought: the log must say that a peer made the last change, and this site
-  /// must not be among the writers. So nothing goes that only this store may have, such as what it wrote
-  /// under an earlier site. What the log has forgotten stays, too. A later grant that allows more brings
-  /// evicted documents back.
+  /// must not be among the writers, nor a site as which this store wrote before. So nothing goes that only
+  /// this store may have. What the log has forgotten stays, too. A later grant that allows more brings evicted
+  /// documents back.
   final class OwnGrant: Sendable {
     /// How many documents one transaction looks at.
     private static let batch = 1_000
@@ -54,16 +54,14 @@
     private func evict(allBut access: PeerAccess) async {
       do {
         let names = try store.read { snapshot in try snapshot.collections().map(\.name) }
-        // Read first: what this store writes under a later site is no change of a peer.
-        let site = store.site
         let brought = try store.read { snapshot in try snapshot.changesOfPeers() }
         try await forgetWithdrawals()
         var evicted = 0
         for name in names where CollectionName.maySync(name) && !access.readsAll(of: name) {
           var start: [UInt8]? = []
           while let from = start, !Task.isCancelled {
-            let (hidden, next) = try hidden(in: name, from: from, access, outOf: brought, by: site)
-            evicted += try await evict(hidden, from: name, by: site)
+            let (hidden, next) = try hidden(in: name, from: from, access, outOf: brought)
+            evicted += try await evict(hidden, from: name)
             start = next
           }
         }
@@ -82,13 +80,12 @@
 
     /// Returns the documents to evict in a part of a collection, and where the next part begins.
     private func hidden(
-      in name: String, from start: [UInt8], _ access: PeerAccess, outOf brought: Set<DocumentNumber>,
-      by site: SiteID
+      in name: String, from start: [UInt8], _ access: PeerAccess, outOf brought: Set<DocumentNumber>
     ) throws -> (ids: [DocumentID], next: [UInt8]?) {
       try store.read { snapshot in
         var (ids, next): ([DocumentID], [UInt8]?) = ([], nil)
         guard let collection = try snapshot.collection(name) else { return (ids, next) }
-        let sites = snapshot.sites
+        let (sites, own) = (snapshot.sites, OwnSites(store.site, try snapshot.formerSites()))
         var rule = access.partialRule(of: name)
         rule?.resolve(collection.keys)
         let mayReadAny = access.mayRead(name)
@@ -101,7 +98,7 @@
           }
           left -= 1
           let isReadable = mayReadAny && rule?.allows(id, record) ?? true
-          if !isReadable, brought.contains(number), try !record.isWritten(by: site, sites) {
+          if !isReadable, brought.contains(number), try !own.haveWritten(record, sites) {
             ids.append(try DocumentID(validating: id))
           }
           return true
@@ -111,21 +108,33 @@
     }
 
     /// Evicts documents, except those that were written here meanwhile.
-    private func evict(_ ids: [DocumentID], from name: String, by former: SiteID) async throws -> Int {
+    private func evict(_ ids: [DocumentID], from name: String) async throws -> Int {
       guard !ids.isEmpty else { return 0 }
-      let site = store.site
-      return try await store.write { write in
+      return try await store.write { [store] write in
         guard let collection = try write.collection(name) else { return 0 }
-        let sites = write.sites
+        let (sites, own) = (write.sites, OwnSites(store.site, try write.formerSites()))
         var evicted = 0
         for id in ids {
-          let isOwn = try write.withRecord(collection, id) { record, _ in
-            try record.isWritten(by: site, sites) || record.isWritten(by: former, sites)
-          }
+          let isOwn = try write.withRecord(collection, id) { record, _ in try own.haveWritten(record, sites) }
           if isOwn == false, try write.evict(id, in: name) { evicted += 1 }
         }
         return evicted
       }.0
+    }
+  }
+
+  /// The site as which a store writes, and those as which it wrote before.
+  private struct OwnSites {
+    let site: SiteID
+    let former: [FormerSite]
+
+    init(_ site: SiteID, _ former: [FormerSite]) { (self.site, self.former) = (site, former) }
+
+    /// Whether one of the sites may have written to a document.
+    func haveWritten(_ record: borrowing RecordView, _ sites: SiteTable) throws -> Bool {
+      try record.vector(sites: sites).elements.contains { element in
+        element.writer.site == site || former.contains { $0.mayBe(element.writer) }
+      }
     }
   }
 
@@ -144,13 +153,6 @@
         return true
       }
       return numbers
-    }
-  }
-
-  extension RecordView {
-    /// Whether a site has written to the document.
-    fileprivate func isWritten(by site: SiteID, _ sites: SiteTable) throws -> Bool {
-      try vector(sites: sites).elements.contains { $0.writer.site == site }
     }
   }
 
