@@ -98,7 +98,7 @@ public struct ApplyBatch: Sendable {
       }
     }
     try shared.leaves.evict(leaving, in: write)
-    outcome.withdrawnDocuments = try shared.leaves.evict(withdrawn, in: write)
+    outcome.withdrawnDocuments = try shared.leaves.evict(withdrawn, of: senderKind, in: write)
     outcome.hasMetLaterSelf = write.hasMetLaterSelf
     return outcome
   }

@@ -131,9 +131,13 @@ extension EvictionScheduler {
 
   /// Evicts documents that a peer has withdrawn, except those with more than the peer knows.
   ///
+  /// A small peer is not trusted with what this store wrote as an earlier site.
+  ///
   /// - Returns: How many were evicted.
-  func evict(_ withdrawals: [Withdrawal], in write: WriteTransaction) throws -> Int {
+  func evict(_ withdrawals: [Withdrawal], of kind: PeerKind?, in write: WriteTransaction) throws -> Int {
+    guard !withdrawals.isEmpty else { return 0 }
     var evicted = 0
+    let former = kind == .big ? [] : try write.formerSites()
     for withdrawal in withdrawals {
       let (id, name) = (withdrawal.id, withdrawal.collection)
       // Unreadable documents stay.
@@ -150,7 +154,8 @@ extension EvictionScheduler {
       var known = withdrawal.known
       var hash: UInt64?
       if let copy {
-        guard !copy.vector.isEmpty, known.dominates(copy.vector) else { continue }
+        let isOwn = copy.vector.elements.contains { element in former.contains { $0.mayBe(element.writer) } }
+        guard !copy.vector.isEmpty, known.dominates(copy.vector), !isOwn else { continue }
         (known, hash) = (copy.vector, copy.hash)
       } else if case .withdrawn(let former, let formerHash)? = try write.leavingNote(for: id, in: collection)
         .flatMap({ LeavingState($0) })
