@@ -166,6 +166,75 @@
       }
     }
 
+    /// Writes a shared key as only its owner can read it.
+    private func write(_ key: DunlinSharedKey, to path: String) throws {
+      try Data("\(key.text)\n".utf8).write(to: URL(filePath: path))
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    }
+
+    @Test func `a replaced shared key is taken by a reload, and one that is the same closes nothing`()
+      async throws
+    {
+      var changed = RunningBigPeer.configuration(in: folder)
+      let path = folder.file("application.key")
+      let (former, next) = (DunlinSharedKey(), DunlinSharedKey())
+      try write(former, to: path)
+      changed.applications[0].identity = .sharedKey(file: path)
+      let configuration = changed
+      let place = try TemporaryDirectory()
+      try await RunningBigPeer.with(configuration) { running in
+        let api = try await running.api()
+        let application = try #require(running.bigPeer.applications?["default"])
+        #expect(try await running.bigPeer.reload(configuration).reopened == [])
+        #expect(running.bigPeer.applications?["default"] === application)
+
+        try self.write(next, to: path)
+        #expect(try await running.bigPeer.reload(configuration).reopened == ["default"])
+        #expect(try await running.bigPeer.reload(configuration).reopened == [])
+        #expect(try await api.execute("INSERT INTO c DOCUMENTS ({'_id': 1})").status == 200)
+        let address = try #require(running.bigPeer.applications?["default"]?.deviceAddresses.first)
+        let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
+        let device = try Dunlin(
+          path: place.path, identity: .sharedKey(appID: "default", key: next),
+          configuration: DunlinConfiguration(mapBytes: 1 << 30))
+        let subscription = try device.sync.registerSubscription(query: "SELECT * FROM c")
+        device.connect(host: "127.0.0.1", port: port)
+        try device.startSync()
+        var count = 0
+        for _ in 0..<600 where count == 0 {
+          count = try await device.store.execute(query: "SELECT * FROM c").items.count
+          if count == 0 { try await Task.sleep(for: .milliseconds(50)) }
+        }
+        #expect(count == 1)
+        withExtendedLifetime(subscription) {}
+        try device.close()
+
+        // What cannot be read changes nothing.
+        try "no key".write(toFile: path, atomically: false, encoding: .utf8)
+        await #expect(throws: ConfigurationError.self) { try await running.bigPeer.reload(configuration) }
+        #expect(try await api.execute("SELECT * FROM c").status == 200)
+      }
+    }
+
+    @Test func `a key that the server made may be replaced, and is no other one when it is gone`()
+      async throws
+    {
+      let configuration = RunningBigPeer.configuration(in: folder)
+      let path = configuration.applications[0].sharedKeyPath
+      try await RunningBigPeer.with(configuration) { running in
+        // The start has made it.
+        #expect(try await running.bigPeer.reload(configuration).reopened == [])
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        try FileManager.default.removeItem(atPath: path)
+        #expect(try await running.bigPeer.reload(configuration).reopened == [])
+        #expect(!FileManager.default.fileExists(atPath: path))
+        try self.write(try DunlinSharedKey(text), to: path)
+        #expect(try await running.bigPeer.reload(configuration).reopened == [])
+        try self.write(DunlinSharedKey(), to: path)
+        #expect(try await running.bigPeer.reload(configuration).reopened == ["default"])
+      }
+    }
+
     @Test func `lifetimes of deletions change while the application stays open`() async throws {
       var configuration = RunningBigPeer.configuration(in: folder)
       configuration.applications[0].limits.tombstoneLifetime = .seconds(60 * 86_400)

@@ -109,7 +109,7 @@
       case development
     }
 
-    let identity: Identity
+    var identity: Identity
     /// The intermediate authority, if the application has a login endpoint.
     let issuer: LoginIssuer?
     /// Signs requests to the login webhook.

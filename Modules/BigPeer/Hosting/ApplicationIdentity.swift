@@ -18,21 +18,35 @@
       try sharedKey.read(atMost: 1_024).map { try DunlinSharedKey(String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// The configured identity; a shared key that does not exist yet is made.
+    /// The contents of the files with the shared key; one that does not exist yet is made.
     ///
     /// - Parameter material: The contents of the files.
-    /// - Returns: The identity.
+    /// - Returns: The same, and no shared key is missing.
     /// - Throws: Why a key cannot be made.
+    func withSharedKey(_ material: ApplicationMaterial) throws -> ApplicationMaterial {
+      guard case .sharedKey(nil) = material.identity else { return material }
+      var material = material
+      // An opening since the files were read may have made it.
+      if let key = try ownSharedKey() {
+        material.identity = .sharedKey(key)
+      } else {
+        let key = DunlinSharedKey()
+        try sharedKey.replace(by: Array("\(key.text)\n".utf8))
+        material.identity = .sharedKey(key)
+      }
+      return material
+    }
+
+    /// The configured identity.
+    ///
+    /// - Parameter material: The contents of the files, with a shared key that exists.
+    /// - Returns: The identity.
+    /// - Throws: Why there is none.
     func dunlinIdentity(_ material: ApplicationMaterial) throws -> DunlinIdentity {
       switch material.identity {
       case .development: return .unsafeDevelopment(appID: id)
       case .sharedKey(let key?): return .sharedKey(appID: id, key: key)
-      case .sharedKey(nil):
-        // An opening since the files were read may have made it.
-        if let key = try ownSharedKey() { return .sharedKey(appID: id, key: key) }
-        let key = DunlinSharedKey()
-        try sharedKey.replace(by: Array("\(key.text)\n".utf8))
-        return .sharedKey(appID: id, key: key)
+      case .sharedKey(nil): throw BigPeerError("there is no shared key")
       case .certificate(let authority, let certificate):
         return .certificate(appID: id, authority: authority, certificate: certificate)
       case .intermediate(let issuer):

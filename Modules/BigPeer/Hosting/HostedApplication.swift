@@ -53,13 +53,14 @@
       _ configuration: BigPeerConfiguration.Application, _ material: ApplicationMaterial, logger: Logger
     ) throws {
       id = configuration.id
-      inUse = Mutex(InUse(configuration: configuration, material: material))
       var logger = logger
       logger[metadataKey: "application"] = "\(configuration.id)"
       self.logger = logger
       var opened: Dunlin?
       do {
         try Directory.make(configuration.folder)
+        let material = try configuration.withSharedKey(material)
+        inUse = Mutex(InUse(configuration: configuration, material: material))
         let dunlin = try Dunlin(
           path: configuration.storePath, identity: try configuration.dunlinIdentity(material),
           configuration: Self.dunlinConfiguration(configuration, logger))
@@ -136,6 +137,17 @@
       return statistics.failure != nil
     }
 
+    /// Whether the application can use other contents of its files while it stays open.
+    ///
+    /// It cannot use another shared key: nobody who has the former one may go on.
+    func canTake(_ material: ApplicationMaterial) -> Bool {
+      switch (self.material.identity, material.identity) {
+      // A file that the server made and that is gone means no other key: all devices have the former one.
+      case (.sharedKey(let former), .sharedKey(let next)): next == nil || next == former
+      default: true
+      }
+    }
+
     /// Uses renewed certificates, a renewed intermediate authority and other lifetimes of deletions.
     ///
     /// The new certificates are used for all connections and logins that begin after this call. A login
@@ -163,7 +175,11 @@
         try? setLifetimes(former, configuration.limits)
         throw BigPeerError("the application \(id): \(error)", underlying: error)
       }
-      inUse.withLock { $0 = InUse(configuration: configuration, material: material) }
+      inUse.withLock { inUse in
+        var material = material
+        if case .sharedKey = material.identity { material.identity = inUse.material.identity }
+        inUse = InUse(configuration: configuration, material: material)
+      }
     }
 
     /// Remembers deletions for as long as limits say, if they differ from those before.

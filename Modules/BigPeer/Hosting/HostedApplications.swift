@@ -221,13 +221,17 @@
       _ all: [(configuration: BigPeerConfiguration.Application, material: ApplicationMaterial)],
       _ changes: inout Changes, _ work: inout Work
     ) async throws {
-      let wanted = Dictionary(all.map { ($0.configuration.id, $0.configuration) }) { $1 }
+      let wanted = Dictionary(all.map { ($0.configuration.id, $0) }) { $1 }
       let served = self.all
       var broken: Set<String> = []
       // All that end do so first: what takes their place may need their addresses and directories.
       for application in served {
         let next = wanted[application.id]
-        let canStay = next.map { application.configuration.canBecome($0) } ?? false
+        let canStay =
+          next.map {
+            application.configuration.canBecome($0.configuration) && application.canTake($0.material)
+          }
+          ?? false
         let isFailed = application.isFailed
         if canStay, !isFailed { continue }
         // Nobody has asked for another one: that it cannot be opened is no mistake of the configuration.
