@@ -118,6 +118,27 @@
       }
     }
 
+    @Test func `the listener for monitoring names what is missing and no path, and the admin's says more`()
+      async throws
+    {
+      _ = try await keys()
+      let repair = try damage("second")
+      var changed = configuration()
+      changed.monitor.listen = ListenAddress(host: "127.0.0.1", port: 0)
+      let configuration = changed
+      try await RunningBigPeer.with(configuration) { running in
+        let nobody = try APIClient(running.addresses.monitor, token: nil)
+        let told = try await nobody.send("GET", "/readyz")
+        #expect(told.status == 503)
+        let detail = try JSON.parse(told.body)["detail"]?.text
+        #expect(detail == "second: not served")
+        let more = try await running.admin().send("GET", "/readyz").text
+        #expect(more.contains("second: not served: the application second: "), "\(more)")
+        #expect(try await nobody.send("GET", "/readyz?application=default").status == 200)
+      }
+      try repair()
+    }
+
     @Test func `an application is missing, too, when its directory or the key in it is damaged`() async throws
     {
       let keys = try await keys()

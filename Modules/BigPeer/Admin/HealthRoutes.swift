@@ -13,6 +13,9 @@
     /// Bounds what costs more than an answer; `nil` on a listener that only this machine reaches.
     var pace: MonitorPace?
 
+    /// Whether anybody may ask, so that answers must not say where files are.
+    private var isPublic: Bool { pace != nil }
+
     func add(to router: Router<ServerContext>) {
       // It only shows that the process answers.
       router.get("/healthz") { _, _ in text("ok\n") }
@@ -44,7 +47,12 @@
       guard id == nil || !missing.isEmpty || !served.isEmpty else {
         throw Problem(.notFound, "notFound", "there is no application with this id")
       }
-      return missing.map { "\($0.id): not served: \($0.reason)" } + served.compactMap { $0.fault }
+      return missing.map { isPublic ? "\($0.id): not served" : "\($0.id): not served: \($0.reason)" }
+        + served.compactMap { application in
+          application.fault.map {
+            isPublic ? "\(application.id): \($0.word)" : "\(application.id): \($0.text)"
+          }
+        }
     }
 
     private func text(_ text: String) -> Response {
@@ -54,21 +62,34 @@
     }
   }
 
+  /// Why an application cannot serve.
+  private struct Fault {
+    /// What anybody may know.
+    let word: String
+    /// What the administrator reads: it may name files.
+    let text: String
+
+    init(_ word: String, _ detail: String? = nil) {
+      self.word = word
+      text = detail ?? word
+    }
+  }
+
   extension HostedApplication {
     /// Why the application cannot serve; `nil` when it can.
-    fileprivate var fault: String? {
+    fileprivate var fault: Fault? {
       do {
         let statistics = try dunlin.store.statistics()
-        if let failure = statistics.failure { return "\(id): \(failure)" }
+        if let failure = statistics.failure { return Fault("the store has failed", "\(failure)") }
         if let shortage = statistics.shortage {
           lookForRoom()
-          return "\(id): full: \(shortage.message)"
+          return Fault("full", "full: \(shortage.message)")
         }
       } catch {
-        return "\(id): \(error)"
+        return Fault("the store has failed", "\(error)")
       }
-      if origin.isRestored { return "\(id): \(StoreOrigin.sentence)" }
-      return dunlin.isSyncActive ? nil : "\(id): devices cannot connect"
+      if origin.isRestored { return Fault("restored", StoreOrigin.sentence) }
+      return dunlin.isSyncActive ? nil : Fault("devices cannot connect")
     }
   }
 #endif

@@ -208,7 +208,8 @@
       } catch {
         let roots = authorityFile.map { "in \($0)" } ?? "of the system"
         throw WebError(
-          .untrusted, "\(address) cannot be verified: the authorities \(roots) cannot be read (\(error))")
+          .untrusted, "\(address) cannot be verified: the authorities \(roots) cannot be read (\(error))",
+          publicMessage: "\(address) cannot be verified: the authorities cannot be read")
       }
     }
 

@@ -22,10 +22,17 @@
     package let code: Code
     /// One sentence, in English, without a trailing full stop; names the address.
     package let message: String
+    /// The same sentence for others than the owner of this process: it names no file of this machine.
+    package let publicMessage: String
 
-    package init(_ code: Code, _ message: String) {
+    /// - Parameters:
+    ///   - code: The kind of failure.
+    ///   - message: One sentence.
+    ///   - publicMessage: What others may read in its place; `nil` if they may read the sentence.
+    package init(_ code: Code, _ message: String, publicMessage: String? = nil) {
       self.code = code
       self.message = message
+      self.publicMessage = publicMessage ?? message
     }
 
     package var description: String { message }

@@ -473,6 +473,27 @@
       try await receiver.stop()
     }
 
+    @Test func `a key does not learn where the server has the file with the authorities`() async throws {
+      let (receiver, base) = try await Self.receiver()
+      let folder = try TemporaryDirectory()
+      let path = folder.file("authorities.pem")
+      var changed = base
+      try FileManager.default.copyItem(atPath: try #require(base.webhookAuthorities), toPath: path)
+      changed.webhookAuthorities = path
+      let settings = changed
+      try await FeedServer.with(settings) { server in
+        try FileManager.default.removeItem(atPath: path)
+        let (id, _) = try await Self.add(server, Self.body("https://localhost:\(receiver.port)/"))
+        try await server.store["cars"].upsert(["_id": "a"])
+        try await Self.wait { server.feed.webhooks[id]?.progress.failures ?? 0 > 0 }
+        let answer = try await server.ask("GET", "/api/v4/webhooks/\(id)")
+        let failure = try #require(answer.fields.string("lastFailure"))
+        #expect(failure.hasSuffix(" cannot be verified: the authorities cannot be read"), "\(failure)")
+        #expect(!answer.text.contains(folder.path), "\(answer.text)")
+      }
+      try await receiver.stop()
+    }
+
     @Test func `a webhook that fails for too long is paused, says so, and goes on when it is asked to`()
       async throws
     {

@@ -45,7 +45,7 @@
           throw WebhookFailure(
             "\(web.host) leads to an address of a private network, where webhooks are with feed.allowPrivateAddresses alone"
           )
-        default: throw WebhookFailure(error.message)
+        default: throw WebhookFailure(error.publicMessage, logged: error.message)
         }
       }
       switch answer.status {

@@ -273,9 +273,10 @@
         }
         return (state.progress, state.progress.failures == 1)
       }
-      if isFirst { logger.warning("A delivery failed and is tried again: \(failure)") }
+      if isFirst { logger.warning("A delivery failed and is tried again: \(failure.logged)") }
       if progress.pause != nil {
-        logger.error("The webhook is paused, since it has failed \(progress.failures) times: \(failure)")
+        logger.error(
+          "The webhook is paused, since it has failed \(progress.failures) times: \(failure.logged)")
         return false
       }
       // Only the first failure is stored; otherwise each failure would cause a write.
