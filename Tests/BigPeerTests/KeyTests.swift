@@ -164,6 +164,27 @@
       }
     }
 
+    @Test func `a hint names no collection that the key must not know`() async throws {
+      try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder)) { running in
+        let all = try await running.api()
+        for name in ["secrets", "orders"] {
+          _ = try await all.execute("INSERT INTO \(name) DOCUMENTS ({'_id': 'a'})")
+        }
+        let key = try await Self.key(running, #"{"secretz":"write","orderz":"read","orders":"read"}"#)
+        for (api, statement, hint) in [
+          (all, "SELECT * FROM secretz", "; did you mean 'secrets'?"), (key, "SELECT * FROM secretz", ""),
+          (key, "DELETE FROM secretz WHERE n = 1", ""),
+          (key, "SELECT * FROM orderz", "; did you mean 'orders'?"),
+        ] {
+          let answer = try await api.execute(statement)
+          let name = statement.contains("secretz") ? "secretz" : "orderz"
+          expectEqual(
+            answer.fields["warnings"], .array([.string("there is no collection '\(name)' yet\(hint)")]),
+            "\(statement)")
+        }
+      }
+    }
+
     @Test func `a key has two secrets for as long as is said, and then the new one`() async throws {
       let configuration = RunningBigPeer.configuration(in: folder)
       let tokens = try await RunningBigPeer.with(configuration) { running -> [String] in

@@ -17,6 +17,8 @@ public final class StatementContext: Sendable {
   private let request = Atomic<UInt64>(0)
   private let profiling = Mutex<StatementProfile?>(nil)
   private let noted = Mutex<[StatementHint]>([])
+  /// The collections that hints may name; `nil` means all.
+  private let visibleNames = Mutex<(@Sendable (String) -> Bool)?>(nil)
   private let isCancelled = Atomic(false)
   private let isAlone = Atomic(false)
   private let remainingSteps: Atomic<Int>
@@ -93,7 +95,17 @@ public final class StatementContext: Sendable {
   static let hintLimit = 16
 
   /// Likely mistakes in the statement, a sentence each.
-  package var hints: [String] { noted.withLock { $0.map(\.message) } }
+  package var hints: [String] {
+    let mayName = visibleNames.withLock { $0 }
+    return noted.withLock { $0.map { $0.message(naming: mayName) } }
+  }
+
+  /// Restricts the collections that hints may name besides those of the statement.
+  ///
+  /// - Parameter mayName: Whether whoever reads the hints may know of a collection with documents.
+  package func restrictHints(to mayName: @escaping @Sendable (String) -> Bool) {
+    visibleNames.withLock { $0 = mayName }
+  }
 
   /// Records likely mistakes, each once.
   func note(_ hints: [StatementHint]) {

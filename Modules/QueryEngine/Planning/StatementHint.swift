@@ -10,10 +10,16 @@ enum StatementHint: Hashable, Sendable {
   /// A ``TextComparison`` that values of the field show to be a mistake, as a sentence.
   case textComparison(String)
 
+  /// One sentence, for those who may know of all collections.
+  var message: String { message(naming: nil) }
+
   /// One sentence.
-  var message: String {
+  ///
+  /// - Parameter mayName: Whether a collection that the statement does not name may be named; `nil` for all.
+  /// - Returns: The sentence, without a full stop.
+  func message(naming mayName: ((String) -> Bool)?) -> String {
     switch self {
-    case .unknownCollection(let collection): collection.message
+    case .unknownCollection(let collection): collection.message(naming: mayName)
     case .unknownField(let field): field.message
     case .documentByName(let document): document.message
     case .textComparison(let message): message
@@ -38,9 +44,10 @@ struct UnknownCollection: Hashable, Sendable {
   /// A similar name of a collection.
   let nearest: String?
 
-  var message: String {
-    "there is no collection '\(name.text.prefix(64))' yet"
-      + (nearest.map { "; did you mean '\($0.prefix(64))'?" } ?? "")
+  func message(naming mayName: ((String) -> Bool)?) -> String {
+    let named = nearest.flatMap { mayName?($0) ?? true ? $0 : nil }
+    return "there is no collection '\(name.text.prefix(64))' yet"
+      + (named.map { "; did you mean '\($0.prefix(64))'?" } ?? "")
   }
 }
 

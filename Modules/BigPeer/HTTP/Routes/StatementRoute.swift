@@ -108,6 +108,10 @@
       let context = application.parts.engine.makeContext(
         within: limits.statementTime, memoryBytes: limits.statementBytes)
       context.isAloneInTransaction()
+      // A key for some collections must not learn the names of others.
+      if key.collections != nil {
+        context.restrictHints { [key] in key.covers(.read, in: $0) }
+      }
       record.execute(context)
       return context
     }
