@@ -35,6 +35,38 @@
       #expect(context.description == Self.parent)
     }
 
+    /// Members with values of many bytes.
+    private static func long(_ count: Int) -> [String] {
+      (0..<count).map { "k\($0)=\(String(repeating: "x", count: 250))" }
+    }
+
+    /// Short members in one list.
+    private static func short(_ count: Int) -> String {
+      (0..<count).map { "k\($0)=1" }.joined(separator: ",")
+    }
+
+    /// Values of the header, and what is handed on of them.
+    private static let states: [(sent: [String], handedOn: String?)] = [
+      (["a=1"], "a=1"), (["a=1,b=2"], "a=1,b=2"), (["a=1", "b=2"], "a=1,b=2"),
+      ([" a=1 ,\t,b=2,"], "a=1,b=2"), (["0t@sys=x/y z!"], "0t@sys=x/y z!"), ([], nil), ([""], nil),
+      (["a"], nil), (["a="], nil), (["=1"], nil), (["A=1"], nil), (["a=1=2"], nil), (["a=1,a=2"], nil),
+      (["a=\u{e9}"], nil), (["@a=1"], nil), (["a@=1"], nil), (["a@b@c=1"], nil), (["a=1,b"], nil),
+      ([long(1)[0] + "1234567"], nil), ([String(repeating: "a", count: 257) + "=1"], nil),
+      ([short(32)], short(32)), ([short(33)], nil),
+      // The third member would be too much.
+      (long(3), long(2).joined(separator: ",")), ([String(repeating: "a", count: 9_000)], nil),
+    ]
+
+    @Test(arguments: Self.states)
+    func `a tracestate is handed on beside its traceparent, in whole members`(
+      states: [String], handedOn: String?
+    ) throws {
+      let context = try #require(TraceContext(Self.parent, states: states))
+      #expect(context.state == handedOn)
+      #expect(context.headers.map(\.value) == [Self.parent] + (handedOn.map { [$0] } ?? []))
+      #expect(TraceContext("", states: states) == nil)
+    }
+
     @Test func `an answer has the request's id and its trace, and so does the line of the log`()
       async throws
     {
@@ -42,8 +74,9 @@
       try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder), logger: lines.logger) {
         running in
         let api = try await running.api()
-        let sent = ["X-Request-Id": "shop-7:a/b", "traceparent": Self.parent]
+        let sent = ["X-Request-Id": "shop-7:a/b", "traceparent": Self.parent, "tracestate": "a=1, b=2"]
         let answer = try await api.execute("SELECT * FROM c", headers: sent)
+        #expect(answer.headers["tracestate"] == "a=1,b=2")
         #expect(answer.headers["x-request-id"] == "shop-7:a/b")
         #expect(answer.headers["traceparent"] == Self.parent)
         // A problem has them, too, and so has what the administrator asks for.
@@ -56,10 +89,12 @@
         var made: Set<String> = []
         for id in ["", "a b", String(repeating: "x", count: 129), "a\"b", "a;b"] {
           let answer = try await api.execute(
-            "SELECT * FROM c", headers: ["X-Request-Id": id, "traceparent": "00-0-0-00"])
+            "SELECT * FROM c",
+            headers: ["X-Request-Id": id, "traceparent": "00-0-0-00", "tracestate": "a=1"])
           let given = try #require(answer.headers["x-request-id"])
           expect(given.wholeMatch(of: /[0-9a-f]{32}/) != nil, "\(id): \(given)")
           expectEqual(answer.headers["traceparent"], nil)
+          expectEqual(answer.headers["tracestate"], nil)
           made.insert(given)
         }
         #expect(made.count == 5, "each is another one")
@@ -80,7 +115,7 @@
         let body =
           "{\"url\":\"https://localhost:\(receiver.port)/\",\"statement\":\"SELECT * FROM cars\"}"
         #expect(try await api.post("/api/v4/webhooks", body).status == 201)
-        let sent = ["traceparent": Self.parent]
+        let sent = ["traceparent": Self.parent, "tracestate": "a=1"]
         _ = try await api.execute("INSERT INTO cars DOCUMENTS ({'_id': 1})", headers: sent)
         while receiver.requests.isEmpty { await pause() }
         _ = try await api.execute("INSERT INTO cars DOCUMENTS ({'_id': 2})")
@@ -88,6 +123,7 @@
       }
       let heads = receiver.requests.map { $0.head.lowercased() }
       #expect(heads.first?.contains("traceparent: \(Self.parent)") == true, "\(heads)")
+      #expect(heads.first?.contains("tracestate: a=1") == true, "\(heads)")
       #expect(heads.dropFirst().allSatisfy { !$0.contains("traceparent") }, "\(heads)")
     }
 

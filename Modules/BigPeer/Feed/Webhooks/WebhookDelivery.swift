@@ -116,7 +116,7 @@
       return [
         ("Dunlin-Webhook-Id", webhook.id), ("Dunlin-Delivery-Id", id),
         (WebhookSignature.header, WebhookSignature.value(body, secrets: secrets, at: time)),
-      ] + (trace.map { [(name: HTTPField.Name.traceParent.rawName, value: $0.description)] } ?? [])
+      ] + (trace?.headers ?? []).map { (name: $0.name.rawName, value: $0.value) }
     }
   }
 #endif

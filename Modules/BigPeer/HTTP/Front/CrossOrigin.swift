@@ -9,9 +9,9 @@
     let origins: Set<String>
 
     private static let allowedHeaders =
-      "Authorization, Content-Type, Dunlin-Transaction, Idempotency-Key, Last-Event-ID, traceparent, X-DITTO-TXN-ID, X-Request-Id"
+      "Authorization, Content-Type, Dunlin-Transaction, Idempotency-Key, Last-Event-ID, traceparent, tracestate, X-DITTO-TXN-ID, X-Request-Id"
     private static let exposedHeaders =
-      "Dunlin-Transaction, Idempotency-Replayed, Retry-After, traceparent, X-Request-Id"
+      "Dunlin-Transaction, Idempotency-Replayed, Retry-After, traceparent, tracestate, X-Request-Id"
     /// How long a browser may cache a preflight response, in seconds.
     private static let age = 600
 

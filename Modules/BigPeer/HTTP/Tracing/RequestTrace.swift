@@ -20,7 +20,7 @@
       id = ids.count == 1 && Self.isID(ids[0]) ? ids[0] : Self.makeID()
       // Two of them are none, as nobody knows which one holds.
       let contexts = headers[values: .traceParent]
-      context = contexts.count == 1 ? TraceContext(contexts[0]) : nil
+      context = contexts.count == 1 ? TraceContext(contexts[0], states: headers[values: .traceState]) : nil
     }
 
     /// Whether a text can stand in a log and in a header as it is: letters, digits and a few characters.
@@ -44,7 +44,7 @@
 
     /// The headers of the answer, and of what is asked on behalf of the request.
     var headers: [(name: HTTPField.Name, value: String)] {
-      [(.requestID, id)] + (context.map { [(.traceParent, $0.description)] } ?? [])
+      [(.requestID, id)] + (context?.headers ?? [])
     }
 
     /// The fields in the log.
@@ -63,6 +63,8 @@
     static let requestID = tracing("X-Request-Id")
     /// The place of a request in a distributed trace.
     static let traceParent = tracing("traceparent")
+    /// What systems of tracing add to that place.
+    static let traceState = tracing("tracestate")
 
     private static func tracing(_ text: String) -> HTTPField.Name {
       guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is no header's name") }
