@@ -276,4 +276,27 @@ import Testing
     #expect(!sent.contains(.compare))
     #expect(try cloud.document("mine:2") == ["n": .int(2)])
   }
+
+  @Test(arguments: [("mine:1", true), ("other:1", false)])
+  func `damage is reported to a peer that may read the document, and to no other`(id: String, isTold: Bool)
+    throws
+  {
+    let network = TestNetwork(seed: 1)
+    network.access = { $0.name == "ann" ? Self.access : .everything }
+    let cloud = try network.addPeer("cloud", .big)
+    let ann = try network.addPeer("ann")
+    for peer in [cloud, ann] { try peer.subscribe("SELECT * FROM things") }
+    for id in ["mine:1", "mine:2", "other:1"] {
+      try cloud.put(id, ["text": .string("the words of \(id).")])
+    }
+    try cloud.distribute()
+    #expect(try cloud.damage("the words of \(id).", by: "The words of \(id).") >= 1)
+    let (end, other) = try network.connect(cloud, ann)
+    try network.settle()
+    #expect(end.session.progress.damagedDocuments == 1)
+    #expect(other.session.progress.isPeerUnreadable == isTold)
+    #expect((other.caughtUp == nil) == isTold)
+    #expect((end.session.progress.confirmedSequence == nil) == isTold)
+    #expect(network.endpoints.allSatisfy { $0.closed == nil })
+  }
 }

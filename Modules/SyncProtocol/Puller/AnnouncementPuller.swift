@@ -270,7 +270,7 @@ final class AnnouncementPuller {
           collection, document.id,
           damaged: {
             found = LocalCopy(isLacking: false)
-            context.reportDamaged($0)
+            context.reportDamage(named: $0)
           }
         ) { place, record, summary in
           let id = document.id.bytes.span.bytes

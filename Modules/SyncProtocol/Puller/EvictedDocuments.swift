@@ -39,10 +39,13 @@ final class EvictedDocuments {
   var count: Int { before.count }
 
   /// Records evictions in collections to which this peer does not subscribe.
+  ///
+  /// Those of documents that the sender may not read do not count: it could see what follows from them.
   func noteUnwanted(_ commit: Commit) {
     for change in commit.changes where change.kind == .evict && !pull.interest.covers(change.collection.name)
     {
-      unwanted.insert(change.collection.name)
+      let name = change.collection.name
+      if context.gatekeeper?.mayRead(name, change.id) ?? true { unwanted.insert(name) }
     }
   }
 

@@ -34,7 +34,7 @@ struct HeldDocuments: ReconcilingSet {
             known, item.id,
             damaged: {
               isSame = true
-              context.reportDamaged($0)
+              context.reportDamage(named: $0)
             }
           ) { _, record, summary in
             isSame = Fingerprint.hash(id: item.id.bytes.span.bytes, summary: summary) == item.hash

@@ -130,7 +130,7 @@ extension Puller {
     }
     if outcome.hasLostSegments { pull.due = .everything }
     context.statistics.transactionsMissingBase += UInt64(outcome.missing.count)
-    for record in outcome.damaged { context.reportDamaged(record) }
+    for record in outcome.damaged { context.reportDamage(named: record) }
     for document in outcome.exceeding { context.reportExceeding(document) }
     for versions in outcome.missing {
       guard versions.count <= SyncLimits.transactionDocuments else {

@@ -4,27 +4,48 @@ import Failpoints
 
 /// Reports of what cannot be read, does not leave, or shows that this store is a copy.
 extension SessionContext {
-  /// Reports unreadable documents: each one to the application, and once to the peer that there are some.
+  /// Reports unreadable documents that this end has found: each one to the application, and once to the peer
+  /// that there are some.
   ///
-  /// The report precedes everything that depends on it.
-  func reportDamaged(_ record: DamagedRecord) {
-    let isFirst = !unreadable.isHere
+  /// The report precedes everything that depends on it. What the peer may not read counts as absent toward
+  /// it, so its damage is not reported to it.
+  func reportDamaged(_ record: DamagedRecord) { report(record, isNamed: false) }
+
+  /// Reports an unreadable document of which the peer has sent the id or the state.
+  ///
+  /// The peer hears of it whatever it may read: what it has sent has not arrived.
+  func reportDamage(named record: DamagedRecord) { report(record, isNamed: true) }
+
+  private func report(_ record: DamagedRecord, isNamed: Bool) {
     if let span = record.span {
-      guard let range = unreadable.insert(record, span, in: store) else { return }
-      report(.unreadable(range))
-    } else {
-      guard unreadable.insert(record) else { return }
+      if let range = unreadable.insert(record, span, in: store) { report(.unreadable(range)) }
+      // No document may be missing.
+      guard unreadable.ranges.contains(where: { $0.collection.isSame(as: record.collection) }) else { return }
+    } else if unreadable.insert(record) {
       report(.damaged(collection: record.collection, id: record.id))
     }
-    if isFirst, !SyncDefect.unreadableNotTold.isPlanted { send(.unreadable) }
+    if isNamed || mayRead(record) { noteUnreadable() }
+  }
+
+  /// Returns whether the peer may read a damaged document; `true` if its id cannot be read and the peer may
+  /// read some documents of its collection.
+  private func mayRead(_ record: DamagedRecord) -> Bool {
+    guard let id = record.id else { return access.mayRead(record.collection) }
+    return access.mayRead(record.collection, id.bytes.span.bytes)
+  }
+
+  /// Tells the peer, once, that this end cannot read or merge everything.
+  private func noteUnreadable() {
+    guard !unreadable.isHere else { return }
+    unreadable.isHere = true
+    if !SyncDefect.unreadableNotTold.isPlanted { send(.unreadable) }
   }
 
   /// Reports a document of the peer that cannot be merged, once per collection and reason to the application.
   func reportExceeding(_ document: ExceedingDocument) {
-    let isFirst = !unreadable.isHere
     unreadable.insert(DocumentName(collection: document.collection, id: document.id))
     reportRefused(document.collection, document.reason)
-    if isFirst, !SyncDefect.unreadableNotTold.isPlanted { send(.unreadable) }
+    noteUnreadable()
   }
 
   func reportUnreadable(_ log: DamagedLog) {

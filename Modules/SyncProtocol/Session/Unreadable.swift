@@ -17,8 +17,10 @@ struct Unreadable {
   /// Whether the peer has reported that it cannot read or merge everything.
   var isAtPeer = false
 
-  /// Whether this end cannot read or merge everything.
-  var isHere: Bool { !ranges.isEmpty || !documents.isEmpty || !exceeding.isEmpty }
+  /// Whether this end cannot read or merge everything that concerns the peer.
+  ///
+  /// Damaged documents that the peer may not read do not concern it.
+  var isHere = false
   /// Whether either end cannot.
   var isAnywhere: Bool { isAtPeer || isHere }
 
