@@ -12,6 +12,10 @@ package enum SyncLimits {
   package static let tolerableLead = UInt64(HybridClock.maximumLead / .milliseconds(1))
   /// The maximum of a frame's length field.
   package static let frameBytes = 128 << 10
+  /// Notices, or requests, that are sent together to a peer that may not read everything; fewer at the end.
+  package static let cutNotices = 512
+  /// Questions that one frame has at most.
+  package static let cutQuestions = 100
   /// Documents that a sender will send without requests, below which it gives no forecast of them.
   package static let forecastDocuments: UInt64 = 64
   /// Visited records after which a forecast is corrected for the first time.

@@ -299,4 +299,35 @@ import Testing
     #expect((end.session.progress.confirmedSequence == nil) == isTold)
     #expect(network.endpoints.allSatisfy { $0.closed == nil })
   }
+
+  /// Returns the answers to a question for what does not match, of a store that visits few records in a call.
+  private func listing(_ hidden: Int) throws -> [[UInt8]] {
+    let raw = try RawPeer {
+      $0.access = Self.access
+      $0.tuning.calls.records = 8
+    }
+    try raw.open()
+    try raw.peer.write { write in
+      for (name, count) in [("mine", 40), ("other", hidden)] {
+        for number in 0..<count {
+          try write.upsert(["n": .int(0)], id: try DocumentID("\(name):\(number)"), into: "things")
+        }
+      }
+    }
+    raw.perform(raw.session.committed(raw.peer.takeCommits(), now: raw.now))
+    try raw.sendInterest("SELECT * FROM things WHERE n = 1")
+    raw.send(.compare) { out in
+      out.writeVarint(1)
+      out.writeVarint(1)
+      RangeQuestion.rest(1, KeyRange(collection: "things")).encode(to: &out)
+    }
+    try #require(raw.closed == nil)
+    return raw.sent(.answer)
+  }
+
+  @Test func `a listing does not show how many documents were passed over`() throws {
+    let few = try listing(1)
+    #expect(few.count == 1)
+    #expect(few == (try listing(300)))
+  }
 }

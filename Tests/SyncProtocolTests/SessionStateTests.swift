@@ -139,7 +139,7 @@ import Testing
   @Test func `a served reconciliation closes once, after its last document is sent`() {
     var served = ServedReconciliation()
     #expect(!served.isRunning)
-    served.begin(4, isVoid: false, start: 7, lastDocument: DocumentNumber(9))
+    served.begin(4, isVoid: false, start: 7, lastDocument: DocumentNumber(9), cutsByContent: false)
     #expect(served.isActive && !served.isAsked && served.askedAt == nil)
     served.noteAsked(now: .seconds(2))
     #expect(served.isActive && served.askedAt == .seconds(2))

@@ -117,6 +117,6 @@ enum NoticeTask {
   /// Send notices of all held documents.
   ///
   /// With a number, only documents that the other side has reported count, and only while that number is
-  /// current.
-  case reportHeld(HeldScan, number: UInt64?)
+  /// current. `found` are documents whose notices do not fill a frame yet.
+  case reportHeld(HeldScan, number: UInt64?, found: [DocumentID])
 }

@@ -146,10 +146,10 @@ final class NoticeExchange<Role: NoticeRole> {
     for step in steps {
       switch step {
       case .report(let ids): tasks.append(.report(collection, ids[...]))
-      case .reportAll: tasks.append(.reportHeld(HeldScan(own, collection), number: nil))
+      case .reportAll: tasks.append(.reportHeld(HeldScan(own, collection), number: nil, found: []))
       case .lookAtAll(let number):
         SyncPoint.lookedAtAll.reached()
-        tasks.append(.reportHeld(HeldScan(own, collection), number: number))
+        tasks.append(.reportHeld(HeldScan(own, collection), number: number, found: []))
       case .count(let number): tasks.append(.count(HeldScan(own, collection), 0, number: number))
       case .fill(let number, let size):
         tasks.append(.fill(HeldScan(own, collection), IDFilter(byteCount: size.byteCount), number: number))
@@ -181,7 +181,10 @@ final class NoticeExchange<Role: NoticeRole> {
       if role.covers(collection) { role.send(try role.notices(of: now, in: collection)) }
       let rest = ids.dropFirst(now.count)
       if !rest.isEmpty { tasks.prepend(.report(collection, rest)) }
-    case .reportHeld(let scan, let number): try reportHeld(scan, number: number, budget: &budget)
+    case .reportHeld(let scan, let number, let found):
+      try context.access.partialRule(of: scan.collection) == nil
+        ? reportHeld(scan, number: number, budget: &budget)
+        : reportReadable(scan, number: number, after: found, budget: &budget)
     }
   }
 
@@ -240,7 +243,35 @@ final class NoticeExchange<Role: NoticeRole> {
     }
     budget = min(budget, left)
     role.send(notices)
-    guard scan.isDone else { return tasks.prepend(.reportHeld(scan, number: number)) }
+    guard scan.isDone else { return tasks.prepend(.reportHeld(scan, number: number, found: [])) }
+    if let number { halves[collection].finishLook(under: number) }
+  }
+
+  /// Reports held documents to another side that may not read all of them.
+  ///
+  /// Notices are sent once they fill a frame, and not at the end of each call: where a call ends depends on
+  /// the other documents. Their states are looked up then, since a call can be long after the one before.
+  private func reportReadable(
+    _ scan: HeldScan, number: UInt64?, after found: [DocumentID], budget: inout Int
+  ) throws(SyncError) {
+    var (scan, found) = (scan, found)
+    let (collection, gatekeeper, visits) = (scan.collection, context.gatekeeper, role.noticeVisits)
+    let half = halves[collection]
+    if let number, !half.looks(under: number) { return }
+    var left = budget
+    try context.step(&scan, role.interest, budget: &budget) { id, _, _, _ in
+      guard number == nil || half.reports(IDFilter.hash(id)), gatekeeper?.mayRead(collection, id) ?? false
+      else { return }
+      found.append(DocumentID(trusted: id.copied))
+      left -= 1 + visits
+    }
+    budget = min(budget, left)
+    while found.count >= SyncLimits.cutNotices || scan.isDone && !found.isEmpty {
+      let now = found.prefix(SyncLimits.cutNotices)
+      role.send(try role.notices(of: now, in: collection))
+      found.removeFirst(now.count)
+    }
+    guard scan.isDone else { return tasks.prepend(.reportHeld(scan, number: number, found: found)) }
     if let number { halves[collection].finishLook(under: number) }
   }
 }

@@ -27,7 +27,7 @@ extension Puller {
     pull.enter(.asking)
     // An empty list of questions still shows the sender that this peer has everything.
     if names.isEmpty { sendQuestions([]) }
-    reconciler.begin(names)
+    reconciler.begin(names, cutsByContent: context.access.reading != .everything)
     // What the sender itself may not read is in no fingerprint of this peer. So a removal of that by the
     // sender shows in no comparison.
     for name in names where context.access.partialRule(of: name) != nil { reconciler.listRest(of: name) }

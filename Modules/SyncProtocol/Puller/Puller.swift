@@ -181,13 +181,14 @@ final class Puller {
 
   /// Sends the collected questions, requests (wants) and notices (haves).
   func flush() {
-    let output = reconciler.removeOutput()
-    if !output.questions.isEmpty {
-      context.statistics.roundTrips += 1
-      for chunk in output.questions.pieces(of: 100) { sendQuestions(chunk) }
+    for output in reconciler.removeOutput(mostOpen: context.tuning.rangesInFlight) {
+      if !output.questions.isEmpty {
+        context.statistics.roundTrips += 1
+        for chunk in output.questions.pieces(of: SyncLimits.cutQuestions) { sendQuestions(chunk) }
+      }
+      pull.sendWants(output.wants, reconciliation: pull.reconciliation, isTransaction: false)
+      pull.sendHaves(output.haves, reconciliation: pull.reconciliation)
     }
-    pull.sendWants(output.wants, reconciliation: pull.reconciliation, isTransaction: false)
-    pull.sendHaves(output.haves, reconciliation: pull.reconciliation)
   }
 
   func sendQuestions(_ questions: ArraySlice<RangeQuestion>) {

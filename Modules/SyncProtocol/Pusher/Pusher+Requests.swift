@@ -41,7 +41,9 @@ extension Pusher {
     let isOfAll = !peer.holding.isKnown && !isVoid
     if !isVoid { peer.holding.follow() }
     let (sequence, last) = try context.read { ($0.sequence, $0.lastNumber) }
-    peer.reconciliation.begin(number, isVoid: isVoid, start: sequence, lastDocument: last)
+    peer.reconciliation.begin(
+      number, isVoid: isVoid, start: sequence, lastDocument: last,
+      cutsByContent: context.access.reading != .everything)
     checkpoints.begin(under: context.policyHash)
     feed.reconcile(isOfAll: isOfAll)
   }

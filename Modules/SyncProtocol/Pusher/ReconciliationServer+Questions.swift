@@ -92,11 +92,10 @@ private struct InterestingDocuments: RespondingSet {
   }
 
   func rest(
-    of range: KeyRange, from start: [UInt8], budget: inout Int
-  ) throws(SyncError) -> (items: [DocumentHash], next: [UInt8]?) {
-    var items: [DocumentHash] = []
-    var (bytes, left) = (0, budget)
-    var next: [UInt8]?
+    of range: KeyRange, from start: [UInt8], after heldBytes: Int, budget: inout Int
+  ) throws(SyncError) -> RestPart {
+    var part = RestPart()
+    var (bytes, left) = (heldBytes, budget)
     try server.context.read { snapshot in
       guard let collection = try snapshot.collection(range.collection),
         let matcher = server.peer.interest.matcher(for: collection)
@@ -105,20 +104,25 @@ private struct InterestingDocuments: RespondingSet {
         in: collection, from: start, to: range.to.isEmpty ? nil : range.to,
         damaged: server.context.reportDamaged
       ) { _, id, summary, record in
-        guard left > 0, bytes < 48 << 10 else {
-          next = id.copied
+        guard left > 0 else {
+          part.next = id.copied
           return false
         }
         left -= 1
         guard !matcher.hides(id, record), !matcher.matches(id, record) else { return true }
-        items.append(
+        // It ends before a document that it lists, so that its end does not depend on any other.
+        guard bytes < 48 << 10 else {
+          (part.next, part.isFull) = (id.copied, true)
+          return false
+        }
+        part.items.append(
           DocumentHash(id: DocumentID(trusted: id.copied), hash: Fingerprint.hash(id: id, summary: summary)))
         bytes += id.byteCount + 11
         return true
       }
     }
     budget = left
-    return (items, next)
+    return part
   }
 
   func clear(_ collection: String) -> Cleared? { server.context.gatekeeper?.clear(gathered: collection) }

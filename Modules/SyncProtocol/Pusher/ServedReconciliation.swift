@@ -58,13 +58,17 @@ struct ServedReconciliation {
   init() {}
 
   /// Begins a reconciliation; the one before it was broken off.
-  mutating func begin(_ number: UInt64, isVoid: Bool, start: UInt64, lastDocument: DocumentNumber) {
+  ///
+  /// Toward a peer that may not read everything, its frames are cut by their content (`cutsByContent`).
+  mutating func begin(
+    _ number: UInt64, isVoid: Bool, start: UInt64, lastDocument: DocumentNumber, cutsByContent: Bool
+  ) {
     enter(.asking)
     self.number = number
     self.isVoid = isVoid
     self.start = start
     self.lastDocument = lastDocument
-    responder = RangeResponder(records: Int(lastDocument.rawValue))
+    responder = RangeResponder(records: Int(lastDocument.rawValue), cutsByContent: cutsByContent)
   }
 
   /// Whether questions or requests are still open, or documents are still to be queued.

@@ -43,7 +43,10 @@ struct RangeReconciler {
     /// Compare a listing with what is held; `missing` is how many documents it was expected to lack.
     case items(collection: String, ArraySlice<DocumentHash>, missing: UInt64)
     /// Send notices of held documents that were not listed; the sender holds `others` other documents.
-    case leftovers(KeyRange, listed: Set<DocumentID>, others: UInt64, start: [UInt8])
+    ///
+    /// `found` are those whose notices do not fill a frame yet.
+    case leftovers(
+      KeyRange, listed: Set<DocumentID>, others: UInt64, start: [UInt8], found: [DocumentHave])
     /// Request listed documents that are held here in another state.
     case rest(collection: String, ArraySlice<DocumentHash>)
   }
@@ -57,6 +60,10 @@ struct RangeReconciler {
     var missing: UInt64
   }
 
+  /// Whether output ends only where it fills frames or is complete, and not where a call ends.
+  ///
+  /// A call ends after some work. That would show how many documents are here which the sender may not read.
+  private(set) var cutsByContent = false
   private var tasks = WorkQueue<Task>()
   private var open: [UInt64: OpenQuestion] = [:]
   private var nextRequest: UInt64 = 1
@@ -69,6 +76,8 @@ struct RangeReconciler {
   private var questions: [RangeQuestion] = []
   private(set) var wants: [DocumentWant] = []
   private(set) var haves: [DocumentHave] = []
+  /// Output that fills frames.
+  private var full: [Output] = []
   /// How many documents are found or expected to be missing here, including those that have arrived since.
   ///
   /// Whole collections that the sender sends without requests are not counted.
@@ -113,8 +122,9 @@ struct RangeReconciler {
   // MARK: - Beginning
 
   /// Drops all earlier state and starts to compare collections.
-  mutating func begin(_ collections: [String]) {
+  mutating func begin(_ collections: [String], cutsByContent: Bool = false) {
     self = RangeReconciler(nextRequest: nextRequest)
+    self.cutsByContent = cutsByContent
     for name in collections { compare(name) }
   }
 
@@ -204,7 +214,8 @@ struct RangeReconciler {
         return askForRest(range)
       }
     }
-    tasks.append(.leftovers(range, listed: Set(items.map(\.id)), others: all, start: range.from))
+    tasks.append(
+      .leftovers(range, listed: Set(items.map(\.id)), others: all, start: range.from, found: []))
   }
 
   // MARK: - Work
@@ -222,13 +233,14 @@ struct RangeReconciler {
         // What is requested counts; what was expected of the others counts until all are compared.
         replaceMissing(rest.isEmpty ? missing : 0, by: UInt64(lacking.count))
         if !rest.isEmpty { tasks.prepend(.items(collection: collection, rest, missing: missing)) }
-      case .leftovers(let range, let listed, let others, let start):
-        try reportLeftovers(range, listed, others, from: start, documents, budget: &budget)
+      case .leftovers(let range, let listed, let others, let start, let found):
+        try reportLeftovers(range, listed, others, from: start, after: found, documents, budget: &budget)
       case .rest(let collection, let items):
         let (now, rest) = Self.cut(items, &budget)
         wants += try documents.differing(now, of: collection)
         if !rest.isEmpty { tasks.prepend(.rest(collection: collection, rest)) }
       }
+      cutFull()
     }
   }
 
@@ -241,12 +253,39 @@ struct RangeReconciler {
   }
 
   /// Adds notices to the collected output.
-  mutating func report(_ found: [DocumentHave]) { haves += found }
+  mutating func report(_ found: [DocumentHave]) {
+    haves += found
+    cutFull()
+  }
 
-  /// Removes and returns the collected output.
-  mutating func removeOutput() -> Output {
-    defer { (questions, wants, haves) = ([], [], []) }
-    return Output(questions: questions, wants: wants, haves: haves)
+  /// Removes and returns the collected output, in the order in which it is to be sent.
+  ///
+  /// Where frames are cut by content, what does not fill a frame stays while work goes on that does not wait
+  /// for answers, of which there are at most `mostOpen`.
+  mutating func removeOutput(mostOpen: Int) -> [Output] {
+    defer { full = [] }
+    guard cutsByContent, hasTasks, openCount < mostOpen else {
+      defer { (questions, wants, haves) = ([], [], []) }
+      return full + [Output(questions: questions, wants: wants, haves: haves)]
+    }
+    return full
+  }
+
+  /// Sets aside what fills frames, so that the order does not depend on where a call ends.
+  private mutating func cutFull() {
+    guard cutsByContent else { return }
+    while questions.count >= SyncLimits.cutQuestions {
+      full.append(Output(questions: Array(questions.prefix(SyncLimits.cutQuestions))))
+      questions.removeFirst(SyncLimits.cutQuestions)
+    }
+    while wants.count >= SyncLimits.cutNotices {
+      full.append(Output(wants: Array(wants.prefix(SyncLimits.cutNotices))))
+      wants.removeFirst(SyncLimits.cutNotices)
+    }
+    while haves.count >= SyncLimits.cutNotices {
+      full.append(Output(haves: Array(haves.prefix(SyncLimits.cutNotices))))
+      haves.removeFirst(SyncLimits.cutNotices)
+    }
   }
 
   private mutating func compare(
@@ -311,18 +350,24 @@ struct RangeReconciler {
 
   private mutating func reportLeftovers(
     _ range: KeyRange, _ listed: Set<DocumentID>, _ others: UInt64, from start: [UInt8],
-    _ documents: some ReconcilingSet, budget: inout Int
+    after former: [DocumentHave], _ documents: some ReconcilingSet, budget: inout Int
   ) throws(SyncError) {
     // All held documents are scanned when the sender's filter arrives.
     guard !lookedAt.contains(TextKey(range.collection)) else { return }
-    let (found, next) = try documents.leftovers(of: range, without: listed, from: start, budget: &budget)
-    if !found.isEmpty {
-      guard try documents.reportsOneByOne(UInt64(found.count), of: range.collection, facing: others) else {
+    let (more, next) = try documents.leftovers(of: range, without: listed, from: start, budget: &budget)
+    var found = former + more
+    let size = cutsByContent ? SyncLimits.cutNotices : max(found.count, 1)
+    while found.count >= size || next == nil && !found.isEmpty {
+      let now = found.prefix(size)
+      guard try documents.reportsOneByOne(UInt64(now.count), of: range.collection, facing: others) else {
         lookedAt.insert(TextKey(range.collection))
         return
       }
-      haves += found
+      haves += now
+      found.removeFirst(now.count)
     }
-    if let next { tasks.prepend(.leftovers(range, listed: listed, others: others, start: next)) }
+    if let next {
+      tasks.prepend(.leftovers(range, listed: listed, others: others, start: next, found: found))
+    }
   }
 }

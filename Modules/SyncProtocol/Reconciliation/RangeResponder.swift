@@ -13,11 +13,27 @@ protocol RespondingSet {
   /// Returns the number of compacted tombstones of a collection.
   func certificateCount(of collection: String) throws(SyncError) -> UInt64
   /// Returns documents of a range that do not match, from an id on, until the budget or one frame is used up.
+  ///
+  /// The frame already has `bytes` of them.
   func rest(
-    of range: KeyRange, from start: [UInt8], budget: inout Int
-  ) throws(SyncError) -> (items: [DocumentHash], next: [UInt8]?)
+    of range: KeyRange, from start: [UInt8], after bytes: Int, budget: inout Int
+  ) throws(SyncError) -> RestPart
   /// Returns permission to disclose ids and counts of a collection; `nil` if the peer must not see them.
   func clear(_ collection: String) -> Cleared?
+}
+
+/// A part of the documents of a range that do not match.
+struct RestPart {
+  var items: [DocumentHash] = []
+  /// The id from which the listing goes on; `nil` at the end of the range.
+  var next: [UInt8]?
+  /// Whether the frame is full, and there is at least one more document to list.
+  var isFull = false
+
+  /// The bytes that documents take in a frame.
+  static func byteCount(of items: [DocumentHash]) -> Int {
+    items.reduce(0) { $0 + $1.id.bytes.count + 11 }
+  }
 }
 
 /// The sender's half of range-based set reconciliation: questions about ranges go in, answers come out.
@@ -30,7 +46,8 @@ struct RangeResponder {
     case compare(RangeQuestion, Fingerprint?, RangeScan)
     /// Compute the fingerprints of the subranges between known bounds.
     case subranges(RangeQuestion, RangeScan)
-    case rest(RangeQuestion, start: [UInt8])
+    /// List what does not match, from an id on, after what is listed for the next answer.
+    case rest(RangeQuestion, start: [UInt8], listed: [DocumentHash])
   }
 
   private var tasks = WorkQueue<Task>()
@@ -43,10 +60,15 @@ struct RangeResponder {
   /// Honest questions divide ranges into ever smaller ones, and visit each record only a few times.
   private var visited = 0
   private let mostVisited: Int
+  /// Whether answers and frames end only where they are full or complete, and not where a call ends.
+  ///
+  /// A call ends after some work. That would show how many documents there are which the peer may not read.
+  private let cutsByContent: Bool
 
   /// Begins a reconciliation of a store with this number of records.
-  init(records: Int = 0) {
+  init(records: Int = 0, cutsByContent: Bool = false) {
     mostVisited = (records + SyncLimits.questions) * SyncLimits.visitsOfRecord
+    self.cutsByContent = cutsByContent
   }
 
   /// The number of pending questions.
@@ -71,7 +93,7 @@ struct RangeResponder {
     switch question.mode {
     case .compare(let theirs): tasks.append(.compare(question, theirs, RangeScan(question.range)))
     case .send: tasks.append(.compare(question, nil, RangeScan(question.range)))
-    case .rest: tasks.append(.rest(question, start: question.range.from))
+    case .rest: tasks.append(.rest(question, start: question.range.from, listed: []))
     }
   }
 
@@ -99,12 +121,12 @@ struct RangeResponder {
       case .compare(let question, let theirs, let scan):
         try compare(question, theirs, scan, documents, budget: &budget)
       case .subranges(let question, let scan): try answerSubranges(question, scan, documents, budget: &budget)
-      case .rest(let question, let start):
-        try listRest(question, from: start, documents, budget: &budget)
+      case .rest(let question, let start, let listed):
+        try listRest(question, from: start, after: listed, documents, budget: &budget)
       }
       if answers.count >= 32 { flush(send) }
     }
-    flush(send)
+    if !cutsByContent || tasks.isEmpty { flush(send) }
   }
 
   /// Sends the pending answers.
@@ -197,11 +219,18 @@ struct RangeResponder {
 
   /// Lists documents that do not match here; the receiver may hold older states that match.
   private mutating func listRest(
-    _ question: RangeQuestion, from start: [UInt8], _ documents: some RespondingSet, budget: inout Int
+    _ question: RangeQuestion, from start: [UInt8], after listed: [DocumentHash],
+    _ documents: some RespondingSet, budget: inout Int
   ) throws(SyncError) {
-    let (items, next) = try documents.rest(of: question.range, from: start, budget: &budget)
+    let part = try documents.rest(
+      of: question.range, from: start, after: RestPart.byteCount(of: listed), budget: &budget)
+    let items = listed + part.items
+    if cutsByContent, let next = part.next, !part.isFull {
+      return tasks.prepend(.rest(question, start: next, listed: items))
+    }
     guard let cleared = documents.clear(question.range.collection) else { return refuse(question) }
-    answers.append(RangeAnswer(cleared, request: question.request, body: .rest(items, isLast: next == nil)))
-    if let next { tasks.prepend(.rest(question, start: next)) }
+    answers.append(
+      RangeAnswer(cleared, request: question.request, body: .rest(items, isLast: part.next == nil)))
+    if let next = part.next { tasks.prepend(.rest(question, start: next, listed: [])) }
   }
 }

@@ -69,14 +69,14 @@ import Testing
     func certificateCount(of collection: String) -> UInt64 { certificates }
 
     func rest(
-      of range: KeyRange, from start: [UInt8], budget: inout Int
-    ) -> (items: [DocumentHash], next: [UInt8]?) {
+      of range: KeyRange, from start: [UInt8], after bytes: Int, budget: inout Int
+    ) -> RestPart {
       let others = states(in: range, from: start).filter { !$0.state.isMatch }
       let now = others.prefix(max(budget, 1))
       budget -= now.count
-      return (
-        now.map { DocumentHash(id: $0.id, hash: $0.state.hash) }, others.dropFirst(now.count).first?.id.bytes
-      )
+      return RestPart(
+        items: now.map { DocumentHash(id: $0.id, hash: $0.state.hash) },
+        next: others.dropFirst(now.count).first?.id.bytes)
     }
 
     private func want(_ id: DocumentID, in collection: String) -> DocumentWant {
@@ -137,10 +137,10 @@ import Testing
       try #require(outcome.roundTrips < 10_000)
       var left = budget
       try reconciler.work(receiver, mostOpen: 16, budget: &left)
-      let output = reconciler.removeOutput()
-      outcome.wanted.formUnion(output.wants.map(\.id))
-      outcome.told.formUnion(output.haves.map(\.id))
-      for question in output.questions {
+      let output = reconciler.removeOutput(mostOpen: 16)
+      outcome.wanted.formUnion(output.flatMap(\.wants).map(\.id))
+      outcome.told.formUnion(output.flatMap(\.haves).map(\.id))
+      for question in output.flatMap(\.questions) {
         if case .compare(let theirs) = question.mode, theirs.count == 0 {
           responder.stream(question)
           outcome.wanted.formUnion(
@@ -268,7 +268,7 @@ import Testing
     both = both.ordered
     reconciler.begin([Self.collection])
     try reconciler.work(both, mostOpen: 16, budget: &budget)
-    let request = try #require(reconciler.removeOutput().questions.first?.request)
+    let request = try #require(reconciler.removeOutput(mostOpen: 16).first?.questions.first?.request)
     #expect(throws: SyncError.self) { try reconciler.receive(.equal(request + 1), both, SyncTuning()) }
     // A part that begins where its range does is none.
     let bounds: [RangeAnswer.Subrange] = [.init(to: [], fingerprint: Fingerprint())]
@@ -280,6 +280,57 @@ import Testing
     }
     try reconciler.receive(.equal(request), both, SyncTuning())
     #expect(throws: SyncError.self) { try reconciler.receive(.equal(request), both, SyncTuning()) }
+  }
+
+  /// Returns the sizes of what two ends send each other where frames are cut by content.
+  private static func sizes(
+    _ receiver: Documents, _ sender: Documents, budget: Int
+  ) throws -> [[Int]] {
+    var reconciler = RangeReconciler()
+    var responder = RangeResponder(records: sender.states.count, cutsByContent: true)
+    var sizes: [[Int]] = []
+    reconciler.begin([collection], cutsByContent: true)
+    for _ in 0..<10_000 where !reconciler.isDone {
+      // Each goes on until it has to wait for the other, in as many calls as it takes.
+      repeat {
+        var left = budget
+        try reconciler.work(receiver, mostOpen: 16, budget: &left)
+        for output in reconciler.removeOutput(mostOpen: 16) {
+          let sent = [output.questions.count, output.wants.count, output.haves.count]
+          if sent != [0, 0, 0] { sizes.append(sent) }
+          for question in output.questions {
+            if case .compare(let theirs) = question.mode, theirs.count == 0 {
+              responder.stream(question)
+            } else {
+              responder.receive(question)
+            }
+          }
+        }
+      } while reconciler.hasTasks && reconciler.openCount < 16
+      var answers: [RangeAnswer] = []
+      repeat {
+        var left = budget
+        try responder.work(sender, budget: &left) { sent in
+          sizes.append([sent.count])
+          answers += sent
+        }
+      } while responder.questionCount > 0
+      for answer in answers { try reconciler.receive(answer, receiver, SyncTuning()) }
+    }
+    try #require(reconciler.isDone)
+    return sizes
+  }
+
+  @Test(arguments: 1...8 as ClosedRange<UInt64>)
+  func `frames that are cut by content do not show how much work was done`(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let ends = try Self.ends(&random, of: 1_500)
+    let (receiver, sender) = (ends.receiver.ordered, ends.sender.ordered)
+    let expected = try Self.sizes(receiver, sender, budget: .max)
+    #expect(expected.contains { $0.count == 3 } && expected.contains { $0.count == 1 })
+    for budget in [1, 7, 200] {
+      expectEqual(try Self.sizes(receiver, sender, budget: budget), expected, "with a budget of \(budget)")
+    }
   }
 
   @Test func `a peer that asks about the same ranges again and again is refused`() throws {
