@@ -90,7 +90,7 @@ public struct ApplyBatch: Sendable {
       }
       if outcome.changedDocuments == changed, outcome.missing.count == missing { outcome.known.insert(index) }
     }
-    for piece in pieces { try piece.put(in: write, shared.erased) }
+    for piece in pieces { try piece.put(in: write, shared.erased, shared.staged) }
     if !transactions.isEmpty {
       let owed = Set(outcome.owed.map { DocumentName(collection: $0.version.collection, id: $0.version.id) })
       try shared.leaves.look(at: write, hasEvicted: write.evictionEpoch != evictionEpoch) {
@@ -116,7 +116,10 @@ extension ApplyBatch {
     _ outcome: inout ApplyOutcome
   ) throws -> Bool {
     let segments = shared.segments
-    if step.segment.index == 0 { try write.unstage(step.id) }
+    if step.segment.index == 0 {
+      if try write.stagedChunks(of: step.id).isEmpty { shared.staged.begin(step.id) }
+      try write.unstage(step.id)
+    }
     // The policy may have changed since the segment was received.
     var transaction = transaction
     transaction.removeDocuments { !accepted.contains($0.collection) }
@@ -142,7 +145,10 @@ extension ApplyBatch {
       outcome.hasLostSegments = true
       return false
     }
-    if step.segment.isLast { segments.finish(step.id) }
+    if step.segment.isLast {
+      segments.finish(step.id)
+      shared.staged.forget(step.id)
+    }
     if !step.segment.isLast { outcome.torn = try staged.extent(with: transaction, in: write) }
     SyncPoint.stagedPublished.reached()
     try staged.publish(with: transaction, in: write, &outcome)
@@ -154,6 +160,9 @@ extension ApplyBatch {
     _ transaction: IncomingTransaction, _ step: SegmentStep, _ staged: StagedSegments,
     in write: WriteTransaction
   ) throws -> Bool {
+    // Noted first: what is staged must never name more than is known.
+    shared.staged.note(
+      transaction.block[transaction.range], of: step.id, segment: step.segment.index)
     if try staged.put(transaction, as: step.segment.index, from: sender, in: write) { return true }
     let forgotten = try StagedSegments.makeRoom(write, except: shared.segments.isUsed)
     shared.stage.forget(forgotten)

@@ -52,6 +52,10 @@ package enum SyncLimits {
   package static let stagedAge = Duration.seconds(24 * 3_600)
   /// Erased documents that are remembered for transfers that were running meanwhile.
   package static let rememberedErasures = 1_024
+  /// Documents of staged transactions that are known without reading; 16 bytes each, and their table.
+  package static let knownStagedDocuments = 1 << 18
+  /// Staged transactions of which the documents are known.
+  package static let knownStagedTransactions = 1_024
   /// Bytes before a chunk that prime a dense packer if they were not sent.
   package static let learntBytes = 128 << 10
   /// The bounds of the bytes in flight.

@@ -132,6 +132,23 @@ import Testing
   }
 
   @Test(arguments: [false, true])
+  func `an erasure reads nothing of which it is known what it names`(restarts: Bool) throws {
+    let (network, source, peer) = try Self.pair()
+    try Self.connect(network, source, peer, until: 400_000)
+    if restarts { try peer.restart() }
+    try Self.erase("another", at: peer)
+    let reads = peer.shared.stagedReads
+    #expect((reads > 0) == restarts)
+    for number in 0..<10 { try Self.erase("another \(number)", at: peer) }
+    #expect(peer.shared.stagedReads == reads)
+    #expect(try Self.holds(peer))
+    try Self.erase("d1005", at: peer)
+    #expect(peer.shared.stagedReads == reads)
+    #expect(try !Self.holdsInUse(peer))
+    #expect(try !Self.staged(at: peer).isEmpty)
+  }
+
+  @Test(arguments: [false, true])
   func `a transaction that is arriving arrives as a whole, without the document`(isHere: Bool) throws {
     let (network, source, peer) = try Self.pair()
     // If the source erases it, all of the transaction may arrive before that.
@@ -215,7 +232,8 @@ import Testing
   @Test func `the erasure of another document leaves what is staged of a large one`() throws {
     let link = try Self.link()
     link.cut()
-    try Self.erase("another", at: link.receiver)
+    for number in 0..<3 { try Self.erase("another \(number)", at: link.receiver) }
+    #expect(link.receiver.shared.stagedReads == 1)
     #expect(try !Self.staged(at: link.receiver).isEmpty)
     try link.connect()
     let resumed = link.ends[1]

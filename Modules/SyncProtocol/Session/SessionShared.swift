@@ -24,11 +24,16 @@ public final class SessionShared: Sendable {
   package let stage = TransferStage()
   /// The documents that the store has erased lately.
   let erased = ErasedDocuments()
+  /// The documents that are staged.
+  let staged = StagedDocuments()
   /// The store whose sync tables are cleaned up, and the registrations of what does it.
   private let collection = Mutex<(store: UInt64, registrations: [CommitListener])?>(nil)
 
   /// Bytes of the cached subscriptions, including those of disconnected peers.
   package var knownInterestBytes: Int { interests.byteCount }
+
+  /// How often erasures have read a staged segment or transfer.
+  package var stagedReads: Int { staged.reads }
 
   /// Bytes that all sessions have received from their peers and not applied.
   package var heldBytes: Int { memory.arrivedBytes }
@@ -60,7 +65,7 @@ public final class SessionShared: Sendable {
     // First, since what has arrived of a running transfer may be staged as soon as this transaction ends.
     erased.add(documents)
     let isEmpty = try write.sideEntryCount(.staging) == 0
-    let removed = isEmpty ? [] : try write.unstage(contentOf: documents)
+    let removed = isEmpty ? [] : try write.unstage(contentOf: documents, staged)
     for id in stage.forget(naming: documents, removed: removed) { segments.leaveAgain(id, erased.count) }
   }
 

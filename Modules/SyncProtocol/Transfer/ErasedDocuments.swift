@@ -61,22 +61,27 @@ extension WriteTransaction {
   /// arriving, one is then missing when the last segment arrives, and all of it is requested again. Of other
   /// transfers, and of what cannot be read, it removes all.
   ///
-  /// - Parameter documents: The erased documents.
+  /// - Parameters:
+  ///   - documents: The erased documents.
+  ///   - known: The documents that are staged, as far as they are known: only other parts are read.
   /// - Returns: The names of which something was removed.
   /// - Throws: What reading and writing throw, but for damage of what is staged.
-  /// - Complexity: O(*n*) in the staged bytes.
-  func unstage(contentOf documents: Set<HashedDocument>) throws -> Set<StagingID> {
+  /// - Complexity: O(*n*) in the staged keys, and in the bytes of parts of which the documents are not known.
+  func unstage(contentOf documents: Set<HashedDocument>, _ known: StagedDocuments) throws -> Set<StagingID> {
     var removed: Set<StagingID> = []
-    for id in try stagedIDs().sorted() {
+    let ids = try stagedIDs()
+    known.forget(except: ids)
+    for id in ids.sorted() {
       if StagedSegments.isOne(id) {
-        if let segments = try stagedSegments(of: id, naming: documents) {
+        if let segments = try stagedSegments(of: id, naming: documents, known) {
           guard !segments.isEmpty else { continue }
           for segment in segments { try unstage(id, chunks: StagedSegments.chunks(of: segment)) }
         } else {
           try unstage(id)
         }
       } else {
-        guard try isStagedTransfer(id, naming: documents) else { continue }
+        let staged = try known.documents(of: id) ?? readTransfer(id, known)
+        guard staged?.isDisjoint(with: documents) != true else { continue }
         try unstage(id)
       }
       removed.insert(id)
@@ -85,21 +90,30 @@ extension WriteTransaction {
   }
 
   /// The staged segments of a transaction that name one of some documents; `nil` if one is damaged.
-  private func stagedSegments(of id: StagingID, naming documents: Set<HashedDocument>) throws -> [UInt64]? {
+  private func stagedSegments(
+    of id: StagingID, naming documents: Set<HashedDocument>, _ known: StagedDocuments
+  ) throws -> [UInt64]? {
     var found: [UInt64] = []
-    do {
-      try StagedSegments.forEachSegment(of: id, in: self) { segment, _, transaction in
-        if documents.areNamed(in: transaction) { found.append(segment) }
-        return true
+    for segment in Set(try stagedChunks(of: id).map(StagedSegments.segment)).sorted() {
+      var staged = known.documents(of: id, segment: segment)
+      if staged == nil {
+        do {
+          try StagedSegments.forEachSegment(of: id, from: segment, in: self) { number, _, transaction in
+            if number == segment { staged = StagedDocuments.documents(in: transaction) }
+            return false
+          }
+        } catch let error where error is CodecError || (error as? StoreError)?.code == .corrupt {
+          return nil
+        }
+        known.didRead(staged, of: id, segment: segment)
       }
-    } catch let error where error is CodecError || (error as? StoreError)?.code == .corrupt {
-      return nil
+      if staged?.isDisjoint(with: documents) != true { found.append(segment) }
     }
     return found
   }
 
-  /// Whether the staged beginning of a transaction names one of some documents, or cannot be read.
-  private func isStagedTransfer(_ id: StagingID, naming documents: Set<HashedDocument>) throws -> Bool {
+  /// Reads which documents the staged beginning of a transaction names; `nil` if that cannot be told.
+  private func readTransfer(_ id: StagingID, _ known: StagedDocuments) throws -> Set<HashedDocument>? {
     var bytes: [UInt8] = []
     var next: UInt32 = 0
     var isWhole = true
@@ -112,9 +126,11 @@ extension WriteTransaction {
         return isWhole
       }
     } catch let error as StoreError where error.code == .corrupt {
-      return true
+      isWhole = false
     }
     // A session may have ended before more than the site was staged.
-    return !isWhole || (!bytes.isEmpty && documents.areNamed(in: bytes[...]))
+    let documents = bytes.isEmpty ? [] : StagedDocuments.documents(in: bytes[...])
+    known.didRead(isWhole ? documents : nil, of: id)
+    return isWhole ? documents : nil
   }
 }

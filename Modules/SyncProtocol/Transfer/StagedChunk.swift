@@ -18,8 +18,9 @@ struct StagedChunk: Sendable {
   static func isTransfer(_ id: StagingID) -> Bool { id.high == mark }
 
   /// Stages the chunk, unless a document was erased since the transfer began, which may be in it.
-  func put(in write: WriteTransaction, _ erased: ErasedDocuments) throws {
+  func put(in write: WriteTransaction, _ erased: ErasedDocuments, _ staged: StagedDocuments) throws {
     guard erased.count == erasedCount else { return }
+    staged.forget(id)
     // Without room for it, the rest is sent again after a restart.
     _ = try write.stage(bytes, as: number, of: id)
   }
