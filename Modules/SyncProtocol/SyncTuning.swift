@@ -100,6 +100,10 @@ package struct SyncTuning: Hashable, Sendable {
   package var doubtfulCommits: UInt64 = 1 << 20
   /// Documents changed since a receiver's checkpoint above which the receiver has to reconcile.
   package var walkedDocuments = 1 << 16
+  /// Documents that are examined on a walk for a receiver that may not read all of them.
+  ///
+  /// Above this number, the receiver has to reconcile.
+  var walkedWork: Int { walkedDocuments * 32 }
   /// Documents of transactions that left a receiver's interest since its checkpoint.
   ///
   /// Above this number, the receiver has to reconcile.

@@ -181,7 +181,11 @@ import Testing
     #expect(few == (try filters(500)))
   }
 
-  @Test func `a commit of many documents that may not be read does not end a walk through the log`() throws {
+  /// A walk of at most four documents examines at most 128.
+  @Test(arguments: [(20, true), (200, false)])
+  func `a commit of many documents that may not be read ends no walk through the log, up to a limit`(
+    hidden: Int, resumes: Bool
+  ) throws {
     let network = TestNetwork(seed: 1)
     network.configure = { $0.tuning.walkedDocuments = 4 }
     network.access = { $0.name == "ann" ? Self.access : .everything }
@@ -197,7 +201,7 @@ import Testing
     try network.settle()
     network.cut(end)
     try cloud.write { write in
-      for number in 0..<20 {
+      for number in 0..<hidden {
         try write.upsert(["n": .int(1)], id: try DocumentID("other:\(number)"), into: "things")
       }
       try write.upsert(["n": .int(2)], id: try DocumentID("mine:1"), into: "things")
@@ -206,6 +210,7 @@ import Testing
     try network.connect(cloud, ann)
     try network.settle()
     #expect(sent.contains(.resumed))
+    #expect(sent.contains(.answer) == !resumes)
     #expect(!sent.contains(.renew))
     #expect(try ann.document("mine:1") == ["n": .int(2)])
   }

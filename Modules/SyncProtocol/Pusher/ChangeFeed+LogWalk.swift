@@ -10,8 +10,12 @@ struct LogWalk {
   let first: UInt64
   /// Whether the walk replaces the queue of live changes.
   var isBacklog = false
-  /// The number of examined documents.
+  /// The number of examined documents, as far as the peer may read them.
   var documents = 0
+  /// The number of all examined documents.
+  var work = 0
+  /// What of the budget is spent on the announcements that are not sent yet.
+  var spent = 0
   /// Documents of transactions that were announced.
   var announced: Set<StoredPlace> = []
   /// The number of announced transaction documents that no longer match.
@@ -44,8 +48,11 @@ extension ChangeFeed {
     // A document that a backlog names again has changed again, and is announced in no other way.
     if walk.isBacklog { walk.announced = [] }
     let concerned = try peer.concernedCollections()
-    var left = budget
-    var isPaused = false
+    // Toward a peer that may not read everything, work that finds nothing for it ends the call, and not the
+    // frame: that would show the work.
+    let cutsByContent = context.access.reading != .everything
+    var (left, workLeft) = (budget - walk.spent, budget)
+    var (isPaused, yields) = (false, false)
     var (counted, byteCount) = (0, 0)
     let end: UInt64? = try context.readLog { snapshot in
       // If the log no longer has these commits, reconciliation finds their changes.
@@ -64,15 +71,22 @@ extension ChangeFeed {
           isPaused = true
           return false
         }
+        guard !cutsByContent || workLeft > 0 || entry.sequence == walk.place else {
+          yields = true
+          return false
+        }
         walk.place = entry.sequence
-        let count = try look(at: entry, &walk, &sources, snapshot)
+        let (count, work) = try look(at: entry, &walk, &sources, snapshot)
         walk.documents += count
+        walk.work += work
         left -= 1 + count
+        workLeft -= 1 + work
         return walk.leaving <= context.tuning.leavingDocuments
       }
       return snapshot.sequence
     }
-    budget = left
+    let spent = budget - left  // Also what earlier calls have spent on these announcements.
+    budget = cutsByContent ? min(left, workLeft) : left
     // This is checked before anything is announced: reconciliation costs less than the announcement of many
     // ids.
     // Whether the peer could read the document before is unknown, so the peer has to name what it has.
@@ -81,15 +95,21 @@ extension ChangeFeed {
       return compareInstead()
     }
     guard let end, walk.leaving <= context.tuning.leavingDocuments,
-      walk.documents <= context.tuning.walkedDocuments, walk.transactions.allSatisfy(Announcement.fits)
+      walk.documents <= context.tuning.walkedDocuments, walk.work <= context.tuning.walkedWork,
+      walk.transactions.allSatisfy(Announcement.fits)
     else { return compareInstead() }
+    if yields {
+      walk.spent = spent
+      self.walk = walk
+      return
+    }
     for transaction in walk.transactions {
       walk.offers += try leavers(of: transaction)
       announceFromLog(transaction, sequence: walk.first)
     }
     offers.send(walk.offers)
     if isPaused {
-      (walk.transactions, walk.offers) = ([], [])
+      (walk.transactions, walk.offers, walk.spent) = ([], [], 0)
       self.walk = walk
     } else {
       followed = max(followed ?? 0, end)
@@ -97,12 +117,12 @@ extension ChangeFeed {
     }
   }
 
-  /// - Returns: How many documents it has, as far as the peer may read them.
+  /// - Returns: How many documents it has, as far as the peer may read them; and how many were examined.
   private func look(
     at entry: borrowing LogEntry, _ walk: inout LogWalk, _ sources: inout Sources,
     _ snapshot: borrowing ReadTransaction
-  ) throws -> Int {
-    var count = 0
+  ) throws -> (count: Int, work: Int) {
+    var (count, work) = (0, entry.evicted.count)
     // What the peer may not read does not count: where the walk pauses or ends would show it. So members are
     // counted only once read.
     let countsAll = context.access.reading == .everything
@@ -125,11 +145,18 @@ extension ChangeFeed {
     }
     // The receiver may have changes of other peers from there, or lack earlier ones: those are announced.
     let reading = entry.origin == .user && !walk.isBacklog ? unaskedAfter : nil
+    // None of these is read: the peer gets nothing of their collections.
+    var unconcerned: Set<UInt32> = []
+    for run in entry.runs where !countsAll {
+      if try sources.source(run.collection, snapshot) == nil { unconcerned.insert(run.collection) }
+    }
     // Bound documents are processed together with everything that binds them, and so are read once.
     var bound: [StoredPlace] = []
     var damaged: [DamagedRecord] = []
     try entry.forEachMember(
       where: { collection, number in
+        guard !unconcerned.contains(collection) else { return false }
+        work += 1
         let place = StoredPlace(collection: collection, number: number)
         let isBound = sender.graph.isRecent(place)
         if isBound || countsAll { count += 1 }
@@ -168,7 +195,7 @@ extension ChangeFeed {
       walk.leaving += transaction.count(where: \.leaves)
       if !transaction.isEmpty { walk.transactions.append(transaction) }
     }
-    return count
+    return (count, work)
   }
 
   /// Sends documents that belong together, with the local writes after an HLC timestamp.

@@ -33,35 +33,17 @@ extension Pusher {
       try snapshot.commitCheck(at: frame.sequence) == frame.commitCheck,
       frame.policyCheck == ResumeFrame.check(policy: policy)
     else { return nil }
-    var documents = 0
+    var count = WalkCount(context, peer.interest)
     try snapshot.changes(after: frame.sequence) { entry in
       // The receiver must learn of evicted tombstones by id; an incomplete list of them cannot be walked.
-      documents += entry.isEvictionComplete ? try memberCount(entry, snapshot) : .max / 2
-      return documents <= context.tuning.walkedDocuments
-    }
-    return documents <= context.tuning.walkedDocuments ? snapshot.sequence : nil
-  }
-
-  /// Returns how many documents of a log entry a walk would visit.
-  ///
-  /// For a receiver that may not read all of them, these are only those that it may read.
-  private func memberCount(
-    _ entry: borrowing LogEntry, _ snapshot: borrowing ReadTransaction
-  ) throws -> Int {
-    guard context.access.reading != .everything else { return entry.memberCount }
-    var count = 0
-    var collections: [UInt32: Collection] = [:]
-    for run in entry.runs where collections[run.collection] == nil {
-      collections[run.collection] = try snapshot.collection(number: run.collection)
-    }
-    let gatekeeper = context.gatekeeper
-    try entry.forEachMember { number, _, id, _, record in
-      if let collection = collections[number], gatekeeper?.mayRead(collection, id, record) ?? false {
-        count += 1
+      guard entry.isEvictionComplete else {
+        count.isTooMuch = true
+        return false
       }
-      return true
+      try count.add(entry, snapshot)
+      return !count.isTooMuch
     }
-    return count
+    return count.isTooMuch ? nil : snapshot.sequence
   }
 
   /// Stops binding announced transactions, once the receiver has got what it lacked of them.
@@ -148,5 +130,87 @@ extension Pusher {
     peer.holding.confirm(sequence)
     // Withheld documents do not prevent others from being evicted here.
     if leaves.isInUse { leaves.note(context.id, confirmed: sequence) }
+  }
+}
+
+/// How much a walk through the log would visit.
+///
+/// For a receiver that may not read everything, only the documents count that it may read: it sees whether it
+/// can resume. To find these, the others are read as well. That work has a far higher limit, so that a
+/// receiver that comes from far back does not occupy the store.
+///
+/// A document that the receiver may not read now, and may have been allowed to read before, must be withdrawn.
+/// What the receiver has of it is unknown, so the receiver has to compare.
+private struct WalkCount {
+  private let context: SessionContext
+  private let interest: Interest
+  private var documents = 0
+  private var work = 0
+  /// What the receiver may read of collections, by their numbers: all, some, or nothing.
+  private var readable: [UInt32: Readable] = [:]
+  /// The collections that the receiver subscribes to and in which a write can hide documents from it.
+  private var hiding: Set<UInt32> = []
+  /// Whether reconciliation costs less, or is needed.
+  var isTooMuch = false
+
+  private enum Readable {
+    case all
+    case some(ReadRule)
+    case nothing
+  }
+
+  init(_ context: SessionContext, _ interest: Interest) {
+    (self.context, self.interest) = (context, interest)
+  }
+
+  /// Adds the documents of an entry.
+  mutating func add(_ entry: borrowing LogEntry, _ snapshot: borrowing ReadTransaction) throws {
+    let (mostDocuments, mostWork) = (context.tuning.walkedDocuments, context.tuning.walkedWork)
+    let access = context.access
+    guard access.reading != .everything else {
+      documents += entry.memberCount
+      isTooMuch = documents > mostDocuments
+      return
+    }
+    for run in entry.runs where readable[run.collection] == nil {
+      readable[run.collection] = try Self.readable(run.collection, access, snapshot)
+      if case .some(let rule)? = readable[run.collection], rule.dependsOnFields,
+        try snapshot.collection(number: run.collection).map({ interest.covers($0.name) }) ?? false
+      {
+        hiding.insert(run.collection)
+      }
+    }
+    var (documents, work, isHidden) = (documents, work, false)
+    let (readable, hiding) = (readable, hiding)
+    try entry.forEachMember(
+      where: { collection, _ in
+        switch readable[collection] ?? .nothing {
+        case .all: documents += 1
+        case .nothing: break
+        case .some:
+          work += 1
+          return documents <= mostDocuments && work <= mostWork && !isHidden
+        }
+        return false
+      }, damaged: { _ in }
+    ) { collection, _, id, _, record in
+      if case .some(let rule)? = readable[collection] {
+        if rule.allows(id, record) { documents += 1 } else { isHidden = hiding.contains(collection) }
+      }
+      return documents <= mostDocuments && !isHidden
+    }
+    (self.documents, self.work) = (documents, work)
+    isTooMuch = documents > mostDocuments || work > mostWork || isHidden
+  }
+
+  private static func readable(
+    _ number: UInt32, _ access: PeerAccess, _ snapshot: borrowing ReadTransaction
+  ) throws -> Readable {
+    guard let collection = try snapshot.collection(number: number), access.mayRead(collection.name) else {
+      return .nothing
+    }
+    guard var rule = access.partialRule(of: collection.name) else { return .all }
+    rule.resolve(collection.keys)
+    return .some(rule)
   }
 }
