@@ -7,7 +7,7 @@ import Synchronization
 /// has at least the documents of that part.
 final class StagedDocuments: Sendable {
   private struct State {
-    var parts: [StagingID: [UInt64: Set<HashedDocument>]] = [:]
+    var segments: [StagingID: [UInt64: Set<HashedDocument>]] = [:]
     /// Transactions of which nothing was staged when this process began to stage them.
     var begun: Set<StagingID> = []
     /// The names, in the order in which they came.
@@ -17,19 +17,19 @@ final class StagedDocuments: Sendable {
 
     mutating func remove(_ id: StagingID) {
       begun.remove(id)
-      guard let removed = parts.removeValue(forKey: id) else { return }
+      guard let removed = segments.removeValue(forKey: id) else { return }
       count -= removed.values.reduce(0) { $0 + $1.count }
       order.removeAll { $0 == id }
     }
 
     mutating func set(_ documents: Set<HashedDocument>?, _ id: StagingID, _ segment: UInt64) {
-      count -= parts[id]?[segment]?.count ?? 0
+      count -= segments[id]?[segment]?.count ?? 0
       guard let documents, documents.count <= SyncLimits.knownStagedDocuments else {
-        parts[id]?[segment] = nil
+        segments[id]?[segment] = nil
         return
       }
-      if parts[id] == nil { order.append(id) }
-      parts[id, default: [:]][segment] = documents
+      if segments[id] == nil { order.append(id) }
+      segments[id, default: [:]][segment] = documents
       count += documents.count
       while count > SyncLimits.knownStagedDocuments || order.count > SyncLimits.knownStagedTransactions,
         let first = order.first
@@ -46,7 +46,7 @@ final class StagedDocuments: Sendable {
 
   /// The documents of a part; `nil` if they are not known.
   func documents(of id: StagingID, segment: UInt64 = 0) -> Set<HashedDocument>? {
-    state.withLock { $0.parts[id]?[segment] }
+    state.withLock { $0.segments[id]?[segment] }
   }
 
   /// Records that segments of a transaction are about to be staged, of which nothing is staged.
@@ -65,7 +65,7 @@ final class StagedDocuments: Sendable {
   func note(_ transaction: ArraySlice<UInt8>, of id: StagingID, segment: UInt64) {
     let documents = Self.documents(in: transaction)
     state.withLock { state in
-      let former = state.parts[id]?[segment] ?? (state.begun.contains(id) ? [] : nil)
+      let former = state.segments[id]?[segment] ?? (state.begun.contains(id) ? [] : nil)
       if let documents, let former { return state.set(documents.union(former), id, segment) }
       state.begun.remove(id)
       state.set(nil, id, segment)
