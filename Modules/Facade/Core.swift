@@ -63,9 +63,11 @@ final class Core: Sendable {
       subscriptions: SubscriptionRegistry(store: store, reporter: reporter, network),
       transactionDeadline: configuration.transactionDeadline, watch: watch)
     #if TLS
+      let subscriptions = local.subscriptions
       let keeper = try device.map { device in
         try IdentityKeeper(
-          identity, device, store: store, network: network, reporter: reporter, configuration)
+          identity, device, store: store, network: network, subscriptions: subscriptions,
+          reporter: reporter, configuration)
       }
       sync = PeerSync(network, scopes, state, keeper)
     #else

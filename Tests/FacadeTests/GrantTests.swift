@@ -340,6 +340,36 @@
       try cloud.close()
     }
 
+    @Test func `a device says what it subscribes to beyond its grant`() async throws {
+      let cloud = try cloud()
+      let log = RecordedLog()
+      let ann = try device("ann", grant(Self.own), log: log)
+      try subscribe(ann)
+      let status = try #require(ann.grantStatus)
+      #expect(status.rulesName == "waiter" && status.sha256.count == 64)
+      #expect(abs(status.validUntil.timeIntervalSince(Self.validity.upperBound)) < 2)
+      #expect(status.uncovered.map(\.reading) == [.some, .nothing])
+      #expect(status.uncovered.map(\.query).allSatisfy { $0.contains("orders") || $0.contains("notes") })
+      #expect(cloud.grantStatus == nil)
+      // Each once, although one is made again.
+      try ann.sync.registerSubscription(query: "SELECT * FROM notes").cancel()
+      #expect(log.lines(with: "lets it read only some documents", from: .notice).count == 1)
+      #expect(log.lines(with: "lets it read nothing", from: .notice).count == 1)
+      try connect(ann, to: cloud)
+      try await write("ann-1", at: cloud)
+      try await wait(ann, for: ["ann-1"])
+      let peer = try #require(ann.presence.graph.remotePeers.first)
+      let some = try ann.sync.explain("bob-1", in: "orders", from: peer)
+      #expect(some.granted == .some && some.description.contains("only some documents"), "\(some)")
+      let nothing = try ann.sync.explain("n", in: "notes", from: peer)
+      #expect(nothing.granted == .nothing && nothing.description.contains("nothing of the collection"))
+      #expect(try ann.sync.explain("m", in: "menus", from: peer).granted == nil)
+      #expect(try ann.sync.explain("m", in: "menus", at: peer).granted == nil)
+      try await ann.updateIdentity(identity("ann", grant(Self.everything)))
+      #expect(ann.grantStatus?.uncovered.isEmpty == true)
+      for peer in [ann, cloud] { try peer.close() }
+    }
+
     @Test func `a device whose grant says so hears nothing of other peers' presence`() async throws {
       let cloud = try cloud()
       try cloud.presence.setPeerMetadata(["seat": 7])

@@ -14,13 +14,21 @@ extension ControlActions {
       "name": .string(own.name), "kind": .string(own.kind), "id": .string(own.id),
       "app": .string(report.application), "identity": .string(report.proof),
       "user": own.user.map { .string($0) } ?? .null, "key": own.key.map { .string($0) } ?? .null,
+      "grant": report.grant.map {
+        .map([
+          "name": .string($0.name), "sha256": .string($0.sha256), "validUntil": .string($0.validUntil),
+        ])
+      } ?? .null,
       "system": .string(own.system), "version": .string(own.version),
       "process": .count(ProcessInfo.processInfo.processIdentifier), "store": .string(database.store.path),
       "uptime": .double(report.uptime / .seconds(1)), "isSyncing": .bool(report.isSyncing),
       "listening": .array(report.listening.map { .string($0) }),
       "subscriptions": .array(
         report.subscriptions.map {
-          .map(["query": .string($0.query), "onLeave": .string($0.evicts ? "evict" : "keep")])
+          .map([
+            "query": .string($0.query), "onLeave": .string($0.evicts ? "evict" : "keep"),
+            "granted": .string($0.granted ?? "all"),
+          ])
         }),
       "conditions": .array(report.conditions.sorted().map { .string($0) }),
       "documents": .count(statistics.documentCount), "commit": .count(statistics.sequence),

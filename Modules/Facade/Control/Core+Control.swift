@@ -53,16 +53,27 @@ extension Core: ControlledDatabase {
   var peerReport: PeerReport {
     let graph = presence.graph
     let standings = sync.network.standings.filter(\.isConnected)
+    var grant: PeerReport.Grant?
+    var granted: (String) -> DunlinGrantedReading? = { _ in nil }
+    #if TLS
+      if let own = sync.identity?.own {
+        grant = own.status.map {
+          PeerReport.Grant(name: $0.rulesName, sha256: $0.sha256, validUntil: $0.validUntil.timeText)
+        }
+        granted = own.reading
+      }
+    #endif
     return PeerReport(
       own: ReportedPeer(graph.localPeer), application: membership.appID, proof: membership.proof,
       uptime: .now - state.opening, isSyncing: sync.isActive, listening: sync.network.listeningAddresses,
       subscriptions: local.subscriptions.active.map {
-        PeerReport.Subscription(query: $0.queryText, evicts: $0.onLeave == .evict)
+        PeerReport.Subscription(
+          query: $0.queryText, evicts: $0.onLeave == .evict, granted: granted($0.collectionName)?.rawValue)
       },
       conditions: sync.network.conditions.map(\.description),
       peers: graph.remotePeers.map { peer in
         ReportedPeer(peer, standings.filter { $0.peer.site.description == peer.id })
-      })
+      }, grant: grant)
   }
 
   func explain(

@@ -12,7 +12,8 @@
     /// Keeps the revocation lists.
     let revocations: RevocationKeeper
     private let device: DeviceIdentity
-    private let own: OwnGrant
+    /// Obeys the grant of this peer's certificate.
+    let own: OwnGrant
     private let store: Store
     private let network: PeerNetwork
     private let reporter: Reporter
@@ -28,13 +29,13 @@
     /// - Throws: `argument` or `identity` when the identity's settings for logins are invalid.
     init(
       _ identity: DunlinIdentity, _ device: DeviceIdentity, store: Store, network: PeerNetwork,
-      reporter: Reporter, _ configuration: DunlinConfiguration
+      subscriptions: SubscriptionRegistry, reporter: Reporter, _ configuration: DunlinConfiguration
     ) throws {
       self.device = device
       self.store = store
       self.network = network
       self.reporter = reporter
-      let own = OwnGrant(store: store, reporter: reporter)
+      let own = OwnGrant(store: store, subscriptions: subscriptions, reporter: reporter)
       self.own = own
       revocations = RevocationKeeper(
         store: store, network: network, reporter: reporter,

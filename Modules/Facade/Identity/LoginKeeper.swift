@@ -213,6 +213,7 @@
     private func forget() {
       state.withLock { $0.grant = nil }
       parts.network.proveNothing()
+      parts.own.forget()
     }
 
     private func failed(_ failure: DunlinError, _ error: LoginError?, _ attempt: UInt64) {

@@ -1,8 +1,10 @@
 #if TLS
   import CRDTCore
   import DocStore
+  import Foundation
   import Links
   import Logging
+  import QueryLanguage
   import ScopePolicy
   import Synchronization
   import SyncProtocol
@@ -12,28 +14,92 @@
   /// Other peers send nothing of it any more, and this peer does not wait to be told. It evicts only what
   /// another peer is known to have brought: the log must say that a peer made the last change, and this site
   /// must not be among the writers, nor a site as which this store wrote before. So nothing goes that only
-  /// this store may have. What the log has forgotten stays, too. A later grant that allows more brings evicted
-  /// documents back.
+  /// this store may have. What the log has forgotten stays, too. A later grant that allows more brings
+  /// evicted documents back.
   final class OwnGrant: Sendable {
     /// How many documents one transaction looks at.
     private static let batch = 1_000
 
     private let store: Store
+    private let subscriptions: SubscriptionRegistry
     private let reporter: Reporter
     /// What the latest grant lets this peer read, and the work for it.
     private let work = Mutex<(access: PeerAccess?, task: Task<Void, Never>?)>((nil, nil))
+    private let known = Mutex(Known())
 
-    init(store: Store, reporter: Reporter) { (self.store, self.reporter) = (store, reporter) }
+    /// The grant of the latest credentials, and what was logged about it.
+    private struct Known {
+      var access = PeerAccess.everything
+      var facts: (name: String, sha256: String, validUntil: Date)?
+      /// The subscriptions that the grant does not cover, as they were logged.
+      var logged: Set<DunlinGrantStatus.Subscription> = []
+    }
+
+    init(store: Store, subscriptions: SubscriptionRegistry, reporter: Reporter) {
+      (self.store, self.subscriptions, self.reporter) = (store, subscriptions, reporter)
+      subscriptions.onRegister { [weak self] in self?.note([$0]) }
+    }
+
+    // MARK: - What is shown
+
+    /// The grant, and the subscriptions that it does not cover; `nil` without a grant.
+    var status: DunlinGrantStatus? {
+      let queries = subscriptions.queries
+      return known.withLock { known in
+        known.facts.map { facts in
+          DunlinGrantStatus(
+            rulesName: facts.name, sha256: facts.sha256, validUntil: facts.validUntil,
+            uncovered: known.access.uncovered(queries))
+        }
+      }
+    }
+
+    /// How much of a collection the grant lets this peer read; `nil` for all.
+    func reading(of collection: String) -> DunlinGrantedReading? {
+      known.withLock { $0.access.limit(of: collection) }
+    }
+
+    /// Forgets the grant after a logout; what this peer has stays.
+    func forget() { known.withLock { $0 = Known() } }
+
+    /// Logs each subscription that the grant does not cover, once.
+    private func note(_ queries: [SubscriptionQuery]) {
+      let new = known.withLock { known in
+        if known.logged.count > Self.batch { known.logged = [] }
+        return known.access.uncovered(queries).filter { known.logged.insert($0).inserted }
+      }
+      for subscription in new {
+        let some = subscription.reading == .nothing ? "nothing" : "only some documents"
+        reporter.logger.notice(
+          """
+          This device's grant lets it read \(some) of the collection of the subscription \
+          '\(subscription.query)'
+          """)
+      }
+    }
+
+    private func know(_ credentials: PeerCredentials, _ access: PeerAccess, rules name: String) {
+      let end = Date(timeIntervalSince1970: Double(credentials.validUntil) / 1_000)
+      let facts = credentials.grant.map { (name: name, sha256: "\($0.hash)", validUntil: end) }
+      known.withLock { known in
+        if known.access.reading != access.reading { known.logged = [] }
+        (known.access, known.facts) = (access, facts)
+      }
+      note(subscriptions.queries)
+    }
+
+    // MARK: - Evicting
 
     /// Obeys the grant of new credentials, in the background, and no longer an earlier one.
     func obey(_ credentials: PeerCredentials) {
-      let access: PeerAccess
+      let (access, rules): (PeerAccess, String)
       do {
-        access = try credentials.access
+        (access, rules) = (try credentials.access, try credentials.rulesName)
       } catch {
         // Other peers refuse such a grant, too.
         return reporter.fail("reading this device's own grant", error)
       }
+      know(credentials, access, rules: rules)
       work.withLock { work in
         // A renewed certificate has the same grant.
         guard work.access?.reading != access.reading else { return }
@@ -157,6 +223,21 @@
   }
 
   extension PeerAccess {
+    /// How much of a collection may be read; `nil` for all.
+    fileprivate func limit(of collection: String) -> DunlinGrantedReading? {
+      guard mayRead(collection) else { return .nothing }
+      return partialRule(of: collection) == nil ? nil : .some
+    }
+
+    /// The subscriptions to collections that may not be read as a whole.
+    fileprivate func uncovered(_ queries: [SubscriptionQuery]) -> [DunlinGrantStatus.Subscription] {
+      queries.compactMap { query in
+        limit(of: query.collection).map {
+          DunlinGrantStatus.Subscription(query: query.statement, reading: $0)
+        }
+      }
+    }
+
     /// Whether all documents of a collection may be read.
     fileprivate func readsAll(of collection: String) -> Bool {
       mayRead(collection) && partialRule(of: collection) == nil
@@ -164,6 +245,14 @@
   }
 
   extension PeerCredentials {
+    /// The name of the grant's rules; empty without a grant.
+    fileprivate var rulesName: String {
+      get throws(RulesError) {
+        guard let grant else { return "" }
+        return try Grant(canonical: grant.grant).rules.name
+      }
+    }
+
     /// What other peers let this one do.
     fileprivate var access: PeerAccess {
       get throws(RulesError) {

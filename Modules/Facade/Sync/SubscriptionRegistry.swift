@@ -41,6 +41,8 @@ final class SubscriptionRegistry: Sendable {
   /// Held from a change until it is applied, so that sets of queries are applied in order.
   private let changing = Mutex<Void>(())
   private let queue = DispatchQueue(label: "dunlin.subscriptions")
+  /// Called with each query that is registered.
+  private let registered = Mutex<(@Sendable (SubscriptionQuery) -> Void)?>(nil)
 
   init(
     store: Store, reporter: Reporter,
@@ -99,7 +101,13 @@ final class SubscriptionRegistry: Sendable {
       subscription.cancel()
       throw failure
     }
+    registered.withLock { $0 }?(query)
     return subscription
+  }
+
+  /// Has `body` called with each query that is registered from now on.
+  func onRegister(_ body: @escaping @Sendable (SubscriptionQuery) -> Void) {
+    registered.withLock { $0 = body }
   }
 
   private func end(_ id: UInt64, wasLost: Bool) {

@@ -13,7 +13,7 @@
     /// The private key of the first certificate.
     let secret: [UInt8]
     /// Until when the certificates are valid, in milliseconds since 1970.
-    let validUntil: Int64
+    package let validUntil: Int64
     var check: CertificateCheck
     /// The key of the codes by which neighbours of the same application recognize each other.
     private var discoveryKey: SymmetricKey

@@ -15,6 +15,10 @@ struct PeerStatus {
 
   var text: String {
     var lines = [heading, "identity       \(identity)"]
+    if case .map(let grant)? = values["grant"] {
+      let facts = ["name", "sha256", "validUntil"].map { (grant.string(TextKey($0)) ?? "").printable }
+      lines.append("grant          \(facts[0]), until \(facts[2]), \(facts[1])")
+    }
     lines.append(
       "documents      \(number("documents").groupedDigits), commit \(number("commit")), \(number("fileBytes").asBytes)"
     )
@@ -24,7 +28,13 @@ struct PeerStatus {
       "subscriptions",
       values.objects("subscriptions").map {
         let isEvicting = $0.string("onLeave").map { $0.hasPrefix("evict") } ?? false
-        return ($0.string("query") ?? "") + (isEvicting ? ", evicted when it leaves" : "")
+        let granted =
+          switch $0.string("granted") {
+          case "nothing": ", of which the grant lets it read nothing"
+          case "some": ", of whose collection the grant lets it read some"
+          default: ""
+          }
+        return ($0.string("query") ?? "") + (isEvicting ? ", evicted when it leaves" : "") + granted
       }, none: "none")
     lines += Self.list("conditions", values.strings("conditions"), none: "none")
     if number("clockLeadSeconds") > 300 {

@@ -78,6 +78,16 @@ extension DunlinSync {
     }
     return DunlinSyncExplanation(
       collection: collection, documentID: id, peerName: peer.deviceName, peerID: peer.id, peerKind: peer.kind,
-      direction: direction, reason: reason, otherCollections: explainer.otherCollections(for: reason))
+      direction: direction, reason: reason, otherCollections: explainer.otherCollections(for: reason),
+      granted: direction == .incoming ? ownReading(of: collection) : nil)
+  }
+
+  /// How much of a collection this device's grant lets it read; `nil` for all.
+  private func ownReading(of collection: String) -> DunlinGrantedReading? {
+    #if TLS
+      sync.identity?.own.reading(of: collection)
+    #else
+      nil
+    #endif
   }
 }

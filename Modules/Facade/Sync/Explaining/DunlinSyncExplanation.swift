@@ -75,6 +75,11 @@ public struct DunlinSyncExplanation: Hashable, Sendable {
   ///
   /// A peer reports only how many documents it withholds in all.
   public let otherCollections: [String]
+  /// How much of the collection this device's grant lets it read, for a document that would come from the
+  /// other peer; `nil` for all of it, and in the other direction.
+  ///
+  /// Other peers send nothing beyond that, whatever the subscriptions ask for.
+  public let granted: DunlinGrantedReading?
 
   /// Whether the receiver has the document in its current state.
   public var isThere: Bool { if case .arrived = reason { true } else { false } }
@@ -88,6 +93,16 @@ extension DunlinSyncExplanation: CustomStringConvertible {
   private var subject: String { peerName.isEmpty ? "The peer \(peerID)" : peerName }
 
   public var description: String {
+    switch granted {
+    case .none: reasonText
+    case _ where isThere: reasonText
+    case .nothing: "\(reasonText) This device's grant lets it read nothing of the collection '\(collection)'."
+    case .some(.some):
+      "\(reasonText) This device's grant lets it read only some documents of the collection '\(collection)'."
+    }
+  }
+
+  private var reasonText: String {
     let receiver = direction == .outgoing ? peer : "this peer"
     let subject = direction == .outgoing ? self.subject : "This peer"
     return switch reason {
