@@ -138,7 +138,8 @@ import Testing
     if restarts { try peer.restart() }
     try Self.erase("another", at: peer)
     let reads = peer.shared.stagedReads
-    #expect((reads > 0) == restarts)
+    // What has arrived of a segment is a transfer, which is read once.
+    #expect(restarts ? reads > 1 : reads <= 1, "\(reads)")
     for number in 0..<10 { try Self.erase("another \(number)", at: peer) }
     #expect(peer.shared.stagedReads == reads)
     #expect(try Self.holds(peer))
@@ -232,8 +233,11 @@ import Testing
   @Test func `the erasure of another document leaves what is staged of a large one`() throws {
     let link = try Self.link()
     link.cut()
+    try Self.erase("another", at: link.receiver)
+    let reads = link.receiver.shared.stagedReads
+    #expect(reads > 0)
     for number in 0..<3 { try Self.erase("another \(number)", at: link.receiver) }
-    #expect(link.receiver.shared.stagedReads == 1)
+    #expect(link.receiver.shared.stagedReads == reads)
     #expect(try !Self.staged(at: link.receiver).isEmpty)
     try link.connect()
     let resumed = link.ends[1]

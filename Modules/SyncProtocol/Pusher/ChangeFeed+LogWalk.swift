@@ -16,6 +16,8 @@ struct LogWalk {
   var work = 0
   /// What of the budget is spent on the announcements that are not sent yet.
   var spent = 0
+  /// The last commit of which all announcements were sent; later ones up to `place` are only found.
+  var announcedThrough: UInt64
   /// Documents of transactions that were announced.
   var announced: Set<StoredPlace> = []
   /// The number of announced transaction documents that no longer match.
@@ -28,11 +30,13 @@ struct LogWalk {
   /// Whether it has met a document that a commit may have hidden from the peer.
   var hasHidden = false
 
-  init(after place: UInt64, isBacklog: Bool = false, documents: Int = 0) {
+  init(after place: UInt64, isBacklog: Bool = false, documents: Int = 0, work: Int = 0) {
     self.place = place
+    announcedThrough = place
     first = place + 1
     self.isBacklog = isBacklog
     self.documents = documents
+    self.work = work
   }
 }
 
@@ -110,6 +114,7 @@ extension ChangeFeed {
     offers.send(walk.offers)
     if isPaused {
       (walk.transactions, walk.offers, walk.spent) = ([], [], 0)
+      walk.announcedThrough = walk.place
       self.walk = walk
     } else {
       followed = max(followed ?? 0, end)

@@ -101,7 +101,8 @@ final class ChangeFeed {
     // something else.
     let bound = firstUnconfirmed.map { $0 - 1 } ?? .max
     sender.graph.begin(
-      at: start, boundAfter: min(bound, walk?.place ?? .max), limit: context.tuning.transactionRuns)
+      at: start, boundAfter: min(bound, walk?.announcedThrough ?? .max), limit: context.tuning.transactionRuns
+    )
   }
 
   /// Records that a reconciliation is over: the peer follows from its start on.
@@ -184,11 +185,12 @@ final class ChangeFeed {
     drop()
     // The reconciliation of everything finds all that was stored when it began.
     start = max(start, settled)
-    if let walk = walk { start = min(start, walk.place) }
+    if let walk = walk { start = min(start, walk.announcedThrough) }
     let isKnown = peer.reconciliation.isActive || followed != nil || walk != nil
     guard isKnown, try context.read({ start >= $0.logStart }) else { return compareInstead() }
     SyncPoint.fellBehind.reached()
-    walk = LogWalk(after: start, isBacklog: true, documents: walk?.documents ?? 0)
+    walk = LogWalk(
+      after: start, isBacklog: true, documents: walk?.documents ?? 0, work: walk?.work ?? 0)
     noteBehind(from: start)
   }
 

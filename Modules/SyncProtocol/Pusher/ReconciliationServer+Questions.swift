@@ -93,8 +93,8 @@ private struct InterestingDocuments: RespondingSet {
 
   func rest(
     of range: KeyRange, from start: [UInt8], after heldBytes: Int, budget: inout Int
-  ) throws(SyncError) -> RestPart {
-    var part = RestPart()
+  ) throws(SyncError) -> RestListing {
+    var found = RestListing()
     var (bytes, left) = (heldBytes, budget)
     try server.context.read { snapshot in
       guard let collection = try snapshot.collection(range.collection),
@@ -105,24 +105,24 @@ private struct InterestingDocuments: RespondingSet {
         damaged: server.context.reportDamaged
       ) { _, id, summary, record in
         guard left > 0 else {
-          part.next = id.copied
+          found.next = id.copied
           return false
         }
         left -= 1
         guard !matcher.hides(id, record), !matcher.matches(id, record) else { return true }
         // It ends before a document that it lists, so that its end does not depend on any other.
         guard bytes < 48 << 10 else {
-          (part.next, part.isFull) = (id.copied, true)
+          (found.next, found.isFull) = (id.copied, true)
           return false
         }
-        part.items.append(
+        found.items.append(
           DocumentHash(id: DocumentID(trusted: id.copied), hash: Fingerprint.hash(id: id, summary: summary)))
         bytes += id.byteCount + 11
         return true
       }
     }
     budget = left
-    return part
+    return found
   }
 
   func clear(_ collection: String) -> Cleared? { server.context.gatekeeper?.clear(gathered: collection) }

@@ -17,13 +17,13 @@ protocol RespondingSet {
   /// The frame already has `bytes` of them.
   func rest(
     of range: KeyRange, from start: [UInt8], after bytes: Int, budget: inout Int
-  ) throws(SyncError) -> RestPart
+  ) throws(SyncError) -> RestListing
   /// Returns permission to disclose ids and counts of a collection; `nil` if the peer must not see them.
   func clear(_ collection: String) -> Cleared?
 }
 
-/// A part of the documents of a range that do not match.
-struct RestPart {
+/// Some documents of a range that do not match.
+struct RestListing {
   var items: [DocumentHash] = []
   /// The id from which the listing goes on; `nil` at the end of the range.
   var next: [UInt8]?
@@ -222,15 +222,15 @@ struct RangeResponder {
     _ question: RangeQuestion, from start: [UInt8], after listed: [DocumentHash],
     _ documents: some RespondingSet, budget: inout Int
   ) throws(SyncError) {
-    let part = try documents.rest(
-      of: question.range, from: start, after: RestPart.byteCount(of: listed), budget: &budget)
-    let items = listed + part.items
-    if cutsByContent, let next = part.next, !part.isFull {
+    let found = try documents.rest(
+      of: question.range, from: start, after: RestListing.byteCount(of: listed), budget: &budget)
+    let items = listed + found.items
+    if cutsByContent, let next = found.next, !found.isFull {
       return tasks.prepend(.rest(question, start: next, listed: items))
     }
     guard let cleared = documents.clear(question.range.collection) else { return refuse(question) }
     answers.append(
-      RangeAnswer(cleared, request: question.request, body: .rest(items, isLast: part.next == nil)))
-    if let next = part.next { tasks.prepend(.rest(question, start: next, listed: [])) }
+      RangeAnswer(cleared, request: question.request, body: .rest(items, isLast: found.next == nil)))
+    if let next = found.next { tasks.prepend(.rest(question, start: next, listed: [])) }
   }
 }

@@ -70,11 +70,11 @@ import Testing
 
     func rest(
       of range: KeyRange, from start: [UInt8], after bytes: Int, budget: inout Int
-    ) -> RestPart {
+    ) -> RestListing {
       let others = states(in: range, from: start).filter { !$0.state.isMatch }
       let now = others.prefix(max(budget, 1))
       budget -= now.count
-      return RestPart(
+      return RestListing(
         items: now.map { DocumentHash(id: $0.id, hash: $0.state.hash) },
         next: others.dropFirst(now.count).first?.id.bytes)
     }
