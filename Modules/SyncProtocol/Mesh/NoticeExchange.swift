@@ -258,9 +258,10 @@ final class NoticeExchange<Role: NoticeRole> {
     let (collection, gatekeeper, visits) = (scan.collection, context.gatekeeper, role.noticeVisits)
     let half = halves[collection]
     if let number, !half.looks(under: number) { return }
+    guard let known = try context.read({ try $0.collection(collection) }) else { return }
     var left = budget
-    try context.step(&scan, role.interest, budget: &budget) { id, _, _, _ in
-      guard number == nil || half.reports(IDFilter.hash(id)), gatekeeper?.mayRead(collection, id) ?? false
+    try context.step(&scan, role.interest, budget: &budget) { id, _, record, _ in
+      guard number == nil || half.reports(IDFilter.hash(id)), gatekeeper?.mayRead(known, id, record) ?? false
       else { return }
       found.append(DocumentID(trusted: id.copied))
       left -= 1 + visits
