@@ -31,7 +31,8 @@ public struct ApplyBatch: Sendable {
 
   init(
     ticket: UInt64, transactions: [IncomingTransaction], sender: SiteID, checkpoint: [UInt8]? = nil,
-    withdrawn: [Withdrawal] = [], evictionEpoch: UInt64 = 0, leaving: [EvictionScheduler.Candidate] = [], accepted: Set<TextKey> = [],
+    withdrawn: [Withdrawal] = [], evictionEpoch: UInt64 = 0,
+    leaving: [EvictionScheduler.Candidate] = [], accepted: Set<TextKey> = [],
     pieces: [StagedChunk] = [], forgotten: [StagingGarbage.Item] = [], for context: SessionContext
   ) {
     self.ticket = ticket
@@ -77,7 +78,8 @@ public struct ApplyBatch: Sendable {
       outcome.transactions = index + 1
       let isJoined = first.map { transaction.changesOnly(documentsOf: $0) } ?? false
       if !isJoined { first = transaction }
-      let transaction = hasLeft ? try shared.leaves.without(left: transaction, from: senderKind, in: write) : transaction
+      let transaction =
+        hasLeft ? try shared.leaves.without(left: transaction, from: senderKind, in: write) : transaction
       let (changed, missing) = (outcome.changedDocuments, outcome.missing.count)
       // Repeated changes of the same documents count as one change, with one state before and one after.
       if !isJoined { try write.beginGroup() }
@@ -98,7 +100,7 @@ public struct ApplyBatch: Sendable {
       }
     }
     try shared.leaves.evict(leaving, in: write)
-    outcome.withdrawnDocuments = try shared.leaves.evict(withdrawn, of: senderKind, in: write)
+    try shared.leaves.evict(withdrawn, of: senderKind, in: write)
     outcome.hasMetLaterSelf = write.hasMetLaterSelf
     return outcome
   }
@@ -176,8 +178,6 @@ public struct ApplyOutcome: Sendable {
   var transactions = 0
   /// Documents that have changed.
   public internal(set) var changedDocuments = 0
-  /// Documents that were evicted because the sender has withdrawn them.
-  public internal(set) var withdrawnDocuments = 0
   /// Positions of the transactions that were applied and changed nothing.
   var known: Set<Int> = []
   /// Documents that the store rejected, such as those from the far future.

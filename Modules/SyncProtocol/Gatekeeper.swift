@@ -39,6 +39,7 @@ package struct Gatekeeper: Sendable {
   /// - Parameters:
   ///   - collection: Their collection.
   ///   - areReadable: Whether the peer may read all of them, each in the state that is encoded.
+  /// - Returns: The permission.
   package func clear(_ collection: String, all areReadable: Bool) -> Cleared? {
     clear(collection, isReadable: areReadable)
   }
@@ -46,11 +47,17 @@ package struct Gatekeeper: Sendable {
   /// Returns permission to encode the erasure of a document that the peer could read, or has.
   ///
   /// Nothing of the content is left by which the peer's rule could be asked.
+  ///
+  /// - Parameter collection: The document's collection.
+  /// - Returns: `nil` if nothing of the collection may leave.
   package func clear(erasureIn collection: String) -> Cleared? {
     clear(collection, isReadable: access.mayRead(collection))
   }
 
   /// Returns permission to name a document that is withdrawn from the peer, which could read it or has it.
+  ///
+  /// - Parameter collection: The document's collection.
+  /// - Returns: `nil` if nothing of the collection may leave.
   package func clear(withdrawnFrom collection: String) -> Cleared? {
     clear(collection, isReadable: access.mayRead(collection))
   }

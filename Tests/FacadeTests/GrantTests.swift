@@ -226,7 +226,8 @@
         let explanation = try cloud.sync.explain(DunlinDocumentID(stringLiteral: id), in: "orders", at: peer)
         expectEqual(explanation.isThere, isReadable, "\(explanation)")
         expectEqual(
-          explanation.description.contains("the grant of the peer lets it read"), !isReadable, "\(explanation)")
+          explanation.description.contains("the grant of the peer lets it read"), !isReadable,
+          "\(explanation)")
       }
       try await hand("a", to: "ann")
       try await wait(ann, for: ["a", "b"])

@@ -106,7 +106,8 @@ import Testing
         Self.queries(#""a":["true"],"orders":["_id = 'x'","\#(query)"]"#), claims: ["team": .string("red")])
       expect(access.dependsOnFields(of: "orders") && !access.dependsOnFields(of: "a"), "\(query)")
       // In some state, each document may be readable.
-      try expect(mayRead(access, "orders", .string("any")) && !mayRead(access, "other", .string("any")), "\(query)")
+      try expect(
+        mayRead(access, "orders", .string("any")) && !mayRead(access, "other", .string("any")), "\(query)")
     }
     let byID = try access(Self.queries(#""orders":["_id = 'x'"]"#))
     #expect(!byID.dependsOnFields(of: "orders"))

@@ -132,11 +132,8 @@ extension EvictionScheduler {
   /// Evicts documents that a peer has withdrawn, except those with more than the peer knows.
   ///
   /// A small peer is not trusted with what this store wrote as an earlier site.
-  ///
-  /// - Returns: How many were evicted.
-  func evict(_ withdrawals: [Withdrawal], of kind: PeerKind?, in write: WriteTransaction) throws -> Int {
-    guard !withdrawals.isEmpty else { return 0 }
-    var evicted = 0
+  func evict(_ withdrawals: [Withdrawal], of kind: PeerKind?, in write: WriteTransaction) throws {
+    guard !withdrawals.isEmpty else { return }
     let former = kind == .big ? [] : try write.formerSites()
     for withdrawal in withdrawals {
       let (id, name) = (withdrawal.id, withdrawal.collection)
@@ -163,13 +160,12 @@ extension EvictionScheduler {
         known.join(former)
         hash = formerHash
       }
-      if copy != nil, try write.evict(id, in: name, keepingFloor: false) { evicted += 1 }
+      if copy != nil { _ = try write.evict(id, in: name, keepingFloor: false) }
       let note = LeavingState.withdrawn(known, hash: hash).bytes
       if note.count <= WriteTransaction.leavingNoteBytes {
         _ = try write.setLeavingNote(note, for: id, in: name)
       }
     }
-    return evicted
   }
 
   /// Returns whether a peer has the current state and keeps the document because it subscribes to it.
@@ -211,8 +207,7 @@ extension EvictionScheduler {
   /// Returns a transaction without the documents that were evicted here in the arriving state or a later one.
   func without(
     left transaction: IncomingTransaction, from kind: PeerKind?, in write: WriteTransaction
-  ) throws -> IncomingTransaction
-  {
+  ) throws -> IncomingTransaction {
     var transaction = transaction
     try transaction.removeDocuments { document in
       guard case .vectors(_, let coming, _) = document.basis,

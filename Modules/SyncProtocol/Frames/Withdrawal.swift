@@ -9,7 +9,9 @@ package import CRDTCore
 package struct Withdrawal: Hashable, Sendable {
   @TextKey package private(set) var collection: String
   package let id: DocumentID
-  /// A version that the peer could read or has itself named; empty if the peer is to name the one that it has.
+  /// A version that the peer could read or has itself named.
+  ///
+  /// It is empty if the peer is to name the one that it has.
   package let known: VersionVector
 
   /// Makes a notice that the gate lets through.

@@ -30,7 +30,9 @@ extension Puller {
   /// Hands transactions to the driver, together with the checkpoint that is valid before them.
   func handOut(_ transactions: [IncomingTransaction]) {
     guard let peer = context.peer else { return }
-    let checkpoint = checkpointToStore()
+    let withdrawn = pull.withdrawn.prefix(EvictionScheduler.batch)
+    // A checkpoint must not pass what is still to be evicted.
+    let checkpoint = withdrawn.count == pull.withdrawn.count ? checkpointToStore() : nil
     if checkpoint != nil { checkCheckpoint() }
     // The policy is checked again for staged segments when they become visible.
     let gatekeeper = context.gatekeeper
@@ -39,12 +41,11 @@ extension Puller {
       ? pull.interest.names.filter { gatekeeper?.mayAccept($0) ?? false } : []
     let batch = ApplyBatch(
       ticket: pull.queue.begin(transactions), transactions: transactions, sender: peer.site,
-      checkpoint: checkpoint?.bytes, withdrawn: pull.withdrawn,
+      checkpoint: checkpoint?.bytes, withdrawn: Array(withdrawn),
       evictionEpoch: evicted.epoch, accepted: Set(accepted.map { TextKey($0) }),
       pieces: pull.queue.assembly.removeChunks(), forgotten: context.shared.stage.garbage.removeAll(),
       for: context)
-    // With a checkpoint after them, they must not be lost.
-    pull.withdrawn = []
+    pull.withdrawn.removeFirst(withdrawn.count)
     context.ask(.apply(batch))
   }
 

@@ -166,6 +166,10 @@ extension Puller {
   /// Takes documents as withdrawn, and names those of which the sender does not know the version here.
   private func receive(_ withdrawals: [Withdrawal]) throws(SyncError) {
     pull.withdrawn += withdrawals.filter { !$0.known.isEmpty && pull.obeys($0) }
+    if pull.withdrawn.count > context.tuning.waitingOffers {
+      // They are withdrawn again when this peer names what it has.
+      (pull.withdrawn, pull.due) = ([], .everything)
+    }
     let unknown = withdrawals.filter { $0.known.isEmpty && pull.interest.covers($0.collection) }
     let names = unknown.map { DocumentName(collection: $0.collection, id: $0.id) }
     guard !names.isEmpty else { return }

@@ -67,8 +67,9 @@ extension ChangeFeed {
     guard change.kind == .write, let after = change.after, let summary = change.afterSummary else {
       return false
     }
-    if !matches, let offer = try offers.offer(
-      change, summary, matched: matched, isOwn: found.isOwn, appears: change.before == nil || !wasReadable)
+    if !matches,
+      let offer = try offers.offer(
+        change, summary, matched: matched, isOwn: found.isOwn, appears: change.before == nil || !wasReadable)
     {
       found.offers.append(offer)
     }

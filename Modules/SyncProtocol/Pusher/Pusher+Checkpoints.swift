@@ -139,8 +139,8 @@ extension Pusher {
 /// can resume. To find these, the others are read as well. That work has a far higher limit, so that a
 /// receiver that comes from far back does not occupy the store.
 ///
-/// A document that the receiver may not read now, and may have been allowed to read before, must be withdrawn.
-/// What the receiver has of it is unknown, so the receiver has to compare.
+/// A document that the receiver may not read now, and may have been allowed to read before, must be
+/// withdrawn. What the receiver has of it is unknown, so the receiver has to compare.
 private struct WalkCount {
   private let context: SessionContext
   private let interest: Interest
