@@ -22,6 +22,7 @@ import Testing
       let context = SessionContext(
         id: 1, store: store.store, gate: EverythingGate(), shared: store.shared, configuration: configuration)
       context.beginStep(.seconds(1))
+      context.access = .everything
       context.peer = PeerInfo(
         kind: .small, name: "b", site: SiteID(high: 1, low: 2), logEpoch: 1,
         version: SyncLimits.versions.upperBound)

@@ -147,7 +147,6 @@ import Testing
       unreadable.insert(DocumentName(collection: "things", id: try DocumentID("d\(number)")))
     }
     #expect(unreadable.exceeding.count == SyncLimits.reportableRecords)
-    #expect(unreadable.isHere)
   }
 
   @Test func `of groups in parts that sessions have left the last ones are kept`() {
