@@ -171,7 +171,8 @@ let package = Package(
     layer(
       "BigPeer",
       below: [
-        "Platform", "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "Links",
+        "Platform", "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "ScopePolicy",
+        "Links",
         "Transports", "DunlinControl", "Facade",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -183,14 +184,16 @@ let package = Package(
       dependencies: [
         "CRDTCore", "DocStore", "QueryEngine", "DunlinFeed", "SyncProtocol", "ScopePolicy", "Links",
         "Transports", "DunlinControl", "Facade",
-        "CZlib", "PeerControl", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "CZlib", "PeerControl", "RulesTool",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tools/dunlin", resources: [.copy("Sample")], swiftSettings: settings),
     .executableTarget(
       name: "BigPeerProgram",
       dependencies: [
-        "BigPeer", "CRDTCore", "DocStore", "DunlinControl", "Facade", "Links", "PeerControl",
+        "BigPeer", "CRDTCore", "DocStore", "DunlinControl", "Facade", "Links", "PeerControl", "RulesTool",
+        "ScopePolicy",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(
@@ -204,6 +207,10 @@ let package = Package(
       name: "PeerControl",
       dependencies: ["CRDTCore", "DunlinControl", "Links", .product(name: "Logging", package: "swift-log")],
       path: "Tools/PeerControl", swiftSettings: settings),
+    // What the commands for access rules of both programs share.
+    .target(
+      name: "RulesTool", dependencies: ["CRDTCore", "Links", "ScopePolicy"], path: "Tools/RulesTool",
+      swiftSettings: settings),
     .target(
       name: "TestKit", dependencies: ["CRDTCore", "Failpoints"], path: "Tests/TestKit",
       swiftSettings: settings),

@@ -273,6 +273,7 @@
       return [
         HealthRoutes(applications: parts.applications, metrics: parts.metrics), admin,
         LoginAdminRoutes(admin: admin), EraseAdminRoute(admin: admin),
+        RulesAdminRoutes(admin: admin),
       ]
     }
   }

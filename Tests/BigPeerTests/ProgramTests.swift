@@ -117,6 +117,24 @@
       #expect(
         try await run(["export"] + ask).output == "{\"collection\":\"orders\",\"document\":{\"_id\":1}}\n")
       #expect(try await run(["export", folder.file("orders.jsonl")] + ask).errors.contains("--force"))
+      let text = """
+        {"read": {"everything": false, "queriesByCollection": {"orders": ["_id = 2"]}},
+         "write": {"everything": true}}
+        """
+      let (rules, ann) = (folder.file("rules.json"), folder.file("ann.json"))
+      try text.write(toFile: rules, atomically: true, encoding: .utf8)
+      try #"{"user":{"id":"ann"},"rules":"rules.json"}"#.write(
+        toFile: ann, atomically: true, encoding: .utf8)
+      let tried = try await run(["rules", "try", "--as", ann] + ask)
+      #expect(tried.status == 0 && tried.errors.isEmpty, "\(tried)")
+      #expect(tried.output.contains("cannot read 1 document of orders:\n  1  _id = 2"), "\(tried.output)")
+      let compared = try await run(["rules", "diff", rules, rules, "--as", ann] + ask)
+      #expect(compared.output == "Nobody gains or loses anything\n", "\(compared)")
+      let checked = try await run(["rules", "check", rules])
+      #expect(checked.output.hasPrefix("read     1 query\nwrite    everything\n"), "\(checked)")
+      let mistaken = try await run(["rules", "check", ann])
+      #expect(mistaken.status == 1 && mistaken.errors.contains("ann.json:"), "\(mistaken)")
+      #expect(try await run(["rules", "diff", rules, rules] + ask).status == 64)
       #expect(try await run(["export", "--collection", "none"] + ask).errors.contains("no collection"))
       #expect(try await run(["health"] + ask).status == 0)
       #expect(try await run(["health", "--ready"] + ask).status == 0)

@@ -86,7 +86,10 @@
     /// Reads a long answer for the application that is meant, and passes on its bytes as they arrive.
     ///
     /// - Throws: Why there is no whole answer; what `take` throws.
-    func receive(_ what: String, _ take: @escaping @Sendable (Data) throws -> Void) async throws {
+    func receive(
+      _ what: String, _ method: String = "GET", _ fields: [TextKey: Value]? = nil,
+      _ take: @escaping @Sendable (Data) throws -> Void
+    ) async throws {
       var call = self
       let failure = Mutex<(any Error)?>(nil)
       call.client.receive = { bytes in
@@ -95,7 +98,7 @@
           throw error
         }
       }
-      do { _ = try await call.send("GET", what) } catch {
+      do { _ = try await call.send(method, what, fields) } catch {
         throw failure.withLock { $0 } ?? error
       }
     }

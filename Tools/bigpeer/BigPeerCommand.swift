@@ -31,7 +31,7 @@ import ArgumentParser
         RunCommand.self, CheckCommand.self, StatusCommand.self, KeyCommand.self, DevicesCommand.self,
         RevokeCommand.self, AuditCommand.self, BackupCommand.self, BackupsCommand.self, ExportCommand.self,
         RestoreCommand.self, ResumeCommand.self, VerifyCommand.self, ReloadCommand.self, EvictCommand.self,
-        HealthCommand.self,
+        HealthCommand.self, RulesCommand.self,
       ])
 
     static func main() async {

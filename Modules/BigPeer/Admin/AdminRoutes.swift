@@ -88,8 +88,14 @@
     }
 
     /// The members of a request's body; none if it has no body.
-    func fields(_ request: Request) async throws -> RequestFields {
-      try fields(try await request.collect(atMost: Self.bodyBytes))
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - limit: The most bytes of the body; by default 64 KiB.
+    /// - Returns: The members.
+    /// - Throws: `bodyTooLarge`, `request`.
+    func fields(_ request: Request, atMost limit: Int? = nil) async throws -> RequestFields {
+      try fields(try await request.collect(atMost: limit ?? Self.bodyBytes))
     }
 
     private static let bodyBytes = 64 << 10

@@ -5,6 +5,7 @@ import Facade
 import Foundation
 import Logging
 import PeerControl
+import RulesTool
 
 struct PeersCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

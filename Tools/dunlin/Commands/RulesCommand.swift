@@ -1,8 +1,7 @@
 import ArgumentParser
 import CRDTCore
 import DocStore
-import Foundation
-import Links
+import RulesTool
 import ScopePolicy
 
 struct RulesCommand: ParsableCommand {
@@ -38,64 +37,18 @@ struct RulesCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-      let bytes = try RulesFile.bytes(file)
-      let mistakes = AccessRules.mistakes(in: bytes)
-      guard mistakes.isEmpty else {
+      do {
+        let summary = try RulesSummary(file: file, users: try users.map { try RulesUser(file: $0) })
+        if json { return try Output.print(json: summary.values) }
+        for line in summary.lines { try Output.print(line) }
+      } catch let mistakes as RulesMistakes {
         if json {
-          try Output.print(json: [
-            "file": .string(file), "isValid": .bool(false), "errors": .array(mistakes.map(\.values)),
-          ])
+          try Output.print(json: mistakes.values)
         } else {
-          for mistake in mistakes { Output.fail(mistake.text(in: file)) }
+          for line in mistakes.lines { Output.fail(line) }
         }
         throw ExitCode(ExitStatus.failed)
       }
-      let rules = try RulesFile.rules(file)
-      var warnings = rules.warnings
-      for user in try users.map({ try RulesUser(file: $0) }) {
-        warnings += rules.warnings(claims: user.claims, user: user.id).map {
-          RulesWarning(path: $0.path, message: "for \(user.name) \($0.message)")
-        }
-      }
-      try json ? Output.print(json: values(of: rules, warnings)) : print(rules, warnings)
-    }
-
-    private func print(_ rules: AccessRules, _ warnings: [RulesWarning]) throws {
-      func count(_ access: AccessRules.Access) -> String {
-        if access.isEverything { return "everything" }
-        return access.queryCount == 0 ? "nothing" : access.queryCount.counting("query", "queries")
-      }
-      try Output.print("read     \(count(rules.read))")
-      try Output.print("write    \(count(rules.write))")
-      let claims = (rules.takesUser ? ["user.id"] : []) + rules.claims.map { "claims.\($0)" }
-      try Output.print("takes    \(claims.isEmpty ? "nothing" : claims.joined(separator: ", "))")
-      try Output.print("size     \(rules.canonical.count.asBytes)")
-      if let hash = Self.hash(rules) { try Output.print("sha256   \(hash)") }
-      for warning in warnings {
-        try Output.print("warning  \(warning.path.printable): \(warning.message.printable)")
-      }
-    }
-
-    private func values(of rules: AccessRules, _ warnings: [RulesWarning]) -> [TextKey: Value] {
-      func value(_ access: AccessRules.Access) -> Value {
-        .map(["everything": .bool(access.isEverything), "queries": .count(access.queryCount)])
-      }
-      return [
-        "file": .string(file), "isValid": .bool(true), "read": value(rules.read), "write": value(rules.write),
-        "claims": .array(rules.claims.map { .string($0.text) }), "takesUser": .bool(rules.takesUser),
-        "bytes": .count(rules.canonical.count), "sha256": Self.hash(rules).map { .string($0) } ?? .null,
-        "warnings": .array(
-          warnings.map { .map(["path": .string($0.path), "message": .string($0.message)]) }),
-      ]
-    }
-
-    /// The hash of the canonical form; `nil` in a build without encryption.
-    private static func hash(_ rules: AccessRules) -> String? {
-      #if TLS
-        TextDigest.sha256(of: rules.canonical)
-      #else
-        nil
-      #endif
     }
   }
 
@@ -127,13 +80,12 @@ struct RulesCommand: ParsableCommand {
       let user = try RulesUser(file: user)
       let rules = try RulesFile.rules(try user.rulesPath(given: rules))
       let compiled = CompiledRules(rules, claims: user.claims, user: user.id)
-      let trial = try Store.reading(store) { store in
-        try RulesTrial(compiled, store, DocumentScan(label: "Trying", place: progress.place))
-      }
+      var trial = RulesTrial(compiled)
+      try Store.judge(store, by: &trial, "Trying", progress)
       for warning in rules.warnings(claims: user.claims, user: user.id) {
-        Output.note("warning: \(warning.path.printable): \(warning.message.printable)")
+        Output.note("warning: \(warning.line)")
       }
-      guard json else { return try Output.print(trial.text) }
+      guard json else { return try Output.print(RulesTrialText.of(trial.values)) }
       try Output.print(json: ["user": user.id.map { .string($0) } ?? .null, "collections": trial.values])
     }
   }
@@ -170,35 +122,28 @@ struct RulesCommand: ParsableCommand {
     func run() throws {
       let users = try users.map { try RulesUser(file: $0) }
       let (old, new) = (try RulesFile.rules(old), try RulesFile.rules(new))
-      let difference = try Store.reading(store) { store in
-        try RulesDifference(
-          users, from: old, to: new, store, DocumentScan(label: "Comparing", place: progress.place))
-      }
-      guard json else { return try Output.print(difference.text) }
-      try Output.print(json: ["users": difference.values])
+      var difference = RulesDifference(users.map { ($0.id, $0.claims) }, from: old, to: new)
+      try Store.judge(store, by: &difference, "Comparing", progress)
+      guard json else { return try Output.print(RulesDifferenceText.of(difference.values, users)) }
+      try Output.print(json: ["users": RulesDifferenceText.values(difference.values, users)])
     }
   }
 }
 
 extension Store {
-  /// Runs `body` on a store that no other process has open.
-  fileprivate static func reading<R>(_ path: String, _ body: (Store) throws -> R) throws -> R {
+  /// Judges all documents of a store that no other process has open, and shows the progress.
+  fileprivate static func judge(
+    _ path: String, by judge: inout some RulesJudge, _ label: String, _ progress: ProgressOption
+  ) throws {
     let store = try Store.alone(
       path,
       whileRunning:
         "make a copy while it runs with 'dunlin backup \(path) COPY', and try the rules on the copy"
     ) { try Store.open(reading: path) }
     defer { store.close() }
-    return try body(store)
-  }
-}
-
-extension RulesError {
-  /// The error for programs.
-  fileprivate var values: Value {
-    .map([
-      "code": .string(code.rawValue), "message": .string(message), "path": .string(path),
-      "line": line.map { .count($0) } ?? .null, "collection": collection.map { .string($0) } ?? .null,
-    ])
+    var scan = try RulesScan(store)
+    var bar = Progress(label, total: scan.total, place: progress.place)
+    defer { bar.clear() }
+    while try scan.next(&judge) { bar.update(scan.count) }
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CRDTCore
 import Facade
+import RulesTool
 
 struct StatsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

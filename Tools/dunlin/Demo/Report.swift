@@ -1,5 +1,6 @@
 import CRDTCore
 import Foundation
+import RulesTool
 import Synchronization
 
 /// What the demo expected and what it found.

@@ -3,6 +3,7 @@ import DunlinControl
 import Facade
 import Foundation
 import QueryEngine
+import RulesTool
 
 /// A line of the prompt that begins with a dot: about the prompt or the store, and no statement.
 enum DotCommand {

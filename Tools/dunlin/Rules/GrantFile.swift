@@ -2,6 +2,7 @@
   import CRDTCore
   import Facade
   import Foundation
+  import RulesTool
   import ScopePolicy
 
   /// A file with a grant: the file of its rules, and what the issuer says about the user.

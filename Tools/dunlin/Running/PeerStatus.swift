@@ -1,5 +1,6 @@
 import CRDTCore
 import Facade
+import RulesTool
 
 /// What a running peer says of itself, for a screen.
 struct PeerStatus {

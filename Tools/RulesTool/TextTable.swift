@@ -1,17 +1,23 @@
 /// Rows of text in aligned columns.
-struct TextTable {
+package struct TextTable {
   private var rows: [[String]]
   private let rightAligned: Set<Int>
 
-  /// Begins a table; the text of columns in `rightAligned`, numbers above all, ends at one edge.
-  init(_ header: [String], rightAligned: Set<Int> = []) {
+  /// Begins a table.
+  ///
+  /// - Parameters:
+  ///   - header: The names of the columns.
+  ///   - rightAligned: The columns whose text ends at one edge, numbers above all.
+  package init(_ header: [String], rightAligned: Set<Int> = []) {
     rows = [header]
     self.rightAligned = rightAligned
   }
 
-  mutating func add(_ row: [String]) { rows.append(row) }
+  /// Adds a row, with a cell for each column.
+  package mutating func add(_ row: [String]) { rows.append(row) }
 
-  var text: String {
+  /// The header, a rule, and the rows.
+  package var text: String {
     let widths = (rows[0].indices).map { column in rows.map { $0[column].count }.max() ?? 0 }
     func line(_ row: [String]) -> String {
       let cells = row.enumerated().map { column, cell in
