@@ -44,6 +44,8 @@
     static let clientInfoBytes = 32 << 10
     /// The maximum length of a user's name, in bytes.
     static let userBytes = 128
+    /// The most letters of what is wrong with permissions, in the log and in the audit log.
+    private static let whyLetters = 512
     /// The longest validity that a webhook may request, in seconds; a longer one counts as a mistake.
     static let longestExpiration: Int64 = 366 * 86_400
 
@@ -100,7 +102,9 @@
       do throws(RulesError) {
         grant = isRestricted ? try Self.grant(fields["permissions"] ?? .null, claims, user: userID) : nil
       } catch {
-        return .restricted(why: "the permissions cannot be granted: \(error.message)")
+        // It may have names and queries of the answer, of any length.
+        let why = PlainText.of(String(error.message.prefix(whyLetters)))
+        return .restricted(why: "the permissions cannot be granted: \(why)")
       }
       return .granted(
         LoginClaims(

@@ -222,6 +222,76 @@
       #expect(!certificate.isRestricted && certificate.grant == nil)
     }
 
+    /// Permissions of another shape than the model product's, and a part of what the log says of them.
+    private static let misshapen: [(permissions: String, part: String)] = [
+      ("null", "\"permissions\" is no object"), ("[]", "\"permissions\" is no object"),
+      ("{}", "\"permissions.read\" is missing"),
+      ("{\"read\": \(all), \"write\": \(all), \"more\": {}}", "unknown field \"more\""),
+      ("{\"read\": null, \"write\": \(all)}", "\"permissions.read\" is missing, or no object"),
+      ("{\"read\": {\"everything\": null}, \"write\": \(all)}", "\"permissions.read.everything\""),
+      ("{\"read\": {\"everything\": \"no\"}, \"write\": \(all)}", "\"permissions.read.everything\""),
+      (
+        "{\"read\": {\"everything\": false, \"queriesByCollection\": null}, \"write\": \(all)}",
+        "queriesByCollection\" is no object"
+      ),
+      (
+        "{\"read\": {\"everything\": false, \"queriesByCollection\": \"true\"}, \"write\": \(all)}",
+        "queriesByCollection\" is no object"
+      ),
+    ]
+
+    @Test(arguments: misshapen)
+    func `permissions of another shape refuse the login, with the place in log and audit`(
+      permissions: String, part: String
+    ) async throws {
+      let body = Self.answer("\"permissions\": \(permissions)")
+      let rig = try await LoginRig { _ in .answer(200, ["Content-Type: application/json"], body) }
+      #expect(try await rig.logIn().status == 503)
+      #expect(rig.log.all.contains { $0.contains(part) && $0.hasPrefix("warning") }, "\(rig.log.all)")
+      #expect(try rig.refusals().first?.reason?.contains(part) == true)
+      #expect(try rig.issues().isEmpty)
+    }
+
+    /// Lists of queries that are wrong or too large, and a part of what the log says of them.
+    private static let unusable: [(queries: String, part: String)] = [
+      ("\"cars\": null", "cars: it must be a list of queries"),
+      ("\"cars\": {}", "cars: it must be a list of queries"),
+      ("\"cars\": [7]", "cars[0]: a query must be a text"),
+      ("\"cars\": [\"true\", null]", "cars[1]: a query must be a text"),
+      ("\"cars\": [[\"true\"]]", "cars[0]: a query must be a text"),
+      ("\"cars\": [\"\"]", "read.queriesByCollection.cars[0]: "),
+      ("\"cars\": [\"_id = 1\", \"_id IN (\"]", "read.queriesByCollection.cars[1]: "),
+      ("\"cars\": [\"SELECT * FROM cars LIMIT 1\"]", "read.queriesByCollection.cars[0]: "),
+      ("\"cars\": [\"SELECT * FROM others\"]", "read.queriesByCollection.cars[0]: "),
+      ("\"system:cars\": [\"true\"]", "the collection is the system's"),
+      ("\"\": [\"true\"]", "a collection's name has 1 to "),
+      ("\"\(String(repeating: "c", count: 5_000))\": [\"true\"]", "read.queriesByCollection.cccc"),
+      // Control characters of the answer make no lines in the log.
+      ("\"__a\\nwarning\": [\"true\"]", "read.queriesByCollection.__a\\u{A}warning: "),
+      (
+        "\"cars\": [\((0...256).map { "\"_id = \($0)\"" }.joined(separator: ","))]",
+        "there are more than 256 queries in all"
+      ),
+      (
+        "\"cars\": [\((100..<300).map { "\"_id = '\($0)\(String(repeating: "x", count: 100))'\"" }.joined(separator: ","))]",
+        "the rules take more than 16384 bytes"
+      ),
+    ]
+
+    @Test(arguments: unusable)
+    func `a list of queries that cannot be used refuses the login, with the place in log and audit`(
+      queries: String, part: String
+    ) async throws {
+      let body = Self.answer(Self.permissions(read: Self.queries(queries)))
+      let rig = try await LoginRig { _ in .answer(200, ["Content-Type: application/json"], body) }
+      #expect(try await rig.logIn().status == 403)
+      #expect(rig.log.all.contains { $0.contains(part) && $0.hasPrefix("warning") }, "\(rig.log.all)")
+      let reason = try #require(try rig.refusals().first?.reason)
+      #expect(reason.contains(part) && reason.utf8.count < 1_024, "\(reason)")
+      #expect(!rig.log.all.contains { $0.contains("\n") }, "\(rig.log.all)")
+      #expect(try rig.issues().isEmpty)
+    }
+
     @Test(arguments: ["{\"authenticated\": false}", "{\"authenticated\": false, \"clientInfo\": {\"a\": 1}}"])
     func `a token that is not good is refused`(_ body: String) async throws {
       let rig = try await LoginRig { _ in .answer(200, ["Content-Type: application/json"], body) }
