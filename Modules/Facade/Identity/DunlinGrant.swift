@@ -6,8 +6,8 @@
 
   /// What the holder of a certificate may do: the rules of a role, and what the issuer says about the user.
   ///
-  /// Rules that this release cannot enforce are refused: those that restrict writing, and those for reading
-  /// that look at other fields than `_id`. A certificate without a grant lets its holder do everything.
+  /// Rules that this release cannot enforce are refused: those that restrict writing. A certificate without a
+  /// grant lets its holder do everything.
   public struct DunlinGrant: Hashable, Sendable {
     /// The texts that stand beside the certificate.
     package let texts: GrantTexts

@@ -8,7 +8,7 @@ struct RulesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rules", abstract: "Check access rules, and try them on the documents of a store.",
     discussion: """
-      Rules say what the users of a role may read and write. Sync enforces those for reading that look at ids alone, and a certificate with others is refused. These commands show what any rules would do. \
+      Rules say what the users of a role may read and write. Sync enforces those for reading; a certificate with rules that restrict writing is refused. These commands show what any rules would do. \
       A user is a file such as {"user":{"id":"ann"},"claims":{"team":"red"},"rules":"waiter.json"}. Examples:
 
         dunlin rules check waiter.json --as ann.json
