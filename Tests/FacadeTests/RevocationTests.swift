@@ -122,6 +122,7 @@
       for (revocation, code) in [
         (.deviceKey("12"), "identity"), (.certificate("text"), "identity"), (.serialNumber(""), "identity"),
         (.serialNumber("xy"), "identity"), (.user("", issuedBefore: Date()), "malformed"),
+        (.user("ann", issuedBefore: Date(timeIntervalSinceNow: 60)), "identity"),
       ] as [(DunlinRevocation, String)] {
         let error = await failure { try authority.revoke([revocation]) }
         expectEqual(error?.code.rawValue, code, "\(revocation)")

@@ -21,6 +21,22 @@ extension PeerNetwork {
     #endif
   }
 
+  /// Tells all neighbours again and again which lists are held here, as long as the network runs.
+  ///
+  /// A neighbour may have to hear of a list or of an equal one within some time, however long its session
+  /// lasts.
+  func repeatRevocations() {
+    #if TLS
+      guard options.requiresProof else { return }
+      let interval = options.revocationInterval
+      spawn(isTimer: true) { network in
+        while (try? await network.setup.clock.sleep(for: interval)) != nil {
+          if !network.isHeld { network.tellNeighbours { network.revocations.heads } }
+        }
+      }
+    #endif
+  }
+
   #if TLS
     /// Adds what is called with each change of the revocation lists, from now on.
     ///

@@ -38,6 +38,8 @@ public final class PeerNetwork: Sendable {
     package var canHold = false
     /// When a network that can meet nobody says so, after its start; `nil` for never.
     package var isolationDelay: Duration?
+    /// After this long, neighbours are told again which revocation lists are held here.
+    package var revocationInterval = Duration.seconds(600)
     /// The logger.
     ///
     /// Errors are logged as warnings, since the network tries again.
@@ -114,6 +116,7 @@ public final class PeerNetwork: Sendable {
     dialCandidates()
     noteReach()
     warnIfIsolated()
+    repeatRevocations()
   }
 
   /// Stops listening and connecting, ends all sessions in order, and waits until nothing is running.

@@ -138,6 +138,21 @@
       #expect(try isConfirmed(in: 3) == false)
     }
 
+    @Test func `the head of one list does not confirm another one`() throws {
+      let (left, right) = (try rig.lists(), try rig.lists())
+      let (first, second) = (try rig.list([]), try rig.list(rig.entries(0..<3), by: rig.intermediate))
+      _ = try left.add(first)
+      for list in [first, second] { _ = try right.add(list) }
+      #expect(try right.receive(try #require(left.heads), in: 1, now: .zero).isConfirmed == false)
+      _ = try left.add(second)
+      #expect(try right.receive(try #require(left.heads), in: 1, now: .zero).isConfirmed)
+    }
+
+    @Test func `a serial number is the same with zeros in front`() {
+      #expect([UInt8](serialNumber: "000A0b") == [10, 11] && [UInt8](serialNumber: "0a0b") == [10, 11])
+      #expect([UInt8](serialNumber: "00") == [0] && [UInt8](serialNumber: "") == nil)
+    }
+
     // MARK: - Hostile peers
 
     private func token(_ message: RevocationMessage) -> UInt64 {

@@ -16,11 +16,15 @@
     init() throws { rig = try RevocationRig() }
 
     private func peer(
-      _ name: String, _ key: DeviceKey = DeviceKey(), _ credentials: PeerCredentials? = nil
+      _ name: String, _ key: DeviceKey = DeviceKey(), _ credentials: PeerCredentials? = nil,
+      telling interval: Duration = .seconds(600)
     ) throws -> TestPeer {
       var options = StoreOptions()
       options.siteOfSalt = { (salt, _) throws(StoreError) in key.peerKey.site(salt: salt) }
-      let peer = try TestPeer(name, storeOptions: options) { $0.requiresProof = true }
+      let peer = try TestPeer(name, storeOptions: options) {
+        $0.requiresProof = true
+        $0.revocationInterval = interval
+      }
       peer.network.prove(with: try credentials ?? rig.credentials(key, user: name))
       peer.network.subscribe(to: try everything("things"))
       return peer
@@ -81,6 +85,21 @@
       try await away.wait { try away.documents("things").count == 3 }
       #expect(try thief.documents("things").isEmpty)
       for peer in [first, middle, last, away, thief] { await peer.end() }
+    }
+
+    @Test func `neighbours hear again and again which lists are held, in one session`() async throws {
+      let (first, second) = (try peer("first", telling: .milliseconds(20)), try peer("second"))
+      _ = try first.network.addRevocations(rig.list([]))
+      let (confirmed, signal) = AsyncStream.makeStream(of: Bool.self)
+      second.network.onRevocations { signal.yield($0.isConfirmed) }
+      try connect(first, second)
+      var count = 0
+      for await isConfirmed in confirmed where isConfirmed {
+        count += 1
+        if count == 4 { break }
+      }
+      #expect(count == 4)
+      for peer in [first, second] { await peer.end() }
     }
 
     private func waitForPeer(_ key: PeerKey, _ events: AsyncStream<NetworkEvent>) async {

@@ -61,6 +61,11 @@
         }
         (subject, end) = (.certificate(issuer: authority.hash, serialNumber: number), until)
       case .user(let user, let time, let until):
+        guard time.timeIntervalSinceNow <= 1 else {
+          throw LinkError(
+            .credentials,
+            "A time in the future would refuse certificates of later logins, and cannot be taken back")
+        }
         (subject, end) = (.user(user, issuedBefore: Self.seconds(time)), until)
       }
       return try RevocationEntry(

@@ -64,7 +64,9 @@
     /// Reads the hexadecimal digits of a serial number; `nil` for anything else.
     package init?(serialNumber digits: String) {
       guard let bytes = [UInt8](hexDigits: digits), 1...20 ~= bytes.count else { return nil }
-      self = bytes
+      // A serial number is a number: other programs print a zero in front of some.
+      self = Array(bytes.drop { $0 == 0 })
+      if isEmpty { self = [0] }
     }
   }
 #endif

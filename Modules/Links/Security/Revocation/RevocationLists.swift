@@ -23,7 +23,7 @@
       package var changed: [HeldRevocations] = []
       /// A list that was refused.
       package var refused: RefusedRevocations?
-      /// Whether the peer has the same head as this one.
+      /// Whether the peer has the heads of all lists that are held here.
       package var isConfirmed = false
     }
 
@@ -252,13 +252,10 @@
         do throws(LinkError) {
           try process(message, &conversation, session, now, &state, &change)
           if let next = next(&conversation, session, &state) { change.replies.append(next.bytes) }
+          let held = state.held.values.filter { $0.isByRoot != nil }
           change.isConfirmed =
-            change.isConfirmed
-            || conversation.heads.contains { head in
-              state.held.values.contains {
-                $0.isByRoot != nil && RevocationMessage.HeadName($0.list.head) == head
-              }
-            }
+            !held.isEmpty
+            && held.allSatisfy { conversation.heads.contains(RevocationMessage.HeadName($0.list.head)) }
         } catch {
           state.conversations[session] = nil
           return .failure(error)
@@ -430,7 +427,6 @@
         }
         guard let held = try merge(list, isByRoot: list.head.verify(trusted), &state) else { return }
         change.changed.append(held)
-        change.isConfirmed = true
       } catch {
         refuse(arriving.head, error, &state, &change)
       }
